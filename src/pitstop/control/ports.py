@@ -1,0 +1,138 @@
+"""What the brain needs of the world: small protocols that engines implement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pitstop.model.job import Job, JobConfig, Progress
+from pitstop.model.operation import Command, CommandKind, Observation, Operation, OperationState, Verb
+from pitstop.model.snapshot import SnapshotRecord
+
+
+class Registry(Protocol):
+    """Jobs, wishes, facts and snapshots in one relational store. Each method is one transaction."""
+
+    def add_job(self, job: Job) -> None:
+        """Insert; raises ConflictError if its name belongs to an active job (jet.md §1.3 submit)."""
+        ...
+
+    def get_job(self, job_id: str) -> Job | None: ...
+
+    def find_jobs(self, name_or_id: str) -> list[Job]:
+        """Jobs of that id or name: active first, then newest submission."""
+        ...
+
+    def jobs(self, include_ended: bool = True) -> list[Job]: ...
+
+    def save_job(self, job: Job) -> None:
+        """Write every field of an existing job but its progress."""
+        ...
+
+    def delete_ended(self, keep: int, older_than: float) -> list[str]:
+        """Forget ended jobs beyond the newest ``keep`` or older than a time; returns their ids."""
+        ...
+
+    def progress(self, job_id: str) -> Progress: ...
+
+    def add_operation(self, job_id: str, verb: Verb, args: dict[str, Any]) -> Operation: ...
+
+    def get_operation(self, operation_id: int) -> Operation | None: ...
+
+    def pending_operations(self) -> list[Operation]:
+        """Oldest first."""
+        ...
+
+    def finish_operation(
+        self,
+        operation_id: int,
+        state: OperationState,
+        error: dict[str, Any] | None = None,
+        result: dict[str, Any] | None = None,
+    ) -> None: ...
+
+    def add_command(self, job_id: str, token: int, kind: CommandKind, args: dict[str, Any]) -> Command: ...
+
+    def take_observations(self) -> list[Observation]:
+        """Unconsumed facts, oldest first; they stay until :meth:`consume`."""
+        ...
+
+    def consume(self, observation_id: int) -> None: ...
+
+    def add_snapshot(self, record: SnapshotRecord) -> None:
+        """Insert or replace by name."""
+        ...
+
+    def get_snapshot(self, name: str) -> SnapshotRecord | None: ...
+
+    def snapshots(self) -> list[SnapshotRecord]:
+        """Sorted by name."""
+        ...
+
+    def delete_snapshot(self, name: str) -> bool: ...
+
+    def lease_expiry(self, job_id: str, token: int) -> float | None:
+        """When the lease of that run ends, in seconds since the epoch; None if it never took one."""
+        ...
+
+    def process_of(self, job_id: str, token: int) -> tuple[int, float] | None:
+        """(pid, creation time) of the run's process."""
+        ...
+
+
+class RunnerLink(Protocol):
+    """What one run needs of the store. Every call but ``claim`` raises FencedError once the run has lost its job."""
+
+    def claim(self, job_id: str, token: int, pid: int, process_created: float, lease_seconds: float) -> Job:
+        """Take the lease of the run and read its job; FencedError if a higher token exists."""
+        ...
+
+    def renew(self, lease_seconds: float) -> None: ...
+
+    def commands(self, after: int) -> list[Command]:
+        """Commands for this run with id > ``after``, oldest first."""
+        ...
+
+    def observe(self, observation: Observation) -> None:
+        """Record a fact and wake the control plane."""
+        ...
+
+    def report(self, progress: Progress) -> None: ...
+
+    def check(self) -> None:
+        """Return if this run still owns its job; raise FencedError if not."""
+        ...
+
+    def get_snapshot(self, name: str) -> SnapshotRecord | None: ...
+
+    def config(self) -> JobConfig: ...
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Which run to start, and where."""
+
+    job_id: str
+    token: int
+    store_url: str
+    data_dir: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+class Launcher(Protocol):
+    """Starts and ends runner processes; they survive the control plane that started them."""
+
+    def start(self, spec: RunSpec) -> None:
+        """Start a run (in a warm spare process if there is one); returns at once."""
+        ...
+
+    def alive(self, pid: int, created: float) -> bool: ...
+
+    def kill(self, pid: int, created: float) -> None:
+        """End it at once, with all it has started. Nothing happens if it is gone."""
+        ...
+
+    def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
+        """Wake the control loop when that process ends."""
+        ...

@@ -1,0 +1,133 @@
+"""One error tree. Every error is one sentence for a person, with a stable code for programs.
+
+PitstopError                 something went wrong; the message says what, where and what to do
++-- UsageError               what was typed or written cannot be right (HTTP 400)
+|   +-- PipelineError        the pipeline itself is wrong; names the stage
+|   +-- ArtifactError        the file of a job cannot be read or holds no such entry
++-- NotFoundError            no job, snapshot or map of that name (HTTP 404)
++-- ConflictError            the thing exists, but not in a state that allows this (HTTP 409)
+|   +-- IncompatibleError    a new version cannot take over the saved state; carries the report
+|   +-- FencedError          another run of the job owns it now
++-- DeniedError              no or wrong token (HTTP 401)
++-- UnreachableError         the server does not answer (HTTP 503)
++-- WaitTimeoutError         it did not happen within the time given (HTTP 504)
++-- SnapshotError            a snapshot is missing or damaged (HTTP 422)
++-- EngineError              Spark or the machine failed (HTTP 500)
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class PitstopError(Exception):
+    """Root of all errors that a user may see. ``str(error)`` is the sentence to show."""
+
+    code: ClassVar[str] = "ERROR"
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that travels: {code, message, details}."""
+        return {"code": self.code, "message": self.message, "details": self.details}
+
+
+class UsageError(PitstopError):
+    """What was typed or written cannot be right."""
+
+    code = "USAGE"
+    http_status = 400
+
+
+class PipelineError(UsageError):
+    """The pipeline is wrong: a stage without sink, a doubled name, an unknown column."""
+
+    code = "PIPELINE"
+
+
+class ArtifactError(UsageError):
+    """The file of a job cannot be read, or holds no such entry."""
+
+    code = "ARTIFACT"
+
+
+class NotFoundError(PitstopError):
+    """There is nothing of that name."""
+
+    code = "NOT_FOUND"
+    http_status = 404
+
+
+class ConflictError(PitstopError):
+    """The thing exists, but its state does not allow this."""
+
+    code = "CONFLICT"
+    http_status = 409
+
+
+class IncompatibleError(ConflictError):
+    """A new version cannot take over the saved state (jet.md §2.3)."""
+
+    code = "INCOMPATIBLE"
+
+
+class FencedError(ConflictError):
+    """Another run of the job has taken over; this one must not write any more."""
+
+    code = "FENCED"
+
+
+class DeniedError(PitstopError):
+    """No token, or a wrong one."""
+
+    code = "DENIED"
+    http_status = 401
+
+
+class UnreachableError(PitstopError):
+    """The server does not answer."""
+
+    code = "UNREACHABLE"
+    http_status = 503
+
+
+class WaitTimeoutError(PitstopError):
+    """It did not happen within the time given."""
+
+    code = "TIMEOUT"
+    http_status = 504
+
+
+class SnapshotError(PitstopError):
+    """A snapshot is missing or damaged (jet.md SN11, SN12)."""
+
+    code = "SNAPSHOT"
+    http_status = 422
+
+
+class EngineError(PitstopError):
+    """Spark or the machine failed."""
+
+    code = "ENGINE"
+    http_status = 500
+
+
+def all_errors() -> dict[str, type[PitstopError]]:
+    """Every error class by its code, so that an error can travel over HTTP and be raised again."""
+    found: dict[str, type[PitstopError]] = {}
+    pending: list[type[PitstopError]] = [PitstopError]
+    while pending:
+        cls = pending.pop()
+        found[cls.code] = cls
+        pending.extend(cls.__subclasses__())
+    return found
+
+
+def from_dict(data: dict[str, Any]) -> PitstopError:
+    """Rebuild an error from its travelling form; an unknown code becomes the root class."""
+    cls = all_errors().get(data.get("code", ""), PitstopError)
+    return cls(data.get("message", "unknown error"), **data.get("details", {}))

@@ -1,0 +1,42 @@
+"""Durations as users write them: ``"4 minutes"``, ``"15 seconds"``, ``"250 ms"``, ``10``."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from pitstop.errors import UsageError
+
+_UNITS_MS = {
+    "ms": 1, "millisecond": 1, "milliseconds": 1,
+    "s": 1000, "sec": 1000, "second": 1000, "seconds": 1000,
+    "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
+    "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000,
+    "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
+}  # fmt: skip
+_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
+
+
+def milliseconds(value: str | int | float | timedelta, what: str = "duration") -> int:
+    """A duration in whole milliseconds. Numbers are seconds. ``what`` names it in the error."""
+    if isinstance(value, timedelta):
+        result = round(value.total_seconds() * 1000)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        result = round(value * 1000)
+    else:
+        match = _TEXT.fullmatch(str(value))
+        unit = _UNITS_MS.get(match.group(2).lower()) if match else None
+        if match is None or unit is None:
+            raise UsageError(f"{value!r} is no {what}: write a number and a unit, such as '10 seconds' or '4 minutes'.")
+        result = round(float(match.group(1)) * unit)
+    if result < 0:
+        raise UsageError(f"The {what} can't be negative: {value!r}.")
+    return result
+
+
+def text(ms: int) -> str:
+    """The largest whole unit, as Spark reads it: ``240000`` -> ``4 minutes``."""
+    for unit, size in (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000)):
+        if ms and ms % size == 0:
+            return f"{ms // size} {unit}"
+    return f"{ms} milliseconds"

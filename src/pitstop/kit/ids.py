@@ -1,0 +1,35 @@
+"""Identifiers: job ids of four groups of four hex digits, names, lineages."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from pitstop.errors import UsageError
+
+_NAME = re.compile(r"[^\W_][\w.\- ]{0,199}", re.UNICODE)
+
+
+def new_job_id() -> str:
+    """A new job id as Jet shows it: ``0401-9f77-b9c0-0001`` (63 random bits, so it fits an int64)."""
+    digits = f"{secrets.randbits(63):016x}"
+    return "-".join(digits[i : i + 4] for i in range(0, 16, 4))
+
+
+def new_lineage() -> str:
+    """Names one unbroken chain of epochs: a checkpoint and everything its epochs wrote."""
+    return secrets.token_hex(8)
+
+
+def check_name(what: str, name: str) -> str:
+    """Return ``name`` if it may name a job, stage, snapshot or map; else raise UsageError.
+
+    A name starts with a letter or digit and goes on with letters, digits, ``_ . -`` and blanks,
+    200 characters at most: it becomes part of paths and of log lines.
+    """
+    if not _NAME.fullmatch(name) or name.endswith((" ", ".")):
+        raise UsageError(
+            f"'{name}' cannot name a {what}: use letters, digits, '_', '.', '-' and blanks, "
+            "starting with a letter or digit, 200 characters at most."
+        )
+    return name

@@ -1,0 +1,84 @@
+"""What a store of maps must do. One contract suite (tests/contract) runs against every implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig
+
+
+@dataclass(frozen=True)
+class EpochId:
+    """Marks what one sink wrote in one epoch, so that the same epoch written again changes nothing."""
+
+    lineage: str
+    sink: str
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Fence:
+    """The run that writes; refused (FencedError) if the job has a newer run."""
+
+    job_id: str
+    token: int
+
+
+class MapStore(Protocol):
+    """Many writers and readers in several processes. A put that returned survives SIGKILL."""
+
+    def configure(self, config: MapConfig) -> None:
+        """Create the map or change its settings; a smaller capacity trims the journal at once."""
+        ...
+
+    def config(self, name: str) -> MapConfig | None: ...
+
+    def names(self) -> list[str]: ...
+
+    def drop(self, name: str) -> bool:
+        """Remove the map, its entries and its journal."""
+        ...
+
+    def put_all(self, name: str, entries: Iterable[tuple[str, str]]) -> int:
+        """Write entries and journal events in one transaction, making the map if there is none; returns how many."""
+        ...
+
+    def get(self, name: str, key: str) -> Entry | None: ...
+
+    def delete(self, name: str, key: str) -> bool: ...
+
+    def clear(self, name: str) -> int: ...
+
+    def entries(self, name: str, prefix: str = "", after: str | None = None, limit: int | None = None) -> list[Entry]:
+        """Ordered by key; ``after`` is the last key of the page before."""
+        ...
+
+    def size(self, name: str) -> int: ...
+
+    def bounds(self, name: str) -> JournalBounds | None: ...
+
+    def journal(self, name: str, after: int, limit: int) -> JournalSlice:
+        """Events with sequence > ``after``, oldest first."""
+        ...
+
+    def write_epoch(
+        self, name: str, changes: Sequence[tuple[str, str | None]], epoch: EpochId | None, fence: Fence | None
+    ) -> bool:
+        """Apply changes in order (None removes) and mark the epoch, in one transaction.
+
+        Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in.
+        """
+        ...
+
+    def update_epoch(
+        self,
+        name: str,
+        changes: Sequence[tuple[str, str | None]],
+        update: Callable[[str | None, str | None], str | None],
+        epoch: EpochId | None,
+        fence: Fence | None,
+    ) -> bool:
+        """As ``write_epoch``, each new value being ``update(old, new)``; None removes."""
+        ...

@@ -1,0 +1,55 @@
+"""The layout of saved state: what an update is judged by."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class StageKind(StrEnum):
+    """What a stage is. Kinds with state keep it under the stage's name."""
+
+    SOURCE = "source"
+    STATELESS = "stateless"
+    MERGE = "merge"
+    WATERMARK = "watermark"
+    WINDOW = "window"
+    """Windowed aggregate, tumbling or sliding: state in frames of the slide."""
+    OPAQUE = "opaque"
+    """Any Structured Streaming code with Spark's own stateful operators."""
+    SINK = "sink"
+
+
+@dataclass(frozen=True)
+class StateLayout:
+    """The form of one stage's state. Two stages may exchange state only if their layouts allow it."""
+
+    kind: StageKind
+    keys: tuple[tuple[str, str], ...] = ()
+    """(column, Spark type as text) of the key, in order."""
+    accumulators: tuple[tuple[str, str], ...] = ()
+    """(name, Spark type as text) of each accumulator column, in order."""
+    aggregates: tuple[tuple[str, str], ...] = ()
+    """(result column, fingerprint of lift and combine), to tell a min from a max of the same type."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Window: ``size_ms``, ``slide_ms``."""
+    operators: int = 0
+    """How many stateful Spark operators the stage has in its query."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"kind": self.kind.value}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> StateLayout:
+        def pairs(key: str) -> tuple[tuple[str, str], ...]:
+            return tuple((str(a), str(b)) for a, b in data.get(key, ()))
+
+        return cls(
+            kind=StageKind(data["kind"]),
+            keys=pairs("keys"),
+            accumulators=pairs("accumulators"),
+            aggregates=pairs("aggregates"),
+            parameters=dict(data.get("parameters", {})),
+            operators=int(data.get("operators", 0)),
+        )

@@ -1,0 +1,56 @@
+"""The ``@job`` decorator: an entry that can be submitted."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pitstop.errors import PipelineError, UsageError
+from pitstop.model.job import JobConfig
+from pitstop.pipeline.stages import Pipeline
+
+
+class JobDefinition:
+    """A function from text arguments to a Pipeline, with the options its code asks for."""
+
+    def __init__(self, function: Callable[..., Pipeline], name: str | None, options: dict[str, Any]) -> None:
+        self.function = function
+        self.name = name
+        self.options = options
+        self.config = JobConfig.from_options(options)
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Pipeline:
+        return self.function(*args, **kwargs)
+
+    def build(self, args: Sequence[str]) -> Pipeline:
+        """Call the function with text arguments and check what it gives back."""
+        signature = inspect.signature(self.function)
+        try:
+            signature.bind(*args)
+        except TypeError as error:
+            wanted = ", ".join(signature.parameters)
+            raise UsageError(
+                f"Wrong arguments for '{self.__name__}': it takes ({wanted}), got {len(args)}: {list(args)} ({error})."
+            ) from None
+        pipeline = self.function(*args)
+        if not isinstance(pipeline, Pipeline):
+            raise PipelineError(
+                f"'{self.__name__}' returned {type(pipeline).__name__}: a job's function returns its ps.Pipeline."
+            )
+        pipeline.check()
+        return pipeline
+
+
+def job(function: Callable[..., Pipeline] | None = None, /, *, name: str | None = None, **options: Any) -> Any:
+    """Mark a function as a job. Options are those of JobConfig: ``processing_guarantee``, ``snapshot_interval``, ...
+
+    ``name`` is the job's name unless it is submitted under another one.
+    """
+
+    def mark(wrapped: Callable[..., Pipeline]) -> JobDefinition:
+        return JobDefinition(wrapped, name, options)
+
+    return mark(function) if function is not None else mark

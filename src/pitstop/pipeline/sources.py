@@ -1,0 +1,138 @@
+"""Sources: where rows come from. Each is a value; the engine opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.errors import UsageError
+from pitstop.kit.durations import milliseconds
+from pitstop.pipeline.windows import Duration
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source before it has a name.
+
+    ``kind`` names the reader. ``schema`` is the DDL of its rows, None where the reader knows it.
+    ``parse`` is ``csv`` or ``json`` if the reader delivers text (column ``value``) that Spark parses
+    with the schema; rows that do not parse are counted, sampled in the log and go to the dead letters.
+    ``bounded``: it ends; a job whose sources are all bounded completes.
+    """
+
+    kind: str
+    options: dict[str, str] = field(default_factory=dict)
+    schema: str | None = None
+    parse: str | None = None
+    parse_options: dict[str, str] = field(default_factory=dict)
+    bounded: bool = False
+    reader: Any = None
+    """For ``custom``: the DataSource class; for ``items``: the rows."""
+
+    def describe(self) -> str:
+        return self.kind
+
+
+def csv_tail(
+    path: str, schema: str, glob: str = "*.csv", separator: str = ",", max_bytes: int = 16 * 1024 * 1024
+) -> Source:
+    """Lines appended to the files of a folder, parsed as CSV without header.
+
+    Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once
+    its newline is there. A file that was truncated or replaced is read from its start, with a warning.
+    ``max_bytes`` bounds what one epoch reads.
+    """
+    return Source(
+        "csv_tail",
+        {"path": str(path), "glob": glob, "maxBytes": str(max_bytes)},
+        schema=schema,
+        parse="csv",
+        parse_options={"sep": separator},
+    )
+
+
+def http_poll(
+    url: str,
+    schema: str,
+    limit: int = 200,
+    interval: Duration = "2 seconds",
+    timeout: Duration = "10 seconds",
+    sequence: str = "sequence",
+    since: int = -1,
+    max_rows: int = 10_000,
+) -> Source:
+    """Objects of a JSON array served over HTTP: ``GET url?since=N&limit=M``.
+
+    Rows: the columns of ``schema`` (DDL), taken from the object. Offset: the highest value of the field
+    ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
+    request, a request at most every ``interval`` once the source has caught up, ``max_rows`` an epoch.
+    Errors and bad JSON are retried with back-off and never skip data.
+    """
+    return Source(
+        "http_poll",
+        {
+            "url": url,
+            "limit": str(limit),
+            "intervalMs": str(milliseconds(interval, "poll interval")),
+            "timeoutMs": str(milliseconds(timeout, "timeout")),
+            "sequence": sequence,
+            "since": str(since),
+            "maxRows": str(max_rows),
+        },
+        schema=schema,
+        parse="json",
+    )
+
+
+def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000) -> Source:
+    """The event journal of a map: every put, update and removal, in order.
+
+    Rows: ``sequence bigint, kind string, key string, old_value string, new_value string, time timestamp,
+    lost bigint`` (values are JSON text; ``lost`` is how many events were dropped unread just before this
+    one). ``start`` is ``oldest`` or ``current``, for a job that does not start from a snapshot.
+    """
+    if start not in ("oldest", "current"):
+        raise UsageError(f"map_journal starts at 'oldest' or 'current', not {start!r}.")
+    return Source("map_journal", {"map": map_name, "start": start, "maxEvents": str(max_events)})
+
+
+def files(path: str, format: str, schema: str | None = None, streaming: bool = False, **options: Any) -> Source:
+    """Files of a folder by Spark's own reader: ``csv``, ``json``, ``parquet`` or ``text``.
+
+    Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
+    for new files, each read once. A streaming csv or json folder needs a schema.
+    """
+    if format not in ("csv", "json", "parquet", "text"):
+        raise UsageError(f"files reads csv, json, parquet or text, not {format!r}.")
+    if streaming and schema is None and format != "text":
+        raise UsageError(f"A streaming folder of {format} files needs a schema.")
+    return Source(
+        "files",
+        {"path": str(path), "format": format} | {k: str(v) for k, v in options.items()},
+        schema=schema,
+        bounded=not streaming,
+    )
+
+
+def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: str) -> Source:
+    """A fixed list of rows, for tests and examples; bounded."""
+    return Source("items", schema=schema, bounded=True, reader=tuple(rows))
+
+
+def rate(rows_per_second: int = 10, start: int = 0) -> Source:
+    """``sequence bigint, time timestamp``: so many numbers a second, from ``start`` on, without gaps.
+
+    The time of number n is the moment it was due, so reading it again gives the same rows.
+    """
+    if rows_per_second < 1:
+        raise UsageError("rate needs at least one row a second.")
+    return Source("rate", {"rowsPerSecond": str(rows_per_second), "start": str(start)})
+
+
+def custom(data_source: type, schema: str | None = None, **options: Any) -> Source:
+    """A source of one's own: a ``pyspark.sql.datasource.DataSource`` class with a ``streamReader``.
+
+    Its offsets must be explicit and seekable: reading between the same two offsets gives the same rows.
+    """
+    return Source("custom", {k: str(v) for k, v in options.items()}, schema=schema, reader=data_source)
