@@ -31,7 +31,7 @@ class StateLayout:
     accumulators: tuple[tuple[str, str], ...] = ()
     """(name, Spark type as text) of each accumulator column, in order."""
     aggregates: tuple[tuple[str, str], ...] = ()
-    """(result column, fingerprint of lift and combine), to tell a min from a max of the same type."""
+    """(result column, class of its combining), to tell a min from a max of the same type."""
     parameters: dict[str, Any] = field(default_factory=dict)
     """Window: ``size_ms``, ``slide_ms``."""
     operators: int = 0

@@ -37,7 +37,7 @@ class Aggregate:
     @property
     def state_class(self) -> str:
         """Aggregates of one class combine their accumulators in the same way."""
-        return self.kind if self.kind in ("custom",) else _STATE_CLASS.get(self.kind, self.kind)
+        return _STATE_CLASS.get(self.kind, self.kind)
 
 
 def _sum(F: Any, column: Any) -> Any:
@@ -67,7 +67,9 @@ def count(column: Any = None) -> Aggregate:
             return (F.lit(1).cast("bigint"),)
         return (F.when(inputs[0].isNotNull(), 1).otherwise(0).cast("bigint"),)
 
-    return Aggregate("count", () if column is None else (column,), lift, (_sum,), _first_accumulator)
+    return Aggregate(
+        "count", () if column is None else (column,), lift, (_sum,), lambda F, n: F.coalesce(n, F.lit(0).cast("bigint"))
+    )
 
 
 def sum(column: Any) -> Aggregate:

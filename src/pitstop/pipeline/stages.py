@@ -10,7 +10,7 @@ from pitstop.kit.durations import milliseconds
 from pitstop.kit.ids import check_name
 from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.nodes import Node, Op, caller_location
-from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sinks import Sink, logger
 from pitstop.pipeline.sources import Source
 from pitstop.pipeline.windows import Duration, Window
 
@@ -26,9 +26,22 @@ class Pipeline:
         """All stages, inputs before what reads them."""
         return tuple(self._nodes)
 
-    def read_from(self, source: Source, name: str) -> Stage:
-        """Begin with a source. Its name keeps its offset in snapshots."""
-        return Stage(self, self._add(Op.SOURCE, name, (), {"source": source}))
+    def read_from(self, source: Source, name: str, dead_letters: Sink | None = None) -> Stage:
+        """Begin with a source. Its name keeps its offset in snapshots.
+
+        Rows that cannot be parsed never stop the job: they are counted, sampled in the log, and go to
+        ``dead_letters`` if given (columns ``stage string, text string, time timestamp``; its
+        stage is ``<name>-dead-letters``).
+        """
+        node = self._add(Op.SOURCE, name, (), {"source": source})
+        if source.parse is None:
+            if dead_letters is not None:
+                raise PipelineError(f"Source '{name}' delivers no text to parse, so it has no dead letters.")
+            return Stage(self, node)
+        if dead_letters is not None:
+            bad = self._add(Op.DEAD_LETTERS, f"{name}-unparsed", (node,), {})
+            Stage(self, bad).write_to(dead_letters, name=f"{name}-dead-letters")
+        return Stage(self, self._add(Op.PARSED, f"{name}-rows", (node,), {}))
 
     def write_to(self, sink: Sink, *stages: Stage, name: str) -> None:
         """End several stages in one sink; their columns must agree."""
@@ -111,8 +124,9 @@ class Stage:
         return self._next(Op.MERGE, name, others=tuple(stage._node for stage in stages))
 
     def peek(self, name: str = "peek", template: str | None = None) -> Stage:
-        """Log each row and pass it on; the log line is that of the logger sink."""
-        return self._next(Op.PEEK, name, template=template)
+        """Log each row as the logger sink does, under this name, and go on with the same rows."""
+        self.write_to(logger(template), self._pipeline._free_name(name))
+        return self
 
     def with_timestamps(self, column: str, allowed_lag: Duration = 0, name: str | None = None) -> Stage:
         """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``."""
@@ -136,8 +150,6 @@ class Stage:
 
     def _next(self, op: Op, name: str | None, others: tuple[Node, ...] = (), **params: Any) -> Stage:
         chosen = name if name is not None else self._pipeline._free_name(op.value)
-        if op is Op.PEEK and any(node.name == chosen for node in self._pipeline.nodes) and name == "peek":
-            chosen = self._pipeline._free_name(op.value)
         return Stage(self._pipeline, self._pipeline._add(op, chosen, (self._node, *others), params))
 
 
@@ -193,7 +205,7 @@ def _timestamp_column(node: Node) -> str | None:
     if node.op in (Op.TIMESTAMPS, Op.INGESTION_TIMESTAMPS):
         return str(node.params["column"])
     if node.op is Op.WINDOW_AGGREGATE:
-        return "window_end"
+        return None
     found = [_timestamp_column(parent) for parent in node.inputs]
     if node.op is Op.MERGE and len(set(found)) > 1:
         return None

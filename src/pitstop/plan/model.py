@@ -1,0 +1,115 @@
+"""A compiled pipeline as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pitstop.kit.canonical import fingerprint
+from pitstop.model.layout import StageKind, StateLayout
+
+PLAN_VERSION = 1
+
+
+@dataclass(frozen=True)
+class OperatorSlot:
+    """One stateful Spark operator of the query, at the position Spark numbers it by.
+
+    ``role`` tells the operators of one stage apart: ``frames`` and ``windows`` of a window aggregate.
+    A stage read by two branches that Spark cannot share appears once for each (``copy`` 0, 1, ...).
+    """
+
+    stage: str
+    role: str
+    copy: int = 0
+
+
+@dataclass(frozen=True)
+class PlanStage:
+    name: str
+    kind: StageKind
+    op: str
+    inputs: tuple[str, ...]
+    description: str
+    location: str = ""
+    layout: StateLayout | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    """(column, Spark type as text) of the rows it gives."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind.value,
+            "op": self.op,
+            "inputs": list(self.inputs),
+            "description": self.description,
+            "location": self.location,
+            "layout": self.layout.to_dict() if self.layout else None,
+            "columns": [list(pair) for pair in self.columns],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PlanStage:
+        return cls(
+            name=data["name"],
+            kind=StageKind(data["kind"]),
+            op=data["op"],
+            inputs=tuple(data["inputs"]),
+            description=data["description"],
+            location=data.get("location", ""),
+            layout=StateLayout.from_dict(data["layout"]) if data.get("layout") else None,
+            columns=tuple((a, b) for a, b in data.get("columns", ())),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Stages in the order in which they were defined, and the stateful operators in Spark's order."""
+
+    stages: tuple[PlanStage, ...]
+    operators: tuple[OperatorSlot, ...] = ()
+    source_order: tuple[str, ...] = ()
+    """Source stages in the order in which the query numbers them."""
+    partitions: int | None = None
+    """Shuffle partitions the user asked for; None leaves them as they are."""
+    version: int = PLAN_VERSION
+
+    def stage(self, name: str) -> PlanStage | None:
+        return next((stage for stage in self.stages if stage.name == name), None)
+
+    @property
+    def stateful(self) -> dict[str, StateLayout]:
+        """Stage name -> layout, of the stages that keep state in operators."""
+        return {s.name: s.layout for s in self.stages if s.layout is not None}
+
+    @property
+    def sources(self) -> dict[str, PlanStage]:
+        return {s.name: s for s in self.stages if s.kind is StageKind.SOURCE}
+
+    def structure(self) -> str:
+        """Equal for plans whose stateful part Spark can resume from the same checkpoint."""
+        return fingerprint(
+            {
+                "operators": [(slot.stage, slot.role, slot.copy) for slot in self.operators],
+                "layouts": {name: layout.to_dict() for name, layout in self.stateful.items()},
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "stages": [stage.to_dict() for stage in self.stages],
+            "operators": [[slot.stage, slot.role, slot.copy] for slot in self.operators],
+            "source_order": list(self.source_order),
+            "partitions": self.partitions,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Plan:
+        return cls(
+            stages=tuple(PlanStage.from_dict(stage) for stage in data["stages"]),
+            operators=tuple(OperatorSlot(*slot) for slot in data["operators"]),
+            source_order=tuple(data.get("source_order", ())),
+            partitions=data.get("partitions"),
+            version=data.get("version", PLAN_VERSION),
+        )

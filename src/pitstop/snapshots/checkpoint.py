@@ -1,0 +1,159 @@
+"""The layout of a Structured Streaming checkpoint (Spark 4.3, offset log v1), as files.
+
+``offsets/N`` the plan of epoch N: version, metadata JSON, then one line a source, in the query's order, with its
+offset or ``-``. Which stage each line belongs to stands in ``pitstop.json``: Spark can name sources itself (offset
+log v2), but then refuses a query in which two branches read one source.
+``commits/N`` says that epoch N is done, and the watermark of the next one; ``state/<operator>/<partition>/``
+immutable files named by state version (epoch + 1); ``sources/<line>/`` logs of file sources. ``pitstop.json`` is
+ours: which plan wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import SnapshotError
+
+FACTS = "pitstop.json"
+_VERSION = re.compile(r"\.?(\d+)(?:_[^.]*)?\.(?:changelog|zip|delta|snapshot)(?:\..+)?")
+
+
+NO_OFFSET = "-"
+
+
+@dataclass(frozen=True)
+class OffsetLog:
+    """One file of the offset log."""
+
+    metadata: dict[str, Any]
+    offsets: tuple[str | None, ...]
+    """Offset as JSON text of each source, in the query's order; None: has not begun."""
+
+    def text(self) -> str:
+        lines = ["v1", json.dumps(self.metadata, separators=(",", ":"))]
+        return "\n".join([*lines, *(NO_OFFSET if offset is None else offset for offset in self.offsets)])
+
+    @classmethod
+    def parse(cls, text: str, where: Path) -> OffsetLog:
+        lines = text.splitlines()
+        if len(lines) < 2 or lines[0] != "v1":
+            raise SnapshotError(f"{where} is no offset log of version 1: the checkpoint is damaged or not ours.")
+        return cls(json.loads(lines[1]), tuple(None if line == NO_OFFSET else line for line in lines[2:]))
+
+
+class Checkpoint:
+    """A checkpoint folder. Nothing is cached: another process may be writing it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def committed(self) -> int:
+        """The last committed epoch, -1 if there is none."""
+        return max(self._epochs("commits"), default=-1)
+
+    def planned(self) -> int:
+        """The last planned epoch, -1 if there is none; one more than committed if it was cut off."""
+        return max(self._epochs("offsets"), default=-1)
+
+    def offsets(self, epoch: int) -> OffsetLog:
+        """What epoch ``epoch`` has read up to."""
+        path = self.path / "offsets" / str(epoch)
+        return OffsetLog.parse(path.read_text(), path)
+
+    def offsets_by_source(self, epoch: int) -> dict[str, str]:
+        """Offset as JSON text of each source that has begun, by stage name."""
+        names = self.facts().get("sources", [])
+        offsets = self.offsets(epoch).offsets
+        if len(names) != len(offsets):
+            raise SnapshotError(f"{self.path}: epoch {epoch} has {len(offsets)} sources, its plan {len(names)}: damaged.")
+        return {name: offset for name, offset in zip(names, offsets, strict=True) if offset is not None}
+
+    def write_offsets(self, epoch: int, log: OffsetLog) -> None:
+        self._write("offsets", epoch, log.text())
+
+    def next_watermark(self, epoch: int) -> int:
+        """The watermark (ms) with which the epoch after ``epoch`` runs."""
+        return int(self._commit(epoch).get("nextBatchWatermarkMs", 0))
+
+    def write_commit(self, epoch: int, watermark_ms: int) -> None:
+        """Mark an epoch as done, the next one to run with this watermark."""
+        existing = self._commit(epoch) if (self.path / "commits" / str(epoch)).exists() else {}
+        text = json.dumps(existing | {"nextBatchWatermarkMs": watermark_ms}, separators=(",", ":"))
+        self._write("commits", epoch, f"v1\n{text}")
+
+    def drop_after(self, epoch: int) -> None:
+        """Forget planned and committed epochs beyond ``epoch``."""
+        for folder in ("offsets", "commits"):
+            for found in self._epochs(folder):
+                if found > epoch:
+                    self._remove(folder, found)
+
+    def partitions(self) -> int:
+        """Shuffle partitions the checkpoint was written with."""
+        conf = self.offsets(max(self.committed(), 0)).metadata.get("conf", {})
+        return int(conf.get("spark.sql.shuffle.partitions", "200"))
+
+    def provider(self) -> str:
+        conf = self.offsets(max(self.committed(), 0)).metadata.get("conf", {})
+        return str(conf.get("spark.sql.streaming.stateStore.providerClass", ""))
+
+    def facts(self) -> dict[str, Any]:
+        """What the runner wrote down about it: job, plan, lineage, rows of each stage."""
+        path = self.path / FACTS
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def write_facts(self, facts: dict[str, Any]) -> None:
+        temporary = self.path / f".{FACTS}.tmp"
+        self.path.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(facts))
+        temporary.rename(self.path / FACTS)
+
+    def files_of(self, epoch: int) -> list[Path]:
+        """Paths (relative) of all files that belong to the state as of a committed epoch.
+
+        State files have versions epoch + 1 and older; a log's hidden checksum follows its file.
+        """
+        chosen = []
+        for folder, _, names in os.walk(self.path):
+            relative = Path(folder).relative_to(self.path)
+            for name in names:
+                if self._belongs(relative, name, epoch):
+                    chosen.append(relative / name)
+        return sorted(chosen)
+
+    def _belongs(self, folder: Path, name: str, epoch: int) -> bool:
+        top = folder.parts[0] if folder.parts else ""
+        if top in ("offsets", "commits"):
+            number = name.lstrip(".").split(".")[0]
+            return number.isdigit() and int(number) <= epoch and not name.endswith(".tmp")
+        if top == "state" and "_metadata" not in folder.parts:
+            match = _VERSION.fullmatch(name)
+            if match:
+                return int(match.group(1)) <= epoch + 1
+            return not name.endswith((".tmp", ".tmp.crc"))
+        return not name.endswith((".tmp", ".tmp.crc"))
+
+    def _epochs(self, folder: str) -> list[int]:
+        try:
+            return [int(name) for name in os.listdir(self.path / folder) if name.isdigit()]
+        except FileNotFoundError:
+            return []
+
+    def _commit(self, epoch: int) -> dict[str, Any]:
+        lines = (self.path / "commits" / str(epoch)).read_text().splitlines()
+        return json.loads(lines[1]) if len(lines) > 1 else {}
+
+    def _write(self, folder: str, epoch: int, text: str) -> None:
+        self._remove(folder, epoch)
+        (self.path / folder).mkdir(parents=True, exist_ok=True)
+        (self.path / folder / str(epoch)).write_text(text)
+
+    def _remove(self, folder: str, epoch: int) -> None:
+        # Hadoop's local file system checks a file against its hidden .crc: they go together.
+        for name in (str(epoch), f".{epoch}.crc"):
+            (self.path / folder / name).unlink(missing_ok=True)

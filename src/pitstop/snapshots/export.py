@@ -1,0 +1,147 @@
+"""Export: a consistent copy of a checkpoint up to one committed epoch, with a manifest.
+
+State files are immutable and replaced only by renaming, so the copy is hard links and the job goes on
+meanwhile. Another file system gets real copies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import SnapshotError
+from pitstop.kit.canonical import file_checksum
+from pitstop.kit.ids import check_name
+from pitstop.model.job import Job
+from pitstop.model.snapshot import SnapshotFile, SnapshotManifest, SnapshotRecord
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint
+
+_ATTEMPTS = 5
+
+
+def snapshot_folder(data_dir: Path, name: str) -> Path:
+    """Where the snapshot of a name lives."""
+    return data_dir / "snapshots" / check_name("snapshot", name)
+
+
+def checkpoint_folder(data_dir: Path, job_id: str, lineage: str) -> Path:
+    """Where the checkpoint of a job's lineage lives."""
+    return data_dir / "jobs" / job_id / f"checkpoint-{lineage}"
+
+
+def export_checkpoint(
+    checkpoint: Checkpoint, data_dir: Path, name: str, stages: dict[str, dict[str, Any]] | None = None
+) -> SnapshotRecord:
+    """Export the last committed epoch of a checkpoint that may be in use, under ``name``; replaces one of that name.
+
+    Only this process' job may be exporting to ``name``. Raises SnapshotError if no epoch is committed yet.
+    """
+    target = snapshot_folder(data_dir, name)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
+    try:
+        manifest = _copy_with_retries(checkpoint, temporary, name, stages)
+        manifests.write(temporary, manifest)
+        _replace(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return SnapshotRecord(
+        name=name,
+        job_id=manifest.job_id,
+        job_name=manifest.job_name,
+        created=manifest.created,
+        bytes=manifest.bytes,
+        path=str(target),
+        epoch=manifest.epoch,
+    )
+
+
+def export_suspended(job: Job, data_dir: Path, name: str) -> SnapshotRecord:
+    """Export the last good state of a job that is not running (jet.md SN9)."""
+    if job.lineage is None:
+        raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
+    return export_checkpoint(Checkpoint(checkpoint_folder(data_dir, job.id, job.lineage)), data_dir, name)
+
+
+def _copy_with_retries(
+    checkpoint: Checkpoint, temporary: Path, name: str, stages: dict[str, dict[str, Any]] | None
+) -> SnapshotManifest:
+    # Spark purges old epochs while we copy; a file that vanished belongs to none that matters, or the copy
+    # is begun again from a newer epoch.
+    for attempt in range(_ATTEMPTS):
+        shutil.rmtree(temporary, ignore_errors=True)
+        epoch = checkpoint.committed()
+        if epoch < 0:
+            raise SnapshotError(f"No epoch is committed yet, so there is no state to export as '{name}': try again soon.")
+        try:
+            paths = checkpoint.files_of(epoch)
+            for path in paths:
+                link(checkpoint.path / path, temporary / manifests.FILES / path)
+            return _manifest(checkpoint, Checkpoint(temporary / manifests.FILES), name, epoch, stages)
+        except FileNotFoundError:
+            if attempt == _ATTEMPTS - 1:
+                raise SnapshotError(f"The state kept changing while it was exported as '{name}': try again.") from None
+    raise AssertionError("unreachable")
+
+
+def _manifest(
+    live: Checkpoint, copy: Checkpoint, name: str, epoch: int, stages: dict[str, dict[str, Any]] | None
+) -> SnapshotManifest:
+    facts = live.facts()
+    files = []
+    for path in copy.files_of(epoch):
+        full = copy.path / path
+        files.append(SnapshotFile(str(path), full.stat().st_size, file_checksum(full)))
+    return SnapshotManifest(
+        name=name,
+        job_id=facts["job_id"],
+        job_name=facts.get("job_name"),
+        lineage=facts["lineage"],
+        epoch=epoch,
+        created=time.time(),
+        watermark_ms=copy.next_watermark(epoch),
+        plan=facts["plan"],
+        partitions=copy.partitions(),
+        provider=copy.provider(),
+        offsets=copy.offsets_by_source(epoch),
+        stages=stages if stages is not None else facts.get("stages", {}),
+        versions=facts.get("versions", {}),
+        files=tuple(files),
+    )
+
+
+def _replace(temporary: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    old = target.with_name(f".{target.name}.{time.monotonic_ns()}.old")
+    with contextlib.suppress(FileNotFoundError):
+        target.rename(old)
+    temporary.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def link(source: Path, target: Path) -> None:
+    """Hard-link a file, or copy it where the file systems differ."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def restore_files(folder: Path, manifest: SnapshotManifest, target: Path) -> None:
+    """Lay a verified snapshot's checkpoint into ``target``, which must not exist."""
+    for file in manifest.files:
+        link(folder / manifests.FILES / file.path, target / file.path)
+
+
+def delete(data_dir: Path, name: str) -> None:
+    """Remove a snapshot's files: the manifest first, so that a half-deleted one is seen as none."""
+    folder = snapshot_folder(data_dir, name)
+    (folder / manifests.MANIFEST).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,121 @@
+"""Compile a pipeline: check every stage against Spark and write down its plan."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pitstop.errors import PipelineError
+from pitstop.kit.durations import text
+from pitstop.model.layout import StageKind
+from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.cuts import cuts_of, operators_of, sources_of
+from pitstop.plan.model import Plan, PlanStage
+from pitstop.spark.columns import errors_of_stage, to_column
+from pitstop.spark.lower import Lowering
+from pitstop.spark.lower_source import SourceSettings
+
+_KINDS = {
+    Op.SOURCE: StageKind.SOURCE,
+    Op.MERGE: StageKind.MERGE,
+    Op.TIMESTAMPS: StageKind.WATERMARK,
+    Op.INGESTION_TIMESTAMPS: StageKind.WATERMARK,
+    Op.WINDOW_AGGREGATE: StageKind.WINDOW,
+    Op.SINK: StageKind.SINK,
+}
+
+
+def bounded(pipeline: Pipeline) -> bool:
+    """True if every source ends, so that the job is a batch job."""
+    return all(node.params["source"].bounded for node in pipeline.nodes if node.op is Op.SOURCE)
+
+
+def compile_pipeline(
+    spark: SparkSession, pipeline: Pipeline, settings: SourceSettings | None = None, partitions: int | None = None
+) -> Plan:
+    """Lower every stage once, as a stream unless all sources are bounded; PipelineError names the stage at fault."""
+    pipeline.check()
+    streaming = not bounded(pipeline)
+    lowering = Lowering(spark, settings or SourceSettings(), streaming=streaming)
+    stages = []
+    for node in pipeline.nodes:
+        if streaming and node.op is Op.SOURCE:
+            _check_streamable(node)
+        frame = lowering.frame(node)
+        if node.op is Op.SINK:
+            check_sink(node, frame)
+        stages.append(_stage(node, frame, lowering))
+    cuts = cuts_of(pipeline.nodes)
+    return Plan(tuple(stages), operators_of(cuts) if streaming else (), sources_of(cuts), partitions)
+
+
+def _stage(node: Node, frame: DataFrame, lowering: Lowering) -> PlanStage:
+    return PlanStage(
+        name=node.name,
+        kind=_KINDS.get(node.op, StageKind.STATELESS),
+        op=node.op.value,
+        inputs=tuple(parent.name for parent in node.inputs),
+        description=describe(node),
+        location=node.location,
+        layout=lowering.layouts.get(node.name),
+        columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
+    )
+
+
+def describe(node: Node) -> str:
+    """What a stage does, in a few words."""
+    params = node.params
+    if node.op is Op.SOURCE:
+        return str(params["source"].describe())
+    if node.op is Op.SINK:
+        return f"sink {params['sink'].describe()}"
+    if node.op is Op.WINDOW_AGGREGATE:
+        aggregates = ", ".join(f"{name}={a.kind}" for name, a in params["aggregates"].items())
+        keys = ", ".join(params["keys"])
+        return f"{params['window'].describe()} by ({keys}): {aggregates}"
+    if node.op is Op.TIMESTAMPS:
+        return f"event time {params['column']}, lag {text(params['allowed_lag_ms'])}"
+    return node.op.value
+
+
+def _check_streamable(node: Node) -> None:
+    source = node.params["source"]
+    if source.bounded and source.kind != "items":
+        raise PipelineError(
+            f"Source '{node.name}' ({node.location}) ends, and others do not: read its folder with streaming=True."
+        )
+
+
+def check_sink(node: Node, frame: DataFrame) -> None:
+    """Raise PipelineError unless the sink can take these columns."""
+    sink = node.params["sink"]
+    if sink.kind == "map":
+        with errors_of_stage(node, frame):
+            keys = frame.select(to_column(frame, sink.options["key"]))
+            _ = keys.schema
+            if sink.options["value"] is not None:
+                _ = frame.select(to_column(frame, sink.options["value"])).schema
+    if sink.kind == "files":
+        for column in sink.options["partition_by"]:
+            if column not in frame.columns:
+                raise PipelineError(
+                    f"Sink '{node.name}' ({node.location}): there is no column '{column}' to partition by. "
+                    f"There are: {', '.join(frame.columns)}."
+                )
+        if sink.options["format"] == "csv":
+            nested = [f.name for f in frame.schema.fields if f.dataType.typeName() in ("struct", "array", "map")]
+            if nested:
+                raise PipelineError(f"Sink '{node.name}': csv has no place for nested column '{nested[0]}': use json or parquet.")
+    if sink.kind == "logger" and sink.options["template"]:
+        _check_template(node, frame, sink.options["template"])
+
+
+def _check_template(node: Node, frame: DataFrame, template: str) -> None:
+    from string import Formatter
+
+    for _, name, _, _ in Formatter().parse(template):
+        if name is not None and name not in frame.columns:
+            raise PipelineError(
+                f"Sink '{node.name}' ({node.location}): there is no column '{name}' for its text. "
+                f"There are: {', '.join(frame.columns)}."
+            )

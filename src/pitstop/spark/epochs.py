@@ -1,0 +1,125 @@
+"""One epoch: the rows of the streaming query go to every sink, or none counts.
+
+The query computes each cut once; this module takes the epoch's rows apart, runs the stateless rest of
+the pipeline on them and writes all sinks. Spark commits the epoch after it returns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.pipeline.nodes import Node
+from pitstop.plan.cuts import Cut
+from pitstop.spark.environment import Environment
+from pitstop.spark.lower import Lowering
+from pitstop.spark.sinks import write_sink
+
+CUT = "__cut"
+
+
+class EpochBoundaryError(Exception):
+    """Ends the query at an epoch boundary: this epoch has written nothing and will not be committed."""
+
+
+def joined(frames: list[DataFrame]) -> DataFrame:
+    """The cuts of a pipeline as one DataFrame: a tag and one nullable struct column a cut; one cut alone stays as it is."""
+    if len(frames) == 1:
+        return frames[0]
+    kinds = [frame.schema for frame in frames]
+    result: DataFrame | None = None
+    for number, frame in enumerate(frames):
+        parts = [
+            F.struct(*[F.col(f"`{c}`") for c in frame.columns]).alias(f"__c{i}")
+            if i == number
+            else F.lit(None).cast(kinds[i]).alias(f"__c{i}")
+            for i in range(len(frames))
+        ]
+        branch = frame.select(F.lit(number).alias(CUT), *parts)
+        result = branch if result is None else result.unionByName(branch)
+    assert result is not None
+    return result
+
+
+class EpochWriter:
+    """The callback of ``foreachBatch``, with a gate that stops the query between two epochs."""
+
+    def __init__(self, spark: SparkSession, cuts: tuple[Cut, ...], environment: Environment) -> None:
+        self._spark = spark
+        self._cuts = cuts
+        self._environment = environment
+        self._condition = threading.Condition()
+        self._stopping = False
+        self._writing: int | None = None
+        self.last_written = -1
+        self.failure: BaseException | None = None
+
+    def __call__(self, rows: DataFrame, epoch: int) -> None:
+        with self._gate(epoch):
+            try:
+                self._environment.check_fence()
+                self._write(rows, epoch)
+            except BaseException as error:
+                # Spark wraps what we raise in its own exceptions: keep the one that a person can read.
+                self.failure = error
+                raise
+
+    def close(self, timeout: float) -> bool:
+        """Let no further epoch write; wait for the one being written. False if it did not end in time."""
+        with self._condition:
+            self._stopping = True
+            return self._condition.wait_for(lambda: self._writing is None, timeout)
+
+    @property
+    def closed(self) -> bool:
+        return self._stopping
+
+    @contextmanager
+    def _gate(self, epoch: int) -> Iterator[None]:
+        with self._condition:
+            if self._stopping:
+                raise EpochBoundaryError(f"stopped before epoch {epoch}")
+            self._writing = epoch
+        try:
+            yield
+            self.last_written = epoch
+        finally:
+            with self._condition:
+                self._writing = None
+                self._condition.notify_all()
+
+    def _write(self, rows: DataFrame, epoch: int) -> None:
+        if len(self._cuts) == 1 and len(self._cuts[0].sinks) == 1:
+            sink = self._cuts[0].sinks[0]
+            write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
+            return
+        rows.persist()
+        try:
+            for number, cut in enumerate(self._cuts):
+                self._write_cut(cut, self._part(rows, number), epoch)
+        finally:
+            rows.unpersist()
+
+    def _write_cut(self, cut: Cut, rows: DataFrame, epoch: int) -> None:
+        lowering = self._below(cut, rows)
+        for sink in cut.sinks:
+            self._environment.check_fence()
+            write_sink(sink, lowering.frame(sink), epoch, self._environment)
+
+    def _below(self, cut: Cut, rows: DataFrame) -> Lowering:
+        session = rows.sparkSession
+        return Lowering(session, self._environment.sources, streaming=False, given={id(cut.node): rows})
+
+    def _part(self, rows: DataFrame, number: int) -> DataFrame:
+        if len(self._cuts) == 1:
+            return rows
+        return rows.where(F.col(CUT) == number).select(f"__c{number}.*")
+
+
+def sinks_of(cuts: tuple[Cut, ...]) -> tuple[Node, ...]:
+    """All sinks, in the order in which an epoch writes them."""
+    return tuple(sink for cut in cuts for sink in cut.sinks)

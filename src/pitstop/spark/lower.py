@@ -1,0 +1,165 @@
+"""Lower a pipeline's nodes to DataFrames, one function an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from pitstop.errors import PipelineError
+from pitstop.kit.durations import text
+from pitstop.model.layout import StateLayout
+from pitstop.pipeline.nodes import Node, Op
+from pitstop.spark import lower_source
+from pitstop.spark.columns import errors_of_stage, to_column
+from pitstop.spark.internals import stateful_nodes
+from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.lower_window import lower_window
+from pitstop.spark.naming import quoted
+
+OpenSource = Callable[[Node], DataFrame]
+
+
+@dataclass
+class Lowering:
+    """Lowers the nodes of one pipeline; each node once, so that Spark sees one relation for one source.
+
+    ``given`` holds frames that stand in for nodes: the rows of an epoch for its cut. ``restored`` holds saved
+    accumulators by (stage, role).
+    """
+
+    spark: SparkSession
+    settings: SourceSettings = field(default_factory=SourceSettings)
+    streaming: bool = True
+    open_source: OpenSource | None = None
+    given: dict[int, DataFrame] = field(default_factory=dict)
+    restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
+    layouts: dict[str, StateLayout] = field(default_factory=dict)
+    observed: dict[str, str] = field(default_factory=dict)
+    """Name of an observation -> the stage it counts."""
+
+    def frame(self, node: Node) -> DataFrame:
+        """The DataFrame of a node."""
+        if id(node) not in self.given:
+            inputs = [self.frame(parent) for parent in node.inputs]
+            with errors_of_stage(node, inputs[0] if inputs else None):
+                result = _LOWER[node.op](self, node, inputs)
+                _ = result.schema  # analyse now, while we know whose fault it is
+            self.given[id(node)] = result
+        return self.given[id(node)]
+
+
+def _source(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    source = node.params["source"]
+    if not lowering.streaming:
+        frame = lower_source.read_static(lowering.spark, node)
+    elif lowering.open_source is not None:
+        frame = lowering.open_source(node)
+    else:
+        frame = lower_source.read_stream(lowering.spark, node, lowering.settings)
+    if source.parse is None:
+        return frame
+    parsed = lower_source.with_parsed(frame, source)
+    return lower_source.counted(parsed, node, lowering.observed) if lowering.streaming else parsed
+
+
+def _parsed(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_source.good_rows(inputs[0])
+
+
+def _dead_letters(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_source.dead_letters(inputs[0], node.inputs[0].name)
+
+
+def _select(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return inputs[0].select(*[to_column(inputs[0], column) for column in node.params["columns"]])
+
+
+def _filter(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return inputs[0].where(to_column(inputs[0], node.params["condition"]))
+
+
+def _with_columns(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    columns = node.params["columns"]
+    return inputs[0].withColumns({name: to_column(inputs[0], value) for name, value in columns.items()})
+
+
+def _transform(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    result = node.params["function"](inputs[0])
+    if not isinstance(result, DataFrame):
+        raise PipelineError(f"Stage '{node.name}' ({node.location}) returned no DataFrame.")
+    if lowering.streaming and inputs[0].isStreaming:
+        added = list(stateful_nodes(result))
+        for name in stateful_nodes(inputs[0]):
+            if name in added:
+                added.remove(name)
+        if added:
+            raise PipelineError(
+                f"Stage '{node.name}' ({node.location}) keeps state ({added[0]}), which a transform must not: use a "
+                "named stateful stage, such as group_by(...).window(...).aggregate(...)."
+            )
+    return result
+
+
+def _merge(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    first, result = inputs[0], inputs[0]
+    for other, parent in zip(inputs[1:], node.inputs[1:], strict=True):
+        if set(first.columns) != set(other.columns):
+            odd = sorted(set(first.columns) ^ set(other.columns))
+            raise PipelineError(
+                f"Stage '{node.name}' ({node.location}): '{node.inputs[0].name}' and '{parent.name}' differ in columns "
+                f"({', '.join(odd)}): select the same ones before merging."
+            )
+        result = result.unionByName(other)
+    return result
+
+
+def _timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    column, frame = node.params["column"], inputs[0]
+    if column not in frame.columns:
+        raise PipelineError(
+            f"Stage '{node.name}' ({node.location}): there is no column '{column}'. There are: {', '.join(frame.columns)}."
+        )
+    kind = frame.schema[column].dataType
+    if not isinstance(kind, TimestampType):
+        raise PipelineError(
+            f"Stage '{node.name}' ({node.location}): column '{column}' is {kind.simpleString()}; event time is a timestamp."
+        )
+    return frame.withWatermark(column, text(node.params["allowed_lag_ms"])) if frame.isStreaming else frame
+
+
+def _ingestion_timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    column = node.params["column"]
+    frame = inputs[0].withColumn(column, F.current_timestamp())
+    return frame.withWatermark(quoted(column), "0 seconds") if frame.isStreaming else frame
+
+
+def _window_aggregate(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    restored = {role: rows for (stage, role), rows in lowering.restored.items() if stage == node.name}
+    frame, layout = lower_window(node, inputs[0], restored)
+    lowering.layouts[node.name] = layout
+    return frame
+
+
+def _sink(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return inputs[0]
+
+
+_LOWER: dict[Op, Callable[[Lowering, Node, list[DataFrame]], Any]] = {
+    Op.SOURCE: _source,
+    Op.PARSED: _parsed,
+    Op.DEAD_LETTERS: _dead_letters,
+    Op.SELECT: _select,
+    Op.FILTER: _filter,
+    Op.WITH_COLUMNS: _with_columns,
+    Op.TRANSFORM: _transform,
+    Op.MERGE: _merge,
+    Op.TIMESTAMPS: _timestamps,
+    Op.INGESTION_TIMESTAMPS: _ingestion_timestamps,
+    Op.WINDOW_AGGREGATE: _window_aggregate,
+    Op.SINK: _sink,
+}

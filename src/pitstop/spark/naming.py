@@ -1,0 +1,19 @@
+"""Stage names inside Spark: the columns that mark whose state it is."""
+
+from __future__ import annotations
+
+
+def role_column(stage: str, role: str) -> str:
+    """The window column of a stage's state: its name in the state's key tells whose state it is."""
+    return f"{role}@{stage}"
+
+
+def parse_role_column(column: str) -> tuple[str, str] | None:
+    """(stage, role) of a column made by :func:`role_column`, None for any other."""
+    role, at, stage = column.partition("@")
+    return (stage, role) if at and role in ("frames", "windows") else None
+
+
+def quoted(column: str) -> str:
+    """A column name as SQL: ```a``b```."""
+    return "`" + column.replace("`", "``") + "`"

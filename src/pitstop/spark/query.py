@@ -1,0 +1,106 @@
+"""The one streaming query of a job: build it from the cuts, start it, end it between two epochs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from pitstop.errors import EngineError, PitstopError
+from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.cuts import cuts_of
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.columns import first_line
+from pitstop.spark.environment import Environment
+from pitstop.spark.epochs import EpochBoundaryError, EpochWriter, joined
+from pitstop.spark.lower import Lowering
+
+_COMMIT_WAIT = 10.0
+
+
+def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
+    """The whole pipeline as one streaming DataFrame: its cuts, joined."""
+    return joined([lowering.frame(cut.node) for cut in cuts_of(pipeline.nodes)])
+
+
+class RunningQuery:
+    """A started query over one checkpoint."""
+
+    def __init__(
+        self, spark: SparkSession, pipeline: Pipeline, environment: Environment, checkpoint: Path, observed: dict[str, str]
+    ) -> None:
+        lowering = Lowering(spark, environment.sources, observed=observed)
+        frame = streaming_frame(lowering, pipeline)
+        self.checkpoint = Checkpoint(checkpoint)
+        self.writer = EpochWriter(spark, cuts_of(pipeline.nodes), environment)
+        self.query: StreamingQuery = (
+            frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
+        )
+
+    @property
+    def active(self) -> bool:
+        return bool(self.query.isActive)
+
+    def stop(self, timeout: float) -> int:
+        """End at an epoch boundary and return the last committed epoch.
+
+        An epoch that is being written is finished and committed; one that is only planned writes nothing and is
+        left out. EngineError if the running epoch does not end in time: the caller may then kill the process.
+        """
+        if not self.writer.close(timeout):
+            raise EngineError(f"The running epoch did not end within {timeout:.0f} seconds.")
+        self._await_commit(self.writer.last_written)
+        # What runs from here on has written nothing and will not be committed: it may be interrupted.
+        self.query.stop()
+        return self.checkpoint.committed()
+
+    def failure(self) -> PitstopError | None:
+        """Why the query ended, as one sentence; None if it runs, or was stopped."""
+        error = self.query.exception()
+        if error is None or (self.writer.closed and _at_boundary(error)):
+            return None
+        return explain(error, self.writer.failure)
+
+    def _await_commit(self, epoch: int) -> None:
+        wait_until(lambda: not self.active or self.checkpoint.committed() >= epoch, _COMMIT_WAIT)
+        if self.checkpoint.committed() < epoch and self.query.exception() is None:
+            raise EngineError(f"Epoch {epoch} was written and not committed within {_COMMIT_WAIT:.0f} seconds.")
+
+
+def wait_until(condition: Callable[[], bool], timeout: float, step: float = 0.005) -> bool:
+    """Poll a condition that nobody signals (a file that Spark writes); True if it came true in time."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(step)
+    return True
+
+
+def _at_boundary(error: StreamingQueryException | BaseException) -> bool:
+    return EpochBoundaryError.__name__ in str(error)
+
+
+def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
+    """A failed query's error as one sentence; the whole story goes into ``details['trace']``."""
+    trace = str(error)
+    if isinstance(cause, PitstopError):
+        cause.details.setdefault("trace", trace)
+        return cause
+    if cause is not None and not isinstance(cause, EpochBoundaryError):
+        return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
+    return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)
+
+
+def _deepest(trace: str) -> str:
+    """The last ``Error: message`` line of a Python worker's trace, else Spark's first line."""
+    lines = [line.strip() for line in trace.splitlines() if line.strip()]
+    for line in reversed(lines):
+        head = line.split(":", 1)[0]
+        if head.endswith(("Error", "Exception")) and " " not in head and ":" in line and not head.startswith("at "):
+            return line
+    return first_line(Exception(lines[0] if lines else "unknown"))

@@ -1,0 +1,214 @@
+"""Bring a snapshot's state under a new plan. Three ways, chosen by comparing plans (plan/diff.py).
+
+1. Same stateful structure: the snapshot's checkpoint is laid back and resumed.
+2. Another structure, a stage's own state unchanged: its raw state is written under its new operator id.
+3. Another form of a stage's state: read as accumulators, converted, and fed in beside the live rows.
+
+For 2 and 3 a new checkpoint is laid down by one epoch in which every source holds still (epoch 0), with the rows
+of 3 as input; 2 makes epoch 1 out of it. Then the sources' saved offsets and the saved watermark are put into
+the logs, as if these epochs had read them. Nothing reaches a sink meanwhile.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pitstop.errors import EngineError, IncompatibleError
+from pitstop.model.snapshot import SnapshotManifest
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.diff import Report, Verdict, Way, compare
+from pitstop.plan.model import OperatorSlot, Plan
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.snapshots.export import restore_files
+from pitstop.spark import lower_source
+from pitstop.spark.internals import raw_state, rewrite_state
+from pitstop.spark.lower import Lowering
+from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.naming import quoted, role_column
+from pitstop.spark.query import explain, streaming_frame, wait_until
+from pitstop.spark.session import ROCKSDB
+from pitstop.spark.sources.hold import HoldSource
+from pitstop.spark.state import accumulator_rows, check_operators
+
+_LAY_DOWN_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Restore:
+    """All that a restore needs: the snapshot's folder and manifest, the new plan, where to put the checkpoint."""
+
+    spark: SparkSession
+    folder: Path
+    manifest: SnapshotManifest
+    pipeline: Pipeline
+    plan: Plan
+    target: Path
+    partitions: int
+    settings: SourceSettings
+    rewrite: bool = True
+    """False feeds unchanged state as accumulators too (way 3 for way 2)."""
+
+    @property
+    def saved(self) -> Path:
+        return self.folder / manifests.FILES
+
+
+def judge(manifest: SnapshotManifest, plan: Plan) -> Report:
+    """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused."""
+    report = compare(manifest.plan, plan.to_dict(), manifest.partitions)
+    if report.refused:
+        reasons = "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in report.refusals)
+        raise IncompatibleError(f"Snapshot '{manifest.name}' does not fit the pipeline: {reasons}.", report=report.to_dict())
+    return report
+
+
+def restore(job: Restore, report: Report) -> None:
+    """Make ``target`` a checkpoint that goes on where the snapshot ended. It appears whole or not at all."""
+    building = job.target.with_name(f"{job.target.name}.building")
+    shutil.rmtree(building, ignore_errors=True)
+    if report.way is Way.RESUME:
+        restore_files(job.folder, job.manifest, building)
+        _take_over_offsets(job, Checkpoint(building), job.manifest.epoch)
+    else:
+        _rebuild(job, report, building)
+    building.rename(job.target)
+
+
+def _rebuild(job: Restore, report: Report, building: Path) -> None:
+    kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
+    raw = kept if job.rewrite and job.manifest.provider == ROCKSDB else set()
+    fed = (kept | converted) - raw
+    _lay_down(job, building, _fed_rows(job, fed, building))
+    checkpoint = Checkpoint(building)
+    check_operators(job.spark, building, 0, job.plan)
+    moves = _raw_moves(job, raw)
+    epoch = 1 if moves else 0
+    if moves:
+        _rewrite(job, building, moves)
+    for number in range(epoch + 1):
+        checkpoint.write_commit(number, job.manifest.watermark_ms or 0)
+    _take_over_offsets(job, checkpoint, epoch)
+    shutil.rmtree(_scratch(building), ignore_errors=True)
+
+
+def _take_over_offsets(job: Restore, checkpoint: Checkpoint, epoch: int) -> None:
+    """Put the saved offsets, in the new query's order, into the last two epochs: Spark reads both at its start."""
+    checkpoint.drop_after(epoch)
+    offsets = tuple(job.manifest.offsets.get(name) for name in job.plan.source_order)
+    for number in {epoch, max(epoch - 1, 0)}:
+        log = checkpoint.offsets(number)
+        checkpoint.write_offsets(number, OffsetLog(log.metadata, offsets))
+    _place_source_logs(job, checkpoint.path)
+
+
+def _fed_rows(job: Restore, stages: set[str], building: Path) -> dict[tuple[str, str], DataFrame]:
+    """Saved accumulators of the stages, written to files and opened as streams, by (stage, role)."""
+    old_plan = Plan.from_dict(job.manifest.plan)
+    found: dict[tuple[str, str], DataFrame] = {}
+    for operator, slot in enumerate(old_plan.operators):
+        key = (slot.stage, slot.role)
+        if slot.stage not in stages or key in found:
+            continue
+        old, new = old_plan.stateful[slot.stage], job.plan.stateful[slot.stage]
+        rows = accumulator_rows(job.spark, job.saved, job.manifest.epoch, operator, slot, old, new)
+        name = f"restore_{len(found)}"
+        path = str(_scratch(building) / name)
+        rows.write.parquet(path)
+        found[key] = job.spark.readStream.schema(rows.schema).parquet(path)
+    return found
+
+
+def _scratch(building: Path) -> Path:
+    return building.with_name(f"{building.name}.rows")
+
+
+def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], DataFrame]) -> None:
+    """Run epoch 0 with all sources held, and end the query right after its commit."""
+    job.spark.dataSource.register(HoldSource)
+    job.spark.conf.set("spark.sql.shuffle.partitions", str(job.partitions))
+    lowering = Lowering(job.spark, job.settings, restored=restored, open_source=lambda node: _held(job, node))
+    checkpoint = Checkpoint(building)
+
+    def discard(rows: DataFrame, epoch: int) -> None:
+        if epoch > 0:
+            raise RuntimeError("only epoch 0 is laid down")
+        rows.write.format("noop").mode("overwrite").save()
+
+    query = (
+        streaming_frame(lowering, job.pipeline)
+        .writeStream.outputMode("append")
+        .foreachBatch(discard)
+        .option("checkpointLocation", str(building))
+        .start()
+    )
+    done = wait_until(lambda: checkpoint.committed() >= 0 or not query.isActive, _LAY_DOWN_SECONDS)
+    query.stop()
+    if checkpoint.committed() < 0:
+        error = query.exception()
+        if error is not None:
+            raise explain(error, None) from error
+        raise (
+            EngineError(f"The new checkpoint was not laid down within {_LAY_DOWN_SECONDS:.0f} seconds.")
+            if not done
+            else EngineError("The new checkpoint could not be laid down: the query ended without a commit.")
+        )
+    checkpoint.drop_after(0)
+
+
+def _held(job: Restore, node: Node) -> DataFrame:
+    schema = lower_source.read_stream(job.spark, node, job.settings).schema
+    ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
+    # The name keeps two held sources of one schema apart: equal relations would become one source.
+    return job.spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
+
+
+def _raw_moves(job: Restore, stages: set[str]) -> dict[int, int]:
+    """New operator id -> old operator id, for state that moves as it is."""
+    old: dict[tuple[str, str], int] = {}
+    for number, slot in enumerate(Plan.from_dict(job.manifest.plan).operators):
+        old.setdefault((slot.stage, slot.role), number)
+    moves = {}
+    for number, slot in enumerate(job.plan.operators):
+        if slot.stage in stages and (slot.stage, slot.role) in old:
+            moves[number] = old[(slot.stage, slot.role)]
+    return moves
+
+
+def _rewrite(job: Restore, building: Path, moves: dict[int, int]) -> None:
+    checkpoint = Checkpoint(building)
+    log = checkpoint.offsets(0)
+    checkpoint.write_offsets(1, OffsetLog(log.metadata | {"batchWatermarkMs": job.manifest.watermark_ms or 0}, log.offsets))
+    slots = job.plan.operators
+
+    def moved(operator: int, own: DataFrame) -> DataFrame:
+        if operator not in moves:
+            return own
+        state = raw_state(job.spark, job.saved, job.manifest.epoch, moves[operator])
+        if job.partitions == job.manifest.partitions:
+            return state
+        return state.repartition(job.partitions, *_partition_key(job, slots[operator]))
+
+    rewrite_state(job.spark, building, 0, 1, moved)
+
+
+def _partition_key(job: Restore, slot: OperatorSlot) -> list[str]:
+    """The columns by which Spark distributes an aggregation's state: all of its key."""
+    layout = job.plan.stateful[slot.stage]
+    names = [*(name for name, _ in layout.keys), role_column(slot.stage, slot.role)]
+    return [f"partition_key.{quoted(name)}" for name in names]
+
+
+def _place_source_logs(job: Restore, target: Path) -> None:
+    """File sources keep a log of what they have read in ``sources/<line>``; lines follow the new order."""
+    old_order = Plan.from_dict(job.manifest.plan).source_order
+    shutil.rmtree(target / "sources", ignore_errors=True)
+    for line, name in enumerate(job.plan.source_order):
+        saved = job.saved / "sources" / str(old_order.index(name)) if name in old_order else None
+        if saved is not None and saved.is_dir():
+            shutil.copytree(saved, target / "sources" / str(line))

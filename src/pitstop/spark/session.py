@@ -1,0 +1,57 @@
+"""Spark sessions with the settings that durable, changeable state needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+STREAM_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.offsetLog.formatVersion": "1",
+    # The provider whose state can be rewritten under another plan; changelogs make an epoch's cost its changes.
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.stopTimeout": "30s",
+    "spark.sql.adaptive.enabled": "true",
+}
+"""Settings of every job's session; a job's own ``spark`` option goes over them."""
+
+
+def build_session(master: str, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
+    """Start (or get) the session of this process. ``master``: ``local[*]``, ``spark://...``, ..."""
+    # With another interpreter in the workers the query hangs silently at its first batch.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    work_dir.mkdir(parents=True, exist_ok=True)
+    scratch = tempfile.mkdtemp(prefix="spark-", dir=work_dir)
+    builder = (
+        SparkSession.builder.master(master)
+        .appName("pitstop")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.local.dir", scratch)
+        .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
+        .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
+    )
+    for key, value in (STREAM_SETTINGS | (settings or {})).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str]) -> None:
+    """Set what one job wants on a session that was started before the job was known."""
+    for key, value in (STREAM_SETTINGS | settings).items():
+        spark.conf.set(key, value)
+    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

@@ -1,0 +1,85 @@
+"""The file sink: exactly-once by a manifest for each epoch.
+
+An epoch's files are written aside, listed in ``_pitstop/<lineage>/<sink>/<epoch>.json`` (that rename is the commit),
+and then moved into place under names that the epoch fixes. Killed before the commit, the epoch is
+written anew; killed after it, the same moves are made again. A reader of the folder never sees a file
+of an epoch that is not committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from pitstop.pipeline.nodes import Node
+from pitstop.spark.environment import Environment, EpochContext
+
+CONTROL = "_pitstop"
+
+
+def write_files(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
+    """Write one epoch into the folder, once."""
+    options = node.params["sink"].options
+    folder = Path(options["path"].removeprefix("file://"))
+    control = folder / CONTROL / context.lineage / context.stage
+    manifest = control / f"{context.epoch}.json"
+    staging = control / f"{context.epoch}.staging"
+    if not manifest.exists():
+        shutil.rmtree(staging, ignore_errors=True)
+        writer = rows.write.mode("overwrite").format(options["format"])
+        if options["partition_by"]:
+            writer = writer.partitionBy(*options["partition_by"])
+        writer.save(str(staging))
+        environment.check_fence()
+        _commit(manifest, _moves(staging, context))
+    _move(json.loads(manifest.read_text()), staging, folder)
+    _forget(control, context.epoch)
+
+
+def _moves(staging: Path, context: EpochContext) -> dict[str, str]:
+    """File below the staging folder -> its name below the sink's folder."""
+    moves = {}
+    found = [p for p in sorted(staging.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
+    for number, path in enumerate(found):
+        if _empty(path):
+            continue
+        relative = path.relative_to(staging)
+        suffix = "".join(part for part in Path(path.name.split(".", 1)[1]).suffixes) or path.suffix
+        name = f"{context.stage}-{context.lineage}-{context.epoch:08d}-{number:03d}{suffix}"
+        moves[str(relative)] = str(relative.parent / name)
+    return moves
+
+
+def _empty(path: Path) -> bool:
+    if path.suffix == ".parquet":
+        return bool(pq.read_metadata(path).num_rows == 0)
+    return path.stat().st_size == 0
+
+
+def _commit(manifest: Path, moves: dict[str, str]) -> None:
+    temporary = manifest.with_suffix(".tmp")
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    with temporary.open("w") as file:
+        json.dump(moves, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(manifest)
+
+
+def _move(moves: dict[str, str], staging: Path, folder: Path) -> None:
+    for source, target in moves.items():
+        path = staging / source
+        if path.exists():
+            (folder / target).parent.mkdir(parents=True, exist_ok=True)
+            path.rename(folder / target)
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _forget(control: Path, epoch: int) -> None:
+    # An epoch is replayed only if it is the last one; one more is kept for good measure.
+    (control / f"{epoch - 2}.json").unlink(missing_ok=True)

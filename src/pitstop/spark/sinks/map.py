@@ -1,0 +1,73 @@
+"""The map sink: rows and the mark of their epoch in one transaction of the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType
+
+from pitstop.errors import EngineError
+from pitstop.maps.ports import EpochId, MapStore
+from pitstop.model.job import ProcessingGuarantee
+from pitstop.pipeline.nodes import Node
+from pitstop.spark.columns import to_column
+from pitstop.spark.environment import Environment, EpochContext
+from pitstop.spark.naming import quoted
+
+
+def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
+    """Apply one epoch's rows, in the order of the rows, to the map."""
+    options = node.params["sink"].options
+    if environment.maps is None:
+        raise EngineError(f"Sink '{node.name}' writes to a map, and this run has no store of maps.")
+    changes = _changes(node, rows, options)
+    exactly_once = environment.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
+    epoch = EpochId(context.lineage, context.stage, context.epoch) if exactly_once else None
+    store: MapStore = environment.maps
+    if options["mode"] in ("merge", "update"):
+        change = _on_values(node.params["sink"].writer)
+        store.update_epoch(options["map"], changes, change, epoch, environment.fence)
+    else:
+        store.write_epoch(options["map"], changes, epoch, environment.fence)
+
+
+def _changes(node: Node, rows: DataFrame, options: dict[str, Any]) -> list[tuple[str, str | None]]:
+    key = to_column(rows, options["key"]).cast("string").alias("key")
+    if options["mode"] == "delete":
+        keys = rows.select(key).toArrow().column(0).to_pylist()
+        values: list[Any] = [None] * len(keys)
+    else:
+        everything = options["value"] is None or options["mode"] == "update"
+        value = F.to_json(F.struct(*map(quoted, rows.columns))) if everything else json_of(rows, options["value"])
+        table = rows.select(key, value.alias("value")).toArrow()
+        keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
+    if None in keys:
+        raise EngineError(f"Sink '{node.name}': a row has no key ({options['key']} is null): filter such rows out before.")
+    return list(zip(keys, values, strict=True))
+
+
+def json_of(rows: DataFrame, value: Any) -> Column:
+    """A column's value as JSON text; null stays null."""
+    column = to_column(rows, value)
+    kind = rows.select(column.alias("v")).schema["v"].dataType
+    if isinstance(kind, (StructType, ArrayType, MapType)):
+        return F.to_json(column)
+    # to_json takes no plain value: wrap it in an object, {"v":...}, and take the wrapping off.
+    wrapped = F.to_json(F.struct(column.alias("v")))
+    return F.when(column.isNotNull(), F.substring(wrapped, F.lit(6), F.length(wrapped) - 6))
+
+
+def _on_values(function: Callable[[Any, Any], Any]) -> Callable[[str | None, str | None], str | None]:
+    """The user's function sees Python objects, the store JSON text."""
+
+    def change(old: str | None, new: str | None) -> str | None:
+        before = None if old is None else json.loads(old)
+        after = None if new is None else json.loads(new)
+        result = function(before, after)
+        return None if result is None else json.dumps(result)
+
+    return change

@@ -1,0 +1,12 @@
+"""One Spark session for all Spark tests."""
+
+import pytest
+
+from pitstop.spark.session import build_session
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    session = build_session("local[2]", tmp_path_factory.mktemp("spark"), {"spark.sql.shuffle.partitions": "2"})
+    yield session
+    session.stop()
