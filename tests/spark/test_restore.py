@@ -66,7 +66,7 @@ class Harness:
         self.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
         plan = compile_pipeline(self.spark, built)
         facts = {"job_id": "id", "job_name": "job", "lineage": f"run{self.runs}", "plan": plan.to_dict()}
-        facts["sources"] = list(plan.source_order)
+        facts["sources"] = [[slot.stage, slot.reader] for slot in plan.source_slots]
         Checkpoint(checkpoint).write_facts(facts)
         return RunningQuery(self.spark, built, self.environment(), checkpoint, {})
 

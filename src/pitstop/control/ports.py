@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from pitstop.model.job import Job, JobConfig, Progress
+from pitstop.model.job import Job, Progress
 from pitstop.model.operation import Command, CommandKind, Observation, Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
 
@@ -106,7 +106,9 @@ class RunnerLink(Protocol):
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None: ...
 
-    def config(self) -> JobConfig: ...
+    def progress(self) -> Progress:
+        """What the runs before this one had reported."""
+        ...
 
 
 @dataclass(frozen=True)

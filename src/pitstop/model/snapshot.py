@@ -36,8 +36,8 @@ class SnapshotManifest:
     partitions: int
     provider: str
     """Spark's state store provider class."""
-    offsets: dict[str, Any]
-    """Source stage name -> offset: the next event of that source has not been seen."""
+    offsets: dict[str, dict[str, str]]
+    """Source stage -> what reads it (a stateful stage, or nothing) -> offset as JSON text."""
     stages: dict[str, dict[str, Any]]
     """Stage name -> {operators: [ids], rows, bytes} of its state."""
     versions: dict[str, str]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pitstop.pipeline.nodes import Node, Op
-from pitstop.plan.model import OperatorSlot
+from pitstop.plan.model import OperatorSlot, SourceSlot
 
 PASSABLE = frozenset({Op.SELECT, Op.FILTER, Op.WITH_COLUMNS, Op.TRANSFORM, Op.TIMESTAMPS, Op.PARSED, Op.DEAD_LETTERS})
 """Steps that mean the same on a stream and on the rows of one epoch."""
@@ -73,16 +73,17 @@ def _walk(node: Node) -> Iterator[tuple[str, str]]:
         yield from _walk(parent)
 
 
-def sources_of(cuts: tuple[Cut, ...]) -> tuple[str, ...]:
-    """Source stages in Spark's order: as first met when the query is walked from its root, children left to right."""
-    met: dict[str, None] = {}
+def sources_of(cuts: tuple[Cut, ...]) -> tuple[SourceSlot, ...]:
+    """Readers of sources in Spark's order: as met when the query is walked from its root, children left to right."""
+    slots: list[SourceSlot] = []
 
-    def walk(node: Node) -> None:
+    def walk(node: Node, reader: str) -> None:
         if node.op is Op.SOURCE:
-            met.setdefault(node.name)
+            slots.append(SourceSlot(node.name, reader))
+        below = node.name if node.op is Op.WINDOW_AGGREGATE else reader
         for parent in node.inputs:
-            walk(parent)
+            walk(parent, below)
 
     for cut in cuts:
-        walk(cut.node)
-    return tuple(met)
+        walk(cut.node, "")
+    return tuple(slots)

@@ -25,6 +25,18 @@ class OperatorSlot:
 
 
 @dataclass(frozen=True)
+class SourceSlot:
+    """One reader of a source in the query. Spark opens a source anew for every branch that reads it.
+
+    ``reader`` is the nearest stateful stage below it, or empty: it tells the readers of one source apart when a
+    changed plan takes over their offsets.
+    """
+
+    stage: str
+    reader: str
+
+
+@dataclass(frozen=True)
 class PlanStage:
     name: str
     kind: StageKind
@@ -68,8 +80,8 @@ class Plan:
 
     stages: tuple[PlanStage, ...]
     operators: tuple[OperatorSlot, ...] = ()
-    source_order: tuple[str, ...] = ()
-    """Source stages in the order in which the query numbers them."""
+    source_slots: tuple[SourceSlot, ...] = ()
+    """Readers of sources, in the order in which the query numbers them."""
     partitions: int | None = None
     """Shuffle partitions the user asked for; None leaves them as they are."""
     version: int = PLAN_VERSION
@@ -100,7 +112,7 @@ class Plan:
             "version": self.version,
             "stages": [stage.to_dict() for stage in self.stages],
             "operators": [[slot.stage, slot.role, slot.copy] for slot in self.operators],
-            "source_order": list(self.source_order),
+            "source_slots": [[slot.stage, slot.reader] for slot in self.source_slots],
             "partitions": self.partitions,
         }
 
@@ -109,7 +121,7 @@ class Plan:
         return cls(
             stages=tuple(PlanStage.from_dict(stage) for stage in data["stages"]),
             operators=tuple(OperatorSlot(*slot) for slot in data["operators"]),
-            source_order=tuple(data.get("source_order", ())),
+            source_slots=tuple(SourceSlot(*slot) for slot in data["source_slots"]),
             partitions=data.get("partitions"),
             version=data.get("version", PLAN_VERSION),
         )

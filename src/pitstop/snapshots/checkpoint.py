@@ -2,7 +2,7 @@
 
 ``offsets/N`` the plan of epoch N: version, metadata JSON, then one line a source, in the query's order, with its
 offset or ``-``. Which stage each line belongs to stands in ``pitstop.json``: Spark can name sources itself (offset
-log v2), but then refuses a query in which two branches read one source.
+log v2), but then refuses a query in which two branches read one source; each branch is a line of its own.
 ``commits/N`` says that epoch N is done, and the watermark of the next one; ``state/<operator>/<partition>/``
 immutable files named by state version (epoch + 1); ``sources/<line>/`` logs of file sources. ``pitstop.json`` is
 ours: which plan wrote it.
@@ -65,13 +65,17 @@ class Checkpoint:
         path = self.path / "offsets" / str(epoch)
         return OffsetLog.parse(path.read_text(), path)
 
-    def offsets_by_source(self, epoch: int) -> dict[str, str]:
-        """Offset as JSON text of each source that has begun, by stage name."""
-        names = self.facts().get("sources", [])
+    def offsets_by_source(self, epoch: int) -> dict[str, dict[str, str]]:
+        """Stage -> what reads it -> offset as JSON text, of the sources that have begun (see plan.model.SourceSlot)."""
+        slots = self.facts().get("sources", [])
         offsets = self.offsets(epoch).offsets
-        if len(names) != len(offsets):
-            raise SnapshotError(f"{self.path}: epoch {epoch} has {len(offsets)} sources, its plan {len(names)}: damaged.")
-        return {name: offset for name, offset in zip(names, offsets, strict=True) if offset is not None}
+        if len(slots) != len(offsets):
+            raise SnapshotError(f"{self.path}: epoch {epoch} has {len(offsets)} sources, its plan {len(slots)}: damaged.")
+        found: dict[str, dict[str, str]] = {}
+        for (stage, reader), offset in zip(slots, offsets, strict=True):
+            if offset is not None:
+                found.setdefault(stage, {})[reader] = offset
+        return found
 
     def write_offsets(self, epoch: int, log: OffsetLog) -> None:
         self._write("offsets", epoch, log.text())

@@ -22,7 +22,7 @@ from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report, Verdict, Way, compare
-from pitstop.plan.model import OperatorSlot, Plan
+from pitstop.plan.model import OperatorSlot, Plan, SourceSlot
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import restore_files
@@ -100,11 +100,23 @@ def _rebuild(job: Restore, report: Report, building: Path) -> None:
 def _take_over_offsets(job: Restore, checkpoint: Checkpoint, epoch: int) -> None:
     """Put the saved offsets, in the new query's order, into the last two epochs: Spark reads both at its start."""
     checkpoint.drop_after(epoch)
-    offsets = tuple(job.manifest.offsets.get(name) for name in job.plan.source_order)
+    offsets = tuple(_saved_offset(job, slot) for slot in job.plan.source_slots)
+    # A chained operator takes rows for late by the watermark of the epoch before: it must be that of the last saved
+    # epoch, not the next one's, or windows that are due lose their last frame.
+    last = Checkpoint(job.saved).offsets(job.manifest.epoch).metadata
+    ran_with = {"batchWatermarkMs": last["batchWatermarkMs"]}
     for number in {epoch, max(epoch - 1, 0)}:
         log = checkpoint.offsets(number)
-        checkpoint.write_offsets(number, OffsetLog(log.metadata, offsets))
+        checkpoint.write_offsets(number, OffsetLog(log.metadata | ran_with, offsets))
     _place_source_logs(job, checkpoint.path)
+
+
+def _saved_offset(job: Restore, slot: SourceSlot) -> str | None:
+    """The offset of the same reader; a new reader of a known source begins where another one of it had got to."""
+    readers = job.manifest.offsets.get(slot.stage)
+    if not readers:
+        return None
+    return readers.get(slot.reader) or readers.get("") or next(iter(readers.values()))
 
 
 def _fed_rows(job: Restore, stages: set[str], building: Path) -> dict[tuple[str, str], DataFrame]:
@@ -182,8 +194,7 @@ def _raw_moves(job: Restore, stages: set[str]) -> dict[int, int]:
 
 def _rewrite(job: Restore, building: Path, moves: dict[int, int]) -> None:
     checkpoint = Checkpoint(building)
-    log = checkpoint.offsets(0)
-    checkpoint.write_offsets(1, OffsetLog(log.metadata | {"batchWatermarkMs": job.manifest.watermark_ms or 0}, log.offsets))
+    checkpoint.write_offsets(1, checkpoint.offsets(0))
     slots = job.plan.operators
 
     def moved(operator: int, own: DataFrame) -> DataFrame:
@@ -206,9 +217,9 @@ def _partition_key(job: Restore, slot: OperatorSlot) -> list[str]:
 
 def _place_source_logs(job: Restore, target: Path) -> None:
     """File sources keep a log of what they have read in ``sources/<line>``; lines follow the new order."""
-    old_order = Plan.from_dict(job.manifest.plan).source_order
+    old = [slot.stage for slot in Plan.from_dict(job.manifest.plan).source_slots]
     shutil.rmtree(target / "sources", ignore_errors=True)
-    for line, name in enumerate(job.plan.source_order):
-        saved = job.saved / "sources" / str(old_order.index(name)) if name in old_order else None
+    for line, slot in enumerate(job.plan.source_slots):
+        saved = job.saved / "sources" / str(old.index(slot.stage)) if slot.stage in old else None
         if saved is not None and saved.is_dir():
             shutil.copytree(saved, target / "sources" / str(line))

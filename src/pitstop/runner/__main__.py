@@ -1,0 +1,142 @@
+"""``python -m pitstop.runner run | spare | compile``: started by the launcher, not by people."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+
+from pitstop.errors import EngineError, PitstopError
+from pitstop.kit.wake import WakeSocket, wake
+from pitstop.runner.logs import log
+from pitstop.runner.run import Runner, RunnerSettings
+
+STORE_FACTORY = "pitstop.store.maps:open_map_store"
+ORPHAN_CHECK_SECONDS = 3.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="pitstop.runner")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("run", "spare"):
+        sub = commands.add_parser(name)
+        sub.add_argument("--store", required=True)
+        sub.add_argument("--data", required=True, type=Path)
+        sub.add_argument("--job" if name == "run" else "--spare", required=True)
+        if name == "run":
+            sub.add_argument("--token", required=True, type=int)
+    sub = commands.add_parser("compile")
+    sub.add_argument("--artifact", required=True, type=Path)
+    sub.add_argument("--entry")
+    sub.add_argument("--out", required=True, type=Path)
+    sub.add_argument("args", nargs="*")
+    options = parser.parse_args()
+    if options.command == "run":
+        return run_job(options.job, options.token, options.store, options.data)
+    if options.command == "spare":
+        return wait_as_spare(options.spare, options.store, options.data)
+    return compile_job(options.artifact, options.entry, options.args, options.out)
+
+
+def run_job(job_id: str, token: int, store_url: str, data_dir: Path) -> int:
+    """Run one job to its end."""
+    from pitstop.store.database import open_database
+    from pitstop.store.maps import SqlMapStore
+    from pitstop.store.runner_link import SqlRunnerLink
+
+    database = open_database(store_url)
+    settings = RunnerSettings(data_dir, store_url, STORE_FACTORY)
+    link = SqlRunnerLink(database, lambda: wake(data_dir / "control.sock"))
+    work = settings.job_dir(job_id) / "work"
+    code = Runner(job_id, token, link, SqlMapStore(database), settings, lambda: _session(work)).run()
+    return _leave(code)
+
+
+def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
+    """Keep a Spark session warm until a job is assigned, or the control plane is gone."""
+    folder = data_dir / "spares" / spare_id
+    folder.mkdir(parents=True, exist_ok=True)
+    socket = WakeSocket(folder / "wake.sock")
+    _session(folder / "work").range(1).count()
+    process = psutil.Process()
+    ready = folder / "ready.tmp"
+    ready.write_text(json.dumps({"pid": process.pid, "created": process.create_time()}))
+    ready.rename(folder / "ready")
+    assignment = folder / "assignment.json"
+    while not assignment.exists():
+        if not _control_alive(data_dir):
+            return _leave(0)
+        socket.wait(ORPHAN_CHECK_SECONDS)
+    wanted = json.loads(assignment.read_text())
+    socket.close()
+    log_file = data_dir / "jobs" / wanted["job"] / "runner.log"
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    # The descriptors are replaced, so that what this process' JVM and workers write goes to the job's log too.
+    target = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(target, 1)
+    os.dup2(target, 2)
+    return run_job(wanted["job"], int(wanted["token"]), store_url, data_dir)
+
+
+def compile_job(artifact: Path, entry: str | None, args: list[str], out: Path) -> int:
+    """Write ``{"plan", "name", "options"}`` or ``{"error"}`` into ``out``; touches nothing else."""
+    from pitstop.runner.artifacts import load_entry
+    from pitstop.spark.compile import compile_pipeline
+
+    try:
+        definition = load_entry(artifact, entry)
+        spark = _session(out.parent / "compile-work")
+        plan = compile_pipeline(spark, definition.build(args), partitions=definition.config.partitions)
+        result = {"plan": plan.to_dict(), "name": definition.name, "options": definition.config.to_dict()}
+    except PitstopError as error:
+        result = {"error": error.to_dict()}
+    except Exception as error:
+        result = {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
+    temporary = out.with_suffix(".tmp")
+    temporary.write_text(json.dumps(result))
+    temporary.rename(out)
+    return _leave(1 if "error" in result else 0)
+
+
+def _session(work_dir: Path):  # type: ignore[no-untyped-def]
+    from pitstop.spark.session import build_session
+    from pitstop.spark.sources import register
+
+    spark = build_session(os.environ.get("PITSTOP_MASTER", "local[*]"), work_dir)
+    register(spark)
+    return spark
+
+
+def _control_alive(data_dir: Path) -> bool:
+    try:
+        owner = json.loads((data_dir / "control.pid").read_text())
+        return abs(psutil.Process(owner["pid"]).create_time() - owner["created"]) < 1
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return False
+
+
+def _leave(code: int) -> int:
+    """End the process within seconds, whatever Spark's shutdown hooks are waiting for."""
+
+    def force() -> None:
+        time.sleep(10)
+        log("WARN", "pitstop.runner", "Spark did not shut down in time: leaving")
+        os._exit(code)
+
+    threading.Thread(target=force, daemon=True).start()
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Open the file of a job and find the entry in it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pitstop.errors import ArtifactError, PitstopError
+from pitstop.pipeline.job import JobDefinition
+
+
+def load_entry(artifact: Path, entry: str | None) -> JobDefinition:
+    """The job of an artifact: ``entry`` is ``module:function`` or ``function``; None if there is exactly one.
+
+    ArtifactError tells what is wrong: not readable, no such module, no such job, several jobs and none named.
+    """
+    if not artifact.is_file():
+        raise ArtifactError(f"File {artifact} could not be found.")
+    module_name, _, function = (entry or "").rpartition(":")
+    if artifact.suffix == ".py":
+        module = _load_file(artifact)
+    elif artifact.suffix in (".zip", ".whl"):
+        module = _load_from_archive(artifact, module_name)
+    else:
+        raise ArtifactError(f"{artifact.name} is no .py, .zip or .whl file.")
+    return _pick(module, artifact, function or None)
+
+
+def _load_file(artifact: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(artifact.stem, artifact)
+    if spec is None or spec.loader is None:
+        raise ArtifactError(f"{artifact.name} cannot be read as Python.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[artifact.stem] = module
+    sys.path.insert(0, str(artifact.parent))
+    return _run(lambda: spec.loader.exec_module(module) or module, artifact)  # type: ignore[union-attr]
+
+
+def _load_from_archive(artifact: Path, module_name: str) -> ModuleType:
+    if not zipfile.is_zipfile(artifact):
+        raise ArtifactError(f"{artifact.name} is damaged: it is no zip archive.")
+    sys.path.insert(0, str(artifact))
+    if not module_name:
+        module_name = _only_module(artifact)
+    return _run(lambda: importlib.import_module(module_name), artifact)
+
+
+def _only_module(artifact: Path) -> str:
+    with zipfile.ZipFile(artifact) as archive:
+        names = [n for n in archive.namelist() if n.endswith(".py") and ".dist-info/" not in n]
+        jobs = [n for n in names if b"job" in archive.read(n) and b"pitstop" in archive.read(n)]
+    if len(jobs) != 1:
+        raise ArtifactError(f"{artifact.name} holds {len(jobs)} modules with jobs: name one with -c module:function.")
+    return jobs[0].removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
+
+
+def _run(load: Any, artifact: Path) -> ModuleType:
+    try:
+        module: ModuleType = load()
+    except PitstopError:
+        raise
+    except ModuleNotFoundError as error:
+        raise ArtifactError(f"{artifact.name} needs or names a module that is not there: {error.name}.") from error
+    except SyntaxError as error:
+        raise ArtifactError(f"{artifact.name} is not valid Python: {error.msg} (line {error.lineno}).") from error
+    except Exception as error:
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        raise ArtifactError(
+            f"{artifact.name} failed while it was loaded: {type(error).__name__}: {error} (line {line})."
+        ) from error
+    return module
+
+
+def _pick(module: ModuleType, artifact: Path, function: str | None) -> JobDefinition:
+    jobs = {name: value for name, value in vars(module).items() if isinstance(value, JobDefinition)}
+    if function is not None:
+        if function not in jobs:
+            found = f"It has: {', '.join(sorted(jobs))}." if jobs else "It has no function marked with @ps.job."
+            raise ArtifactError(f"{artifact.name} has no job '{function}'. {found}")
+        return jobs[function]
+    if not jobs:
+        raise ArtifactError(f"{artifact.name} has no job: mark its function with @ps.job.")
+    if len(jobs) > 1:
+        raise ArtifactError(f"{artifact.name} has several jobs ({', '.join(sorted(jobs))}): name one with -c module:function.")
+    return next(iter(jobs.values()))

@@ -1,0 +1,269 @@
+"""One run of a job: claim, compile, restore, run, obey, report. All waiting is on the wake socket."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pyspark.sql import SparkSession
+
+from pitstop.control.ports import RunnerLink
+from pitstop.errors import EngineError, FencedError, PitstopError, SnapshotError
+from pitstop.kit.wake import WakeSocket, wake
+from pitstop.maps.ports import Fence, MapStore
+from pitstop.model.job import Job, Progress
+from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
+from pitstop.runner.artifacts import load_entry
+from pitstop.runner.logs import log
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.engine import Engine, StartPoint
+from pitstop.spark.environment import Environment
+from pitstop.spark.lower_source import SourceSettings
+
+LEASE_SECONDS = 10.0
+RENEW_SECONDS = 2.0
+REPORT_SECONDS = 0.5
+STOP_SECONDS = 120.0
+LOGGER = "pitstop.runner"
+
+
+@dataclasses.dataclass(frozen=True)
+class RunnerSettings:
+    """Where a run works."""
+
+    data_dir: Path
+    store_url: str
+    store_factory: str
+    """``module:function`` by which worker processes open the map store."""
+
+    def job_dir(self, job_id: str) -> Path:
+        return self.data_dir / "jobs" / job_id
+
+
+class Runner:
+    """Drives one job until it is told to stop, ends, fails, or has lost its lease."""
+
+    def __init__(
+        self,
+        job_id: str,
+        token: int,
+        link: RunnerLink,
+        maps: MapStore,
+        settings: RunnerSettings,
+        spark: Callable[[], SparkSession],
+    ) -> None:
+        self.job_id, self.token = job_id, token
+        self._link, self._maps, self._settings, self._spark = link, maps, settings, spark
+        self._dir = settings.job_dir(job_id)
+        self._dir.mkdir(parents=True, exist_ok=True)
+        self._wake = WakeSocket(self._dir / "runner.sock")
+        self._fenced: FencedError | None = None
+        self._last_command = 0
+        self._exports: list[threading.Thread] = []
+        self._reported = Progress()
+        self._told_running = self._told_epoch = False
+
+    def run(self) -> int:
+        """Exit code of the process: 0 if the job ended in order, 1 if it failed, 3 if another run has taken over."""
+        try:
+            process = psutil.Process()
+            job = self._link.claim(self.job_id, self.token, process.pid, process.create_time(), LEASE_SECONDS)
+            threading.Thread(target=self._keep_lease, daemon=True).start()
+            return self._drive(job)
+        except FencedError as error:
+            log("WARN", LOGGER, f"this run (token {self.token}) has lost the job: {error}")
+            return 3
+        except Exception as error:
+            return self._failed(error)
+        finally:
+            self._wake.close()
+
+    def _drive(self, job: Job) -> int:
+        log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
+        definition = load_entry(Path(job.source.artifact), job.source.entry)
+        spark = self._spark()
+        spark.sparkContext.addPyFile(job.source.artifact)
+        pipeline = definition.build(job.source.args)
+        engine = Engine(spark, pipeline, job.config, self._environment(job))
+        point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
+        self._say_start(job, point)
+        self._observe(ObservationKind.COMPILED, self._compiled(engine, point))
+        if engine.bounded:
+            return self._run_bounded(engine, point)
+        engine.start(point, self._link.progress(), self._poke)
+        return self._loop(engine)
+
+    def _loop(self, engine: Engine) -> int:
+        while True:
+            self._wake.wait(REPORT_SECONDS)
+            if self._fenced is not None:
+                os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
+            self._report(engine)
+            if not engine.active:
+                self._finish_exports()
+                raise engine.failure() or EngineError("The query ended by itself.")
+            for command in self._link.commands(self._last_command):
+                self._last_command = command.id
+                if command.kind is CommandKind.STOP:
+                    return self._stop(engine, command)
+                self._export(engine, command)
+
+    def _run_bounded(self, engine: Engine, point: StartPoint) -> int:
+        self._observe(ObservationKind.RUNNING, {"epoch": -1})
+        engine.run_bounded(point.lineage)
+        self._observe(ObservationKind.COMPLETED, {})
+        return 0
+
+    def _stop(self, engine: Engine, command: Command) -> int:
+        log("INFO", LOGGER, "stopping at the next epoch boundary")
+        self._finish_exports()
+        epoch = engine.stop(STOP_SECONDS)
+        self._report(engine, force=True)
+        payload: dict[str, Any] = {"epoch": epoch, "operation": command.args.get("operation")}
+        if command.args.get("snapshot"):
+            try:
+                payload["snapshot"] = self._take_snapshot(engine, command.args["snapshot"])
+            except (PitstopError, OSError) as error:
+                payload["error"] = _travelling(error)
+        self._observe(ObservationKind.STOPPED, payload)
+        log("INFO", LOGGER, f"stopped after epoch {epoch}")
+        return 0
+
+    def _export(self, engine: Engine, command: Command) -> None:
+        """In a thread of its own: the job goes on meanwhile, and exports follow one another."""
+        before = list(self._exports)
+
+        def work() -> None:
+            for thread in before:
+                thread.join()
+            operation = command.args.get("operation")
+            try:
+                record = self._take_snapshot(engine, command.args["snapshot"])
+                self._observe(ObservationKind.EXPORTED, {"operation": operation, "snapshot": record})
+            except FencedError as error:
+                self._fenced = error
+            except (PitstopError, OSError) as error:
+                self._observe(ObservationKind.EXPORT_FAILED, {"operation": operation, "error": _travelling(error)})
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        self._exports = [t for t in self._exports if t.is_alive()] + [thread]
+
+    def _take_snapshot(self, engine: Engine, name: str) -> dict[str, Any]:
+        checkpoint: Checkpoint = engine.running.checkpoint
+        record = export_checkpoint(checkpoint, self._settings.data_dir, name, engine.stage_facts())
+        log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
+        return dataclasses.asdict(record)
+
+    def _finish_exports(self) -> None:
+        for thread in self._exports:
+            thread.join()
+
+    def _report(self, engine: Engine, force: bool = False) -> None:
+        tracker = engine.tracker
+        assert tracker is not None
+        if not self._told_running and (tracker.ready.is_set() or _idle(engine)) and engine.active:
+            self._told_running = True
+            self._observe(ObservationKind.RUNNING, {"epoch": tracker.progress.epoch})
+        if not self._told_epoch and tracker.first_epoch.is_set():
+            self._told_epoch = True
+            self._observe(ObservationKind.EPOCH, {"epoch": tracker.progress.epoch})
+        if tracker.progress != self._reported or force:
+            self._reported = tracker.progress
+            self._link.report(tracker.progress)
+
+    def _environment(self, job: Job) -> Environment:
+        return Environment(
+            job_id=job.id,
+            job_name=job.display_name,
+            lineage=job.lineage or "",
+            guarantee=job.config.processing_guarantee,
+            work_dir=self._dir / "work",
+            log=log,
+            check_fence=self._check_fence,
+            fence=Fence(job.id, self.token),
+            maps=self._maps,
+            sources=SourceSettings(
+                job=job.display_name, store_url=self._settings.store_url, store_factory=self._settings.store_factory
+            ),
+        )
+
+    def _snapshot(self, job: Job) -> Path | None:
+        name = job.config.initial_snapshot
+        if name is None:
+            return None
+        record = self._link.get_snapshot(name)
+        if record is None:
+            raise SnapshotError(
+                f'snapshot "{name}" doesn\'t exist or is damaged. Unable to restore the state for {job.display_name}'
+            )
+        return Path(record.path)
+
+    def _say_start(self, job: Job, point: StartPoint) -> None:
+        if point.report is not None:
+            log("INFO", LOGGER, f"state taken over from snapshot '{job.config.initial_snapshot}' ({point.report.way.value})")
+            for line in point.report.lines:
+                level = "WARN" if line.verdict.value == "dropped" else "INFO"
+                log(level, LOGGER, f"stage '{line.stage}' {line.verdict.value}: {line.detail}")
+        elif job.lineage == point.lineage:
+            log("INFO", LOGGER, f"goes on after epoch {Checkpoint(point.checkpoint).committed()}")
+        else:
+            log("INFO", LOGGER, "starts with empty state")
+
+    def _compiled(self, engine: Engine, point: StartPoint) -> dict[str, Any]:
+        report = point.report.to_dict() if point.report is not None else None
+        return {"plan": engine.plan.to_dict(), "lineage": point.lineage, "report": report}
+
+    def _check_fence(self) -> None:
+        if self._fenced is not None:
+            raise self._fenced
+        self._link.check()
+
+    def _keep_lease(self) -> None:
+        while True:
+            time.sleep(RENEW_SECONDS)
+            try:
+                self._link.renew(LEASE_SECONDS)
+            except FencedError as error:
+                self._fenced = error
+                self._poke()
+                return
+            except Exception as error:  # the store is busy or away: the next round may work
+                log("WARN", LOGGER, f"could not renew the lease: {error}")
+
+    def _poke(self) -> None:
+        wake(self._wake.path)
+
+    def _observe(self, kind: ObservationKind, payload: dict[str, Any]) -> None:
+        self._link.observe(Observation(self.job_id, self.token, kind, payload))
+
+    def _failed(self, error: Exception) -> int:
+        details = traceback.format_exc()
+        if isinstance(error, PitstopError):
+            details = str(error.details.pop("trace", details))
+        travelling = _travelling(error)
+        log("ERROR", LOGGER, travelling["message"])
+        try:
+            self._observe(ObservationKind.FAILED, {"error": travelling, "details": details, "restartable": False})
+        except FencedError:
+            return 3
+        return 1
+
+
+def _idle(engine: Engine) -> bool:
+    """Spark tells of idleness late: its status says sooner that the first look found nothing to do."""
+    return str(engine.running.query.status.get("message", "")).startswith("Waiting for data")
+
+
+def _travelling(error: BaseException) -> dict[str, Any]:
+    if isinstance(error, PitstopError):
+        return error.to_dict()
+    return EngineError(f"{type(error).__name__}: {error}").to_dict()

@@ -1,0 +1,174 @@
+"""Run one job: prepare its checkpoint, start its query, watch it, end it between two epochs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import SparkSession
+
+import pitstop
+from pitstop.errors import PitstopError
+from pitstop.kit.ids import new_lineage
+from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
+from pitstop.pipeline.nodes import Op
+from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.diff import Report
+from pitstop.plan.model import Plan
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import checkpoint_folder
+from pitstop.spark.compile import bounded, compile_pipeline
+from pitstop.spark.environment import Environment
+from pitstop.spark.lower import Lowering
+from pitstop.spark.progress import ProgressTracker
+from pitstop.spark.query import RunningQuery
+from pitstop.spark.restore import Restore, judge, restore
+from pitstop.spark.session import apply_settings
+from pitstop.spark.sinks import write_sink
+
+
+@dataclass(frozen=True)
+class StartPoint:
+    """What a run starts from."""
+
+    lineage: str
+    checkpoint: Path
+    report: Report | None = None
+    """How a snapshot was taken over; None if the run resumes its own checkpoint or starts empty."""
+
+
+class Engine:
+    """One run of one job in this process' Spark session."""
+
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, config: JobConfig, environment: Environment) -> None:
+        self.spark = spark
+        self.pipeline = pipeline
+        self.config = config
+        self.environment = environment
+        self.bounded = bounded(pipeline)
+        apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
+        self.plan: Plan = compile_pipeline(spark, pipeline, environment.sources, config.partitions)
+        self.tracker: ProgressTracker | None = None
+        self._running: RunningQuery | None = None
+
+    def prepare(self, data_dir: Path, lineage: str | None, snapshot: Path | None) -> StartPoint:
+        """Make ready the checkpoint to run on.
+
+        The job's own, if it has one and its guarantee keeps it; else a new one, from the snapshot in the folder
+        ``snapshot`` if given. Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
+        """
+        job_id = self.environment.job_id
+        if lineage is not None and self.config.processing_guarantee is not ProcessingGuarantee.NONE:
+            own = checkpoint_folder(data_dir, job_id, lineage)
+            if Checkpoint(own).committed() >= 0:
+                self._use_partitions(self.config.partitions or Checkpoint(own).partitions())
+                return self._started(StartPoint(lineage, own))
+        fresh = new_lineage()
+        target = checkpoint_folder(data_dir, job_id, fresh)
+        report = self._restore(snapshot, target) if snapshot is not None and not self.bounded else None
+        return self._started(StartPoint(fresh, target, report))
+
+    def start(self, point: StartPoint, before: Progress, wake: Callable[[], None]) -> None:
+        """Start the query; returns once Spark has accepted it."""
+        self.environment = dataclasses.replace(self.environment, lineage=point.lineage)
+        self.tracker = ProgressTracker(self.plan, before, self.environment.log, wake)
+        self.spark.streams.addListener(self.tracker)
+        self._running = RunningQuery(self.spark, self.pipeline, self.environment, point.checkpoint, {})
+        threading.Thread(target=self._await_end, args=(self._running, wake), daemon=True).start()
+
+    def run_bounded(self, lineage: str) -> None:
+        """Run a pipeline whose sources all end, as one epoch."""
+        environment = dataclasses.replace(self.environment, lineage=lineage)
+        lowering = Lowering(self.spark, environment.sources, streaming=False)
+        for node in self.pipeline.nodes:
+            if node.op is Op.SINK:
+                environment.check_fence()
+                write_sink(node, lowering.frame(node), 0, environment)
+
+    @property
+    def running(self) -> RunningQuery:
+        assert self._running is not None, "the engine has not been started"
+        return self._running
+
+    @property
+    def active(self) -> bool:
+        return self._running is not None and self._running.active
+
+    def failure(self) -> PitstopError | None:
+        """Why the query ended by itself; None if it runs or was stopped."""
+        return self._running.failure() if self._running is not None else None
+
+    def stop(self, timeout: float) -> int:
+        """End between two epochs; the last committed epoch."""
+        epoch = self.running.stop(timeout)
+        self.note_stages()
+        return epoch
+
+    def note_stages(self) -> dict[str, dict[str, Any]]:
+        """Write rows and bytes of each stage's state into the checkpoint's facts, for snapshots."""
+        checkpoint = self.running.checkpoint
+        stages = self.stage_facts()
+        checkpoint.write_facts(checkpoint.facts() | {"stages": stages})
+        return stages
+
+    def stage_facts(self) -> dict[str, dict[str, Any]]:
+        """Stage -> {operators, rows, bytes} of its state, as last seen."""
+        seen = self.tracker.progress.stages if self.tracker is not None else {}
+        facts: dict[str, dict[str, Any]] = {}
+        for number, slot in enumerate(self.plan.operators):
+            entry = facts.setdefault(slot.stage, {"operators": []})
+            entry["operators"].append(number)
+            entry["rows"] = seen.get(slot.stage, {}).get("state_rows")
+            entry["bytes"] = seen.get(slot.stage, {}).get("state_bytes")
+        return facts
+
+    def _await_end(self, running: RunningQuery, wake: Callable[[], None]) -> None:
+        try:
+            running.query.awaitTermination()
+        except Exception as error:  # told by failure(); this thread only has to wake the loop
+            self.environment.log("DEBUG", "pitstop.engine", f"the query ended: {type(error).__name__}")
+        wake()
+
+    def _restore(self, snapshot: Path, target: Path) -> Report:
+        manifest = manifests.read(snapshot)
+        report = judge(manifest, self.plan)
+        manifests.verify(snapshot, manifest, self.environment.job_name)
+        partitions = self.config.partitions or manifest.partitions
+        self._use_partitions(partitions)
+        job = Restore(self.spark, snapshot, manifest, self.pipeline, self.plan, target, partitions, self.environment.sources)
+        restore(job, report)
+        return report
+
+    def _use_partitions(self, partitions: int) -> None:
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+
+    def _started(self, point: StartPoint) -> StartPoint:
+        checkpoint = Checkpoint(point.checkpoint)
+        facts = {
+            "job_id": self.environment.job_id,
+            "job_name": self.environment.job_name,
+            "lineage": point.lineage,
+            "plan": self.plan.to_dict(),
+            "sources": [[slot.stage, slot.reader] for slot in self.plan.source_slots],
+            "versions": versions(),
+        }
+        checkpoint.write_facts(checkpoint.facts() | facts)
+        return point
+
+
+def versions() -> dict[str, str]:
+    """Of what writes state."""
+    return {"pitstop": pitstop.__version__, "spark": pyspark.__version__, "python": platform.python_version()}
+
+
+def default_partitions(spark: SparkSession) -> int:
+    """One partition a core: state is kept by partition, and a core works on one at a time."""
+    return max(1, spark.sparkContext.defaultParallelism or os.cpu_count() or 1)
