@@ -34,9 +34,7 @@ class Source:
         return self.kind
 
 
-def csv_tail(
-    path: str, schema: str, glob: str = "*.csv", separator: str = ",", max_bytes: int = 16 * 1024 * 1024
-) -> Source:
+def csv_tail(path: str, schema: str, glob: str = "*.csv", separator: str = ",", max_bytes: int = 16 * 1024 * 1024) -> Source:
     """Lines appended to the files of a folder, parsed as CSV without header.
 
     Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once

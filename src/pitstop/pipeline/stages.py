@@ -69,9 +69,7 @@ class Pipeline:
         location = caller_location()
         for other in self._nodes:
             if other.name == name:
-                raise PipelineError(
-                    f"Two stages are named '{name}' ({other.location} and {location}): give one another name."
-                )
+                raise PipelineError(f"Two stages are named '{name}' ({other.location} and {location}): give one another name.")
         node = Node(op, name, inputs, params, location)
         self._nodes.append(node)
         return node
@@ -183,9 +181,7 @@ class WindowedStage:
             raise PipelineError(f"Stage '{name}' computes nothing: give it at least one aggregate.")
         for column, aggregate in aggregates.items():
             if not isinstance(aggregate, Aggregate):
-                raise PipelineError(
-                    f"Column '{column}' of stage '{name}' is no aggregate: use ps.count(), ps.sum(...), ..."
-                )
+                raise PipelineError(f"Column '{column}' of stage '{name}' is no aggregate: use ps.count(), ps.sum(...), ...")
             if column in self._keys or column in ("window_start", "window_end"):
                 raise PipelineError(f"Stage '{name}' has two columns named '{column}': rename the aggregate.")
         timestamp = self._stage.timestamp_column()

@@ -45,7 +45,5 @@ def sliding(size: Duration, slide: Duration) -> Window:
     if slide_ms == 0 or size_ms == 0:
         raise UsageError("A window's size and slide must be more than 0.")
     if size_ms % slide_ms:
-        raise UsageError(
-            f"A sliding window's size must be a multiple of its slide: {text(size_ms)} is none of {text(slide_ms)}."
-        )
+        raise UsageError(f"A sliding window's size must be a multiple of its slide: {text(size_ms)} is none of {text(slide_ms)}.")
     return Window(size_ms, slide_ms)

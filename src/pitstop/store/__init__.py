@@ -1,0 +1,4 @@
+"""The relational store: jobs, wishes, facts, snapshots, maps and journals, through SQLAlchemy Core.
+
+Law: implements the ports of control and maps; decides nothing. SQLite (WAL) by default.
+"""

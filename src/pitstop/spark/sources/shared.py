@@ -1,0 +1,65 @@
+"""What all our sources share: options, and agreement between several readers of one source.
+
+Spark opens a source anew for every branch of a query that reads it. So that all branches see the same rows in
+the same epoch, the readers of one stage agree on where each epoch ends, in a file: who comes first decides, and
+a later one who starts at the same offset takes that decision.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pitstop.kit.canonical import dumps, fingerprint
+from pitstop.spark.sources.log import SourceLog
+
+Offset = dict[str, Any]
+
+
+class SourceOptions:
+    """Options of a source, with the ones that every source has."""
+
+    def __init__(self, kind: str, options: Mapping[str, str]) -> None:
+        self._options = options
+        self.stage = options.get("stage", kind)
+        self.job = options.get("job", "job")
+        self.log = SourceLog(kind, self.job, self.stage)
+        self.agreement = Agreement(Path(options["agreements"]), self.stage) if "agreements" in options else None
+
+    def text(self, name: str, default: str | None = None) -> str:
+        value = self._options.get(name, default)
+        if value is None:
+            raise ValueError(f"source '{self.stage}' needs the option {name}")
+        return str(value)
+
+    def number(self, name: str, default: int) -> int:
+        return int(self._options.get(name, default))
+
+    def agreed(self, start: Offset, decide: Callable[[], Offset]) -> Offset:
+        """Where the epoch from ``start`` ends: as another reader of the stage has decided, or as ``decide()`` says."""
+        return decide() if self.agreement is None else self.agreement.end_of(start, decide)
+
+
+class Agreement:
+    """One small file a stage: the last decision {start, end}."""
+
+    def __init__(self, folder: Path, stage: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / f"{fingerprint(stage)}.json"
+
+    def end_of(self, start: Offset, decide: Callable[[], Offset]) -> Offset:
+        with self._path.open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            text = file.read()
+            known = json.loads(text) if text else {}
+            if known.get("start") == dumps(start):
+                return dict(known["end"])
+            end = decide()
+            if end != start:
+                file.truncate(0)
+                file.write(json.dumps({"start": dumps(start), "end": end}))
+            return end

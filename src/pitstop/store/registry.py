@@ -1,0 +1,206 @@
+"""Jobs, operations, commands, observations, snapshots and leases (control.ports.Registry)."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.exc import IntegrityError
+
+from pitstop.errors import ConflictError
+from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress
+from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.store import schema
+from pitstop.store.database import Database
+
+
+class SqlRegistry:
+    """Registry over a :class:`Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add_job(self, job: Job) -> None:
+        try:
+            with self._database.write() as connection:
+                connection.execute(insert(schema.jobs).values(**_row(job)))
+        except IntegrityError:
+            others = [other for other in self.find_jobs(job.name or "") if other.active]
+            raise ConflictError(
+                f"Another active job with equal name ({job.name}) exists: {others[0].id if others else 'unknown'}"
+            ) from None
+
+    def get_job(self, job_id: str) -> Job | None:
+        with self._database.read() as connection:
+            row = connection.execute(select(schema.jobs.c.body).where(schema.jobs.c.id == job_id)).first()
+        return job_from(row.body) if row else None
+
+    def find_jobs(self, name_or_id: str) -> list[Job]:
+        table = schema.jobs.c
+        with self._database.read() as connection:
+            rows = connection.execute(
+                select(table.body)
+                .where((table.id == name_or_id) | (table.name == name_or_id))
+                .order_by(table.active.desc(), table.submission_time.desc())
+            ).all()
+        return [job_from(row.body) for row in rows]
+
+    def jobs(self, include_ended: bool = True) -> list[Job]:
+        table = schema.jobs.c
+        query = select(table.body).order_by(table.submission_time.desc())
+        if not include_ended:
+            query = query.where(table.active)
+        with self._database.read() as connection:
+            return [job_from(row.body) for row in connection.execute(query)]
+
+    def save_job(self, job: Job) -> None:
+        with self._database.write() as connection:
+            connection.execute(update(schema.jobs).where(schema.jobs.c.id == job.id).values(**_row(job)))
+
+    def delete_ended(self, keep: int, older_than: float) -> list[str]:
+        ended = [job for job in self.jobs() if job.state.terminal]
+        gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
+        with self._database.write() as connection:
+            for table in (schema.jobs, schema.job_progress, schema.operations, schema.commands, schema.leases):
+                column = table.c.id if table is schema.jobs else table.c.job_id
+                if gone:
+                    connection.execute(delete(table).where(column.in_(gone)))
+        return gone
+
+    def progress(self, job_id: str) -> Progress:
+        with self._database.read() as connection:
+            row = connection.execute(select(schema.job_progress.c.body).where(schema.job_progress.c.job_id == job_id)).first()
+        return Progress.from_dict(row.body if row else None)
+
+    def add_operation(self, job_id: str, verb: Verb, args: dict[str, Any]) -> Operation:
+        now = time.time()
+        with self._database.write() as connection:
+            result = connection.execute(
+                insert(schema.operations).values(
+                    job_id=job_id, verb=verb.value, args=args, state=OperationState.PENDING.value, created=now
+                )
+            )
+            number = int(result.inserted_primary_key[0])
+        return Operation(number, job_id, verb, args, created=now)
+
+    def get_operation(self, operation_id: int) -> Operation | None:
+        with self._database.read() as connection:
+            row = connection.execute(select(schema.operations).where(schema.operations.c.id == operation_id)).first()
+        return _operation(row) if row else None
+
+    def pending_operations(self) -> list[Operation]:
+        table = schema.operations
+        query = select(table).where(table.c.state == OperationState.PENDING.value).order_by(table.c.id)
+        with self._database.read() as connection:
+            return [_operation(row) for row in connection.execute(query)]
+
+    def finish_operation(
+        self,
+        operation_id: int,
+        state: OperationState,
+        error: dict[str, Any] | None = None,
+        result: dict[str, Any] | None = None,
+    ) -> None:
+        table = schema.operations
+        with self._database.write() as connection:
+            connection.execute(
+                update(table)
+                .where((table.c.id == operation_id) & (table.c.state == OperationState.PENDING.value))
+                .values(state=state.value, error=error, result=result, finished=time.time())
+            )
+
+    def add_command(self, job_id: str, token: int, kind: CommandKind, args: dict[str, Any]) -> Command:
+        with self._database.write() as connection:
+            result = connection.execute(insert(schema.commands).values(job_id=job_id, token=token, kind=kind.value, args=args))
+            number = int(result.inserted_primary_key[0])
+        return Command(number, job_id, token, kind, args)
+
+    def take_observations(self) -> list[Observation]:
+        table = schema.observations
+        with self._database.read() as connection:
+            rows = connection.execute(select(table).order_by(table.c.id)).all()
+        return [Observation(r.job_id, r.token, ObservationKind(r.kind), r.payload, r.id, r.at) for r in rows]
+
+    def consume(self, observation_id: int) -> None:
+        with self._database.write() as connection:
+            connection.execute(delete(schema.observations).where(schema.observations.c.id == observation_id))
+
+    def add_snapshot(self, record: SnapshotRecord) -> None:
+        values = dataclasses.asdict(record)
+        with self._database.write() as connection:
+            statement = upsert(schema.snapshots).values(**values)
+            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
+
+    def get_snapshot(self, name: str) -> SnapshotRecord | None:
+        return snapshot_of(self._database, name)
+
+    def snapshots(self) -> list[SnapshotRecord]:
+        with self._database.read() as connection:
+            rows = connection.execute(select(schema.snapshots).order_by(schema.snapshots.c.name)).mappings().all()
+        return [SnapshotRecord(**row) for row in rows]
+
+    def delete_snapshot(self, name: str) -> bool:
+        with self._database.write() as connection:
+            return connection.execute(delete(schema.snapshots).where(schema.snapshots.c.name == name)).rowcount > 0
+
+    def lease_expiry(self, job_id: str, token: int) -> float | None:
+        row = self._lease(job_id, token)
+        return row.expires if row else None
+
+    def process_of(self, job_id: str, token: int) -> tuple[int, float] | None:
+        row = self._lease(job_id, token)
+        return (row.pid, row.process_created) if row else None
+
+    def _lease(self, job_id: str, token: int) -> Any:
+        table = schema.leases
+        with self._database.read() as connection:
+            return connection.execute(select(table).where((table.c.job_id == job_id) & (table.c.token == token))).first()
+
+
+def snapshot_of(database: Database, name: str) -> SnapshotRecord | None:
+    """The registry's line of a snapshot."""
+    with database.read() as connection:
+        row = connection.execute(select(schema.snapshots).where(schema.snapshots.c.name == name)).mappings().first()
+    return SnapshotRecord(**row) if row else None
+
+
+def job_from(body: dict[str, Any]) -> Job:
+    """A job from its stored form."""
+    config = body["config"] | {"processing_guarantee": body["config"]["processing_guarantee"]}
+    return Job(
+        **(
+            body
+            | {
+                "state": JobState(body["state"]),
+                "source": JobSource.from_dict(body["source"]),
+                "config": JobConfig.from_options(config),
+            }
+        )
+    )
+
+
+def body_of(job: Job) -> dict[str, Any]:
+    """The stored form of a job."""
+    plain = {field.name: getattr(job, field.name) for field in dataclasses.fields(job)}
+    return plain | {"state": job.state.value, "source": job.source.to_dict(), "config": job.config.to_dict()}
+
+
+def _row(job: Job) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "name": job.name,
+        "active": job.active,
+        "token": job.token,
+        "submission_time": job.submission_time,
+        "body": body_of(job),
+    }
+
+
+def _operation(row: Any) -> Operation:
+    return Operation(
+        row.id, row.job_id, Verb(row.verb), row.args, OperationState(row.state), row.error, row.result, row.created, row.finished
+    )

@@ -1,0 +1,100 @@
+"""What one run needs of the store, fenced by its token (control.ports.RunnerLink)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from pitstop.errors import FencedError, NotFoundError
+from pitstop.model.job import Job, Progress
+from pitstop.model.operation import Command, CommandKind, Observation
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.store import schema
+from pitstop.store.database import Database
+from pitstop.store.registry import job_from, snapshot_of
+
+
+class SqlRunnerLink:
+    """RunnerLink over a :class:`Database`; ``wake`` is called after each recorded fact."""
+
+    def __init__(self, database: Database, wake: Callable[[], object]) -> None:
+        self._database = database
+        self._wake = wake
+        self._job_id, self._token = "", 0
+
+    def claim(self, job_id: str, token: int, pid: int, process_created: float, lease_seconds: float) -> Job:
+        self._job_id, self._token = job_id, token
+        with self._database.write() as connection:
+            row = connection.execute(select(schema.jobs.c.body).where(schema.jobs.c.id == job_id)).first()
+            if row is None:
+                raise NotFoundError(f"No job with name or id '{job_id}' was found")
+            self._check(connection)
+            values = {"pid": pid, "process_created": process_created, "expires": time.time() + lease_seconds}
+            statement = upsert(schema.leases).values(job_id=job_id, token=token, **values)
+            connection.execute(statement.on_conflict_do_update(index_elements=["job_id", "token"], set_=values))
+        self._wake()
+        return job_from(row.body)
+
+    def renew(self, lease_seconds: float) -> None:
+        table = schema.leases
+        with self._database.write() as connection:
+            self._check(connection)
+            connection.execute(
+                update(table)
+                .where((table.c.job_id == self._job_id) & (table.c.token == self._token))
+                .values(expires=time.time() + lease_seconds)
+            )
+
+    def commands(self, after: int) -> list[Command]:
+        table = schema.commands
+        with self._database.read() as connection:
+            self._check(connection)
+            rows = connection.execute(
+                select(table)
+                .where((table.c.job_id == self._job_id) & (table.c.token == self._token) & (table.c.id > after))
+                .order_by(table.c.id)
+            ).all()
+        return [Command(row.id, row.job_id, row.token, CommandKind(row.kind), row.args) for row in rows]
+
+    def observe(self, observation: Observation) -> None:
+        with self._database.write() as connection:
+            self._check(connection)
+            connection.execute(
+                insert(schema.observations).values(
+                    job_id=observation.job_id,
+                    token=observation.token,
+                    kind=observation.kind.value,
+                    payload=observation.payload,
+                    at=time.time(),
+                )
+            )
+        self._wake()
+
+    def report(self, progress: Progress) -> None:
+        values = {"body": progress.to_dict()}
+        with self._database.write() as connection:
+            self._check(connection)
+            statement = upsert(schema.job_progress).values(job_id=self._job_id, **values)
+            connection.execute(statement.on_conflict_do_update(index_elements=["job_id"], set_=values))
+
+    def progress(self) -> Progress:
+        with self._database.read() as connection:
+            row = connection.execute(
+                select(schema.job_progress.c.body).where(schema.job_progress.c.job_id == self._job_id)
+            ).first()
+        return Progress.from_dict(row.body if row else None)
+
+    def check(self) -> None:
+        with self._database.read() as connection:
+            self._check(connection)
+
+    def get_snapshot(self, name: str) -> SnapshotRecord | None:
+        return snapshot_of(self._database, name)
+
+    def _check(self, connection: Connection) -> None:
+        token = connection.execute(select(schema.jobs.c.token).where(schema.jobs.c.id == self._job_id)).scalar()
+        if token is None or int(token) != self._token:
+            raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {token}.")

@@ -1,0 +1,135 @@
+"""The tables. A change here needs a migration (tests/unit/store/test_migrations.py compares them)."""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text, text
+
+metadata = MetaData()
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(19), primary_key=True),
+    Column("name", String(200)),
+    Column("active", Boolean, nullable=False),
+    Column("token", Integer, nullable=False),
+    Column("submission_time", Float, nullable=False),
+    Column("body", JSON, nullable=False),
+    # One active job of a name, whoever submits at the same moment (jet.md §1.3).
+    Index("one_active_job_per_name", "name", unique=True, sqlite_where=text("active = 1"), postgresql_where=text("active")),
+)
+
+job_progress = Table(
+    "job_progress",
+    metadata,
+    Column("job_id", String(19), primary_key=True),
+    Column("body", JSON, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("job_id", String(19), primary_key=True),
+    Column("token", Integer, primary_key=True, autoincrement=False),
+    Column("pid", Integer, nullable=False),
+    Column("process_created", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+)
+
+operations = Table(
+    "operations",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("job_id", String(19), nullable=False, index=True),
+    Column("verb", String(30), nullable=False),
+    Column("args", JSON, nullable=False),
+    Column("state", String(10), nullable=False, index=True),
+    Column("error", JSON),
+    Column("result", JSON),
+    Column("created", Float, nullable=False),
+    Column("finished", Float),
+    sqlite_autoincrement=True,
+)
+
+commands = Table(
+    "commands",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("job_id", String(19), nullable=False, index=True),
+    Column("token", Integer, nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("args", JSON, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+observations = Table(
+    "observations",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("job_id", String(19), nullable=False),
+    Column("token", Integer, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("at", Float, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("job_id", String(19), nullable=False),
+    Column("job_name", String(200)),
+    Column("created", Float, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("details", JSON, nullable=False),
+)
+
+maps = Table(
+    "maps",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("incarnation", String(32), nullable=False),
+    Column("journal_capacity", Integer, nullable=False),
+    Column("ttl_seconds", Float),
+    Column("newest", Integer, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+map_entries = Table(
+    "map_entries",
+    metadata,
+    Column("map_id", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    Column("expires", Float),
+    Column("version", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+map_journal = Table(
+    "map_journal",
+    metadata,
+    Column("map_id", Integer, primary_key=True, autoincrement=False),
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(8), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("old_value", Text),
+    Column("new_value", Text),
+    Column("at", Float, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+sink_epochs = Table(
+    "sink_epochs",
+    metadata,
+    Column("lineage", String(32), primary_key=True),
+    Column("sink", String(200), primary_key=True),
+    Column("map_id", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", Integer, nullable=False),
+)
