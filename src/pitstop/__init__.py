@@ -3,7 +3,8 @@
 Everything that users import is here: ``import pitstop as ps``.
 """
 
-from pitstop import pipeline as _pipeline
+from typing import Any
+
 from pitstop.errors import PitstopError
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.aggregates import Aggregate, aggregate, avg, count, max, max_by, min, min_by, sum
@@ -37,4 +38,15 @@ __all__ = [
     "tumbling",
 ]
 
-del _pipeline
+
+def __getattr__(name: str) -> Any:
+    """``connect`` and ``run`` load their packages when first used, so that a definition imports neither HTTP nor Spark."""
+    if name == "connect":
+        from pitstop.client import connect
+
+        return connect
+    if name == "run":
+        from pitstop.local import run
+
+        return run
+    raise AttributeError(f"module 'pitstop' has no attribute '{name}'")

@@ -1,0 +1,6 @@
+"""The Python client: the service over HTTP, and handles for people."""
+
+from pitstop.client.handles import Client, JobHandle, MapHandle, connect
+from pitstop.client.http import HttpService
+
+__all__ = ["Client", "HttpService", "JobHandle", "MapHandle", "connect"]

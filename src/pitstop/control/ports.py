@@ -44,6 +44,14 @@ class Registry(Protocol):
         """Oldest first."""
         ...
 
+    def open_operations(self, job_id: str) -> list[Operation]:
+        """Pending and running ones of a job, oldest first."""
+        ...
+
+    def start_operation(self, operation_id: int) -> None:
+        """Mark a pending one as running."""
+        ...
+
     def finish_operation(
         self,
         operation_id: int,

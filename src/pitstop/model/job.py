@@ -192,6 +192,8 @@ class Job:
     config: JobConfig
     submission_time: float
     """Seconds since the epoch; never changes on restart, suspend or resume."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What was asked for at submission; goes over the options in the job's code."""
     start_time: float | None = None
     """Of the present or last execution."""
     completion_time: float | None = None

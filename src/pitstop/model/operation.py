@@ -21,6 +21,8 @@ class Verb(StrEnum):
 
 class OperationState(StrEnum):
     PENDING = "pending"
+    RUNNING = "running"
+    """Dispatched; a fact will end it."""
     DONE = "done"
     FAILED = "failed"
 

@@ -14,9 +14,8 @@ from pitstop.pipeline.stages import Pipeline
 class JobDefinition:
     """A function from text arguments to a Pipeline, with the options its code asks for."""
 
-    def __init__(self, function: Callable[..., Pipeline], name: str | None, options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Pipeline], options: dict[str, Any]) -> None:
         self.function = function
-        self.name = name
         self.options = options
         self.config = JobConfig.from_options(options)
         self.__name__ = function.__name__
@@ -44,13 +43,13 @@ class JobDefinition:
         return pipeline
 
 
-def job(function: Callable[..., Pipeline] | None = None, /, *, name: str | None = None, **options: Any) -> Any:
+def job(function: Callable[..., Pipeline] | None = None, /, **options: Any) -> Any:
     """Mark a function as a job. Options are those of JobConfig: ``processing_guarantee``, ``snapshot_interval``, ...
 
-    ``name`` is the job's name unless it is submitted under another one.
+    Options given at submission go over them.
     """
 
     def mark(wrapped: Callable[..., Pipeline]) -> JobDefinition:
-        return JobDefinition(wrapped, name, options)
+        return JobDefinition(wrapped, options)
 
     return mark(function) if function is not None else mark

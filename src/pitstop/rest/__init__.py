@@ -1,0 +1,1 @@
+"""The REST door: HTTP in, service calls out. Law: no rule of a job lives here."""

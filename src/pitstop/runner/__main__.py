@@ -85,7 +85,7 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
 
 
 def compile_job(artifact: Path, entry: str | None, args: list[str], out: Path) -> int:
-    """Write ``{"plan", "name", "options"}`` or ``{"error"}`` into ``out``; touches nothing else."""
+    """Write ``{"plan", "options"}`` or ``{"error"}`` into ``out``; touches nothing else."""
     from pitstop.runner.artifacts import load_entry
     from pitstop.spark.compile import compile_pipeline
 
@@ -93,7 +93,7 @@ def compile_job(artifact: Path, entry: str | None, args: list[str], out: Path) -
         definition = load_entry(artifact, entry)
         spark = _session(out.parent / "compile-work")
         plan = compile_pipeline(spark, definition.build(args), partitions=definition.config.partitions)
-        result = {"plan": plan.to_dict(), "name": definition.name, "options": definition.config.to_dict()}
+        result = {"plan": plan.to_dict(), "options": definition.config.to_dict()}
     except PitstopError as error:
         result = {"error": error.to_dict()}
     except Exception as error:

@@ -18,7 +18,7 @@ from pitstop.control.ports import RunnerLink
 from pitstop.errors import EngineError, FencedError, PitstopError, SnapshotError
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.maps.ports import Fence, MapStore
-from pitstop.model.job import Job, Progress
+from pitstop.model.job import Job, JobConfig, Progress
 from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
 from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
@@ -92,6 +92,7 @@ class Runner:
         spark = self._spark()
         spark.sparkContext.addPyFile(job.source.artifact)
         pipeline = definition.build(job.source.args)
+        job = dataclasses.replace(job, config=JobConfig.from_options(job.options, base=definition.config))
         engine = Engine(spark, pipeline, job.config, self._environment(job))
         point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
         self._say_start(job, point)
@@ -192,7 +193,10 @@ class Runner:
             fence=Fence(job.id, self.token),
             maps=self._maps,
             sources=SourceSettings(
-                job=job.display_name, store_url=self._settings.store_url, store_factory=self._settings.store_factory
+                job=job.display_name,
+                store_url=self._settings.store_url,
+                store_factory=self._settings.store_factory,
+                agreements=str(self._dir / "work" / "agreements"),
             ),
         )
 
@@ -220,7 +224,8 @@ class Runner:
 
     def _compiled(self, engine: Engine, point: StartPoint) -> dict[str, Any]:
         report = point.report.to_dict() if point.report is not None else None
-        return {"plan": engine.plan.to_dict(), "lineage": point.lineage, "report": report}
+        config = engine.config.to_dict()
+        return {"plan": engine.plan.to_dict(), "lineage": point.lineage, "report": report, "config": config}
 
     def _check_fence(self) -> None:
         if self._fenced is not None:

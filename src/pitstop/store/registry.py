@@ -17,6 +17,8 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database
 
+_OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
+
 
 class SqlRegistry:
     """Registry over a :class:`Database`."""
@@ -98,6 +100,21 @@ class SqlRegistry:
         with self._database.read() as connection:
             return [_operation(row) for row in connection.execute(query)]
 
+    def open_operations(self, job_id: str) -> list[Operation]:
+        table = schema.operations
+        query = select(table).where((table.c.job_id == job_id) & table.c.state.in_(_OPEN)).order_by(table.c.id)
+        with self._database.read() as connection:
+            return [_operation(row) for row in connection.execute(query)]
+
+    def start_operation(self, operation_id: int) -> None:
+        table = schema.operations
+        with self._database.write() as connection:
+            connection.execute(
+                update(table)
+                .where((table.c.id == operation_id) & (table.c.state == OperationState.PENDING.value))
+                .values(state=OperationState.RUNNING.value)
+            )
+
     def finish_operation(
         self,
         operation_id: int,
@@ -109,7 +126,7 @@ class SqlRegistry:
         with self._database.write() as connection:
             connection.execute(
                 update(table)
-                .where((table.c.id == operation_id) & (table.c.state == OperationState.PENDING.value))
+                .where((table.c.id == operation_id) & table.c.state.in_(_OPEN))
                 .values(state=state.value, error=error, result=result, finished=time.time())
             )
 

@@ -32,6 +32,7 @@ class SqlRunnerLink:
             if row is None:
                 raise NotFoundError(f"No job with name or id '{job_id}' was found")
             self._check(connection)
+            self._check_unclaimed(connection, pid, process_created)
             values = {"pid": pid, "process_created": process_created, "expires": time.time() + lease_seconds}
             statement = upsert(schema.leases).values(job_id=job_id, token=token, **values)
             connection.execute(statement.on_conflict_do_update(index_elements=["job_id", "token"], set_=values))
@@ -98,3 +99,10 @@ class SqlRunnerLink:
         token = connection.execute(select(schema.jobs.c.token).where(schema.jobs.c.id == self._job_id)).scalar()
         if token is None or int(token) != self._token:
             raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {token}.")
+
+    def _check_unclaimed(self, connection: Connection, pid: int, process_created: float) -> None:
+        """A run that was started twice by mistake must not run twice: the first process has it."""
+        table = schema.leases
+        row = connection.execute(select(table).where((table.c.job_id == self._job_id) & (table.c.token == self._token))).first()
+        if row is not None and (row.pid, row.process_created) != (pid, process_created):
+            raise FencedError(f"Run {self._token} of job {self._job_id} belongs to process {row.pid} already.")

@@ -1,0 +1,69 @@
+"""What the machine wants done. Each action may be done twice without harm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.model.operation import CommandKind, OperationState
+
+
+@dataclass(frozen=True)
+class StartRun:
+    """Start the run of the job's present token."""
+
+
+@dataclass(frozen=True)
+class StartLater:
+    """Wait so long (seconds) before the job is started again."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SendCommand:
+    kind: CommandKind
+    args: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KillRun:
+    """End the process of a run at once."""
+
+    token: int
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Answer an operation."""
+
+    operation: int
+    state: OperationState
+    error: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class FailExports:
+    """Answer exports that can no longer happen (jet.md SN7)."""
+
+
+@dataclass(frozen=True)
+class RegisterSnapshot:
+    record: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ExportSuspended:
+    """Copy the last good state of a job that is not running."""
+
+    operation: int
+    snapshot: str
+
+
+@dataclass(frozen=True)
+class CleanUp:
+    """Remove what only a job that may run again needs: its checkpoints."""
+
+
+Action = StartRun | StartLater | SendCommand | KillRun | Finish | FailExports | RegisterSnapshot | ExportSuspended | CleanUp

@@ -1,0 +1,311 @@
+"""The life of a job as one table (jet.md §1.2, §1.3): ``decide(job, event) -> (job, actions)``.
+
+``job.termination`` is ``<MODE>#<operation>`` while a run is being ended on request. An event may be decided twice
+(the process died between acting and noting that it had): the same operation is recognised by its number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pitstop.control.actions import (
+    Action,
+    CleanUp,
+    ExportSuspended,
+    FailExports,
+    Finish,
+    KillRun,
+    RegisterSnapshot,
+    SendCommand,
+    StartLater,
+    StartRun,
+)
+from pitstop.errors import ConflictError, PitstopError
+from pitstop.model.job import Job, JobConfig, JobState
+from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
+
+MOST_ATTEMPTS = 5
+"""Starts in a row without one committed epoch before a job is given up."""
+BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
+
+S = JobState
+V = Verb
+K = ObservationKind
+
+
+@dataclass(frozen=True)
+class Due:
+    """A job that waits in NOT_RUNNING may start now."""
+
+
+Event = Operation | Observation | Due
+
+
+@dataclass(frozen=True)
+class Decision:
+    job: Job
+    actions: tuple[Action, ...] = ()
+
+
+def decide(job: Job, event: Event, now: float) -> Decision:
+    """What becomes of a job, and what is to be done. Facts about an older run change nothing."""
+    if isinstance(event, Due):
+        return _start(job) if job.state is S.NOT_RUNNING else Decision(job)
+    if isinstance(event, Operation):
+        handler = OPERATIONS.get((job.state, event.verb))
+        return handler(job, event, now) if handler else _illegal(job, event)
+    if event.token != job.token:
+        return Decision(job)
+    fact = FACTS.get((job.state, event.kind))
+    return fact(job, event, now) if fact else Decision(job)
+
+
+def _start(job: Job) -> Decision:
+    return Decision(dataclasses.replace(job, state=S.STARTING, token=job.token + 1, termination=None), (StartRun(),))
+
+
+# Wishes
+
+
+def _accept(job: Job, operation: Operation, now: float) -> Decision:
+    return Decision(job, (_done(operation.id),))
+
+
+def _stop_with(mode: str) -> Callable[[Job, Operation, float], Decision]:
+    def stop(job: Job, operation: Operation, now: float) -> Decision:
+        wanted = f"{mode}#{operation.id}"
+        if job.termination not in (None, wanted):
+            busy = str(job.termination).split("#")[0]
+            return _refuse(job, operation, f"Job is already terminating in mode: {busy}")
+        args: dict[str, Any] = {"operation": operation.id}
+        if "snapshot" in operation.args:
+            args["snapshot"] = operation.args["snapshot"]
+        return Decision(dataclasses.replace(job, termination=wanted), (SendCommand(CommandKind.STOP, args),))
+
+    return stop
+
+
+def _resume(job: Job, operation: Operation, now: float) -> Decision:
+    resumed = dataclasses.replace(job, state=S.NOT_RUNNING, suspension_cause=None, attempts=0)
+    return Decision(resumed, (_done(operation.id),))
+
+
+def _cancel(job: Job, operation: Operation, now: float) -> Decision:
+    ended = _ended(job, now, user_cancelled=True, failure="Cancelled by user")
+    stopped = _answer_termination(job, ConflictError(f"Job '{job.display_name}' was cancelled meanwhile."))
+    return Decision(ended, (KillRun(job.token), *stopped, FailExports(), CleanUp(), _done(operation.id)))
+
+
+def _export(job: Job, operation: Operation, now: float) -> Decision:
+    if job.termination is not None:
+        return _refuse(job, operation, f"Job is already terminating in mode: {job.termination.split('#')[0]}")
+    args = {"operation": operation.id, "snapshot": operation.args["snapshot"]}
+    return Decision(job, (SendCommand(CommandKind.EXPORT, args),))
+
+
+def _export_suspended(job: Job, operation: Operation, now: float) -> Decision:
+    mode = "CANCEL_AND_EXPORT" if operation.verb is V.CANCEL_AND_EXPORT else "EXPORT"
+    exporting = dataclasses.replace(job, state=S.SUSPENDED_EXPORTING_SNAPSHOT, termination=f"{mode}#{operation.id}")
+    return Decision(exporting, (ExportSuspended(operation.id, operation.args["snapshot"]),))
+
+
+def _export_again(job: Job, operation: Operation, now: float) -> Decision:
+    if job.termination and job.termination.endswith(f"#{operation.id}"):
+        return Decision(job, (ExportSuspended(operation.id, operation.args["snapshot"]),))
+    return _illegal(job, operation)
+
+
+def _illegal(job: Job, operation: Operation) -> Decision:
+    verb = operation.verb
+    if job.state.terminal:
+        if verb is V.CANCEL:
+            return Decision(job, (_done(operation.id),))
+        if verb is V.RESUME:
+            return _refuse(job, operation, "Job already completed")
+        result = job.failure or job.state.value
+        return _refuse(job, operation, f"Cannot {verb.name} job {job.id} because it already has a result: {result}")
+    if verb is V.RESUME:
+        return Decision(job, (_done(operation.id),))
+    if verb is V.CANCEL:
+        return _refuse(job, operation, f"Cannot cancel when job status is {job.state}")
+    wanted = "RUNNING or SUSPENDED" if verb in (V.EXPORT, V.CANCEL_AND_EXPORT) else "RUNNING"
+    return _refuse(job, operation, f"Cannot {verb.name}, job status is {job.state}, should be {wanted}")
+
+
+# Facts
+
+
+def _compiled(job: Job, fact: Observation, now: float) -> Decision:
+    config = JobConfig.from_options(fact.payload["config"])
+    return Decision(dataclasses.replace(job, plan=fact.payload["plan"], lineage=fact.payload["lineage"], config=config))
+
+
+def _running(job: Job, fact: Observation, now: float) -> Decision:
+    return Decision(dataclasses.replace(job, state=S.RUNNING, start_time=now))
+
+
+def _epoch(job: Job, fact: Observation, now: float) -> Decision:
+    return Decision(dataclasses.replace(job, attempts=0))
+
+
+def _exported(job: Job, fact: Observation, now: float) -> Decision:
+    record = fact.payload["snapshot"]
+    done = Finish(fact.payload["operation"], OperationState.DONE, result=record)
+    if job.state is S.SUSPENDED_EXPORTING_SNAPSHOT:
+        if (job.termination or "").startswith("CANCEL_AND_EXPORT"):
+            ended = _ended(job, now, user_cancelled=True, failure="Cancelled by user")
+            return Decision(ended, (RegisterSnapshot(record), CleanUp(), done))
+        return Decision(dataclasses.replace(job, state=S.SUSPENDED, termination=None), (RegisterSnapshot(record), done))
+    return Decision(job, (RegisterSnapshot(record), done))
+
+
+def _export_failed(job: Job, fact: Observation, now: float) -> Decision:
+    failed = Finish(fact.payload["operation"], OperationState.FAILED, error=fact.payload["error"])
+    if job.state is S.SUSPENDED_EXPORTING_SNAPSHOT:
+        return Decision(dataclasses.replace(job, state=S.SUSPENDED, termination=None), (failed,))
+    return Decision(job, (failed,))
+
+
+def _stopped(job: Job, fact: Observation, now: float) -> Decision:
+    mode, operation = _termination(job)
+    if mode == "SUSPEND":
+        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation)))
+    if mode == "CANCEL_AND_EXPORT":
+        return _stopped_with_export(job, fact, operation, now)
+    again = dataclasses.replace(job, state=S.NOT_RUNNING, termination=None, attempts=0)
+    return Decision(again, (FailExports(), *_answered(operation)))
+
+
+def _stopped_with_export(job: Job, fact: Observation, operation: int | None, now: float) -> Decision:
+    record = fact.payload.get("snapshot")
+    if record is None:
+        # The snapshot failed: the job must not be lost with it (jet.md §1.2).
+        suspended = _suspended(job, "Requested by user")
+        return Decision(suspended, (FailExports(), *_answered(operation, error=fact.payload.get("error"))))
+    ended = _ended(job, now, user_cancelled=True, failure="Cancelled by user")
+    return Decision(ended, (RegisterSnapshot(record), FailExports(), CleanUp(), *_answered(operation, result=record)))
+
+
+def _completed(job: Job, fact: Observation, now: float) -> Decision:
+    completed = dataclasses.replace(job, state=S.COMPLETED, completion_time=now, termination=None)
+    stopped = _answer_termination(job, ConflictError(f"Job '{job.display_name}' completed meanwhile."))
+    return Decision(completed, (*stopped, FailExports(), CleanUp()))
+
+
+def _failed(job: Job, fact: Observation, now: float) -> Decision:
+    message = fact.payload["error"]["message"]
+    job = dataclasses.replace(job, failure_details=fact.payload.get("details"))
+    if job.termination is not None:
+        return _lost(job, message)
+    return _give_up(job, message, now)
+
+
+def _died(job: Job, fact: Observation, now: float) -> Decision:
+    reason = str(fact.payload.get("reason", "The runner's process ended"))
+    if job.termination is not None:
+        return _lost(job, reason)
+    attempts = job.attempts + 1
+    if attempts >= MOST_ATTEMPTS:
+        return _give_up(job, f"{reason}, {attempts} times in a row without progress", now)
+    waiting = dataclasses.replace(job, state=S.NOT_RUNNING, attempts=attempts)
+    delay = BACK_OFF_SECONDS[min(attempts - 1, len(BACK_OFF_SECONDS) - 1)]
+    return Decision(waiting, (FailExports(), KillRun(job.token), StartLater(delay)))
+
+
+def _lost(job: Job, reason: str) -> Decision:
+    """The run ended by itself while it was being ended: its last committed epoch is its state."""
+    mode, operation = _termination(job)
+    if mode == "SUSPEND":
+        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation)))
+    if mode == "CANCEL_AND_EXPORT":
+        error = PitstopError(f"The snapshot was not taken, the job is suspended: {reason}").to_dict()
+        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation, error=error)))
+    again = dataclasses.replace(job, state=S.NOT_RUNNING, termination=None)
+    return Decision(again, (FailExports(), KillRun(job.token), *_answered(operation)))
+
+
+def _give_up(job: Job, reason: str, now: float) -> Decision:
+    if job.config.suspend_on_failure:
+        cause = f"Execution failure:\n{reason}"
+        return Decision(_suspended(job, cause), (KillRun(job.token), FailExports()))
+    return Decision(_ended(job, now, failure=reason), (KillRun(job.token), FailExports(), CleanUp()))
+
+
+# Values
+
+
+def _ended(job: Job, now: float, failure: str, user_cancelled: bool = False) -> Job:
+    return dataclasses.replace(
+        job, state=S.FAILED, completion_time=now, user_cancelled=user_cancelled, failure=failure, termination=None
+    )
+
+
+def _suspended(job: Job, cause: str) -> Job:
+    return dataclasses.replace(job, state=S.SUSPENDED, suspension_cause=cause, termination=None)
+
+
+def _termination(job: Job) -> tuple[str | None, int | None]:
+    mode, _, number = (job.termination or "").partition("#")
+    return mode or None, int(number) if number else None
+
+
+def _answered(operation: int | None, error: dict[str, Any] | None = None, result: dict[str, Any] | None = None) -> list[Action]:
+    if operation is None:
+        return []
+    return [Finish(operation, OperationState.FAILED if error else OperationState.DONE, error, result)]
+
+
+def _answer_termination(job: Job, error: PitstopError) -> list[Action]:
+    return _answered(_termination(job)[1], error=error.to_dict())
+
+
+def _done(operation: int) -> Finish:
+    return Finish(operation, OperationState.DONE)
+
+
+def _refuse(job: Job, operation: Operation, message: str) -> Decision:
+    return Decision(job, (Finish(operation.id, OperationState.FAILED, error=ConflictError(message).to_dict()),))
+
+
+OPERATIONS: dict[tuple[JobState, Verb], Callable[[Job, Operation, float], Decision]] = {
+    (S.NOT_RUNNING, V.SUBMIT): _accept,
+    (S.STARTING, V.SUBMIT): _accept,
+    (S.RUNNING, V.SUBMIT): _accept,
+    (S.RUNNING, V.SUSPEND): _stop_with("SUSPEND"),
+    (S.RUNNING, V.RESTART): _stop_with("RESTART"),
+    (S.RUNNING, V.CANCEL_AND_EXPORT): _stop_with("CANCEL_AND_EXPORT"),
+    (S.RUNNING, V.EXPORT): _export,
+    (S.SUSPENDED, V.EXPORT): _export_suspended,
+    (S.SUSPENDED, V.CANCEL_AND_EXPORT): _export_suspended,
+    (S.SUSPENDED_EXPORTING_SNAPSHOT, V.EXPORT): _export_again,
+    (S.SUSPENDED_EXPORTING_SNAPSHOT, V.CANCEL_AND_EXPORT): _export_again,
+    (S.SUSPENDED, V.RESUME): _resume,
+    (S.NOT_RUNNING, V.CANCEL): _cancel,
+    (S.STARTING, V.CANCEL): _cancel,
+    (S.RUNNING, V.CANCEL): _cancel,
+    (S.SUSPENDED, V.CANCEL): _cancel,
+}
+"""(state, wish) -> what happens; every other pair is refused with its message, or is a no-op."""
+
+FACTS: dict[tuple[JobState, ObservationKind], Callable[[Job, Observation, float], Decision]] = {
+    (S.STARTING, K.COMPILED): _compiled,
+    (S.STARTING, K.RUNNING): _running,
+    (S.STARTING, K.EPOCH): _epoch,
+    (S.RUNNING, K.EPOCH): _epoch,
+    (S.RUNNING, K.EXPORTED): _exported,
+    (S.RUNNING, K.EXPORT_FAILED): _export_failed,
+    (S.SUSPENDED_EXPORTING_SNAPSHOT, K.EXPORTED): _exported,
+    (S.SUSPENDED_EXPORTING_SNAPSHOT, K.EXPORT_FAILED): _export_failed,
+    (S.STARTING, K.STOPPED): _stopped,
+    (S.RUNNING, K.STOPPED): _stopped,
+    (S.STARTING, K.COMPLETED): _completed,
+    (S.RUNNING, K.COMPLETED): _completed,
+    (S.STARTING, K.FAILED): _failed,
+    (S.RUNNING, K.FAILED): _failed,
+    (S.STARTING, K.DIED): _died,
+    (S.RUNNING, K.DIED): _died,
+}
+"""(state, fact) -> what happens; any other fact changes nothing."""

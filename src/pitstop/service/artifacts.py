@@ -1,0 +1,38 @@
+"""Keep the files of jobs, by their content."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import fsspec
+
+from pitstop.errors import ArtifactError
+
+SUFFIXES = (".py", ".zip", ".whl")
+
+
+def store_artifact(data_dir: Path, name: str, content: bytes | None) -> Path:
+    """Keep an artifact and return its path. ``name`` is a path or URL to read it from unless ``content`` is given."""
+    file_name = name.rsplit("/", 1)[-1]
+    if not file_name.endswith(SUFFIXES):
+        raise ArtifactError(f"{file_name} is no artifact: a job is a {', '.join(SUFFIXES)} file.")
+    data = content if content is not None else _read(name)
+    folder = data_dir / "artifacts" / hashlib.sha256(data).hexdigest()
+    target = folder / file_name
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f".{file_name}.tmp"
+        temporary.write_bytes(data)
+        temporary.rename(target)
+    return target
+
+
+def _read(location: str) -> bytes:
+    try:
+        with fsspec.open(location, "rb") as file:
+            return bytes(file.read())
+    except FileNotFoundError:
+        raise ArtifactError(f"File {location} could not be found.") from None
+    except Exception as error:
+        raise ArtifactError(f"File {location} cannot be read: {error}.") from error

@@ -1,0 +1,272 @@
+"""The service on the store itself: writes wishes, wakes the control loop, waits for the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from pitstop.control.ports import Registry
+from pitstop.errors import ConflictError, NotFoundError, UsageError, WaitTimeoutError, from_dict
+from pitstop.kit.ids import check_name, new_job_id
+from pitstop.maps.model import MapConfig
+from pitstop.maps.ports import MapStore
+from pitstop.model.job import Job, JobConfig, JobSource, JobState
+from pitstop.model.operation import Operation, OperationState, Verb
+from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.plan.diff import Report, compare
+from pitstop.plan.model import Plan
+from pitstop.service.api import JobView, SubmitRequest
+from pitstop.service.artifacts import store_artifact
+from pitstop.snapshots import export, manifest
+
+OPERATION_SECONDS = 300.0
+
+
+class Compiler(Protocol):
+    """Compiles an artifact in a process of its own (launchers)."""
+
+    def compile(self, artifact: Path, entry: str | None, args: tuple[str, ...], folder: Path) -> dict[str, object]: ...
+
+
+class Changes:
+    """Wakes whoever waits for something to change in the store."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+
+    def notify(self) -> None:
+        with self._condition:
+            self._condition.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        with self._condition:
+            self._condition.wait(seconds)
+
+
+class LocalService:
+    """Service on a registry and a map store in this process."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        maps: MapStore,
+        compiler: Compiler,
+        data_dir: Path,
+        wake: Callable[[], object],
+        changes: Changes,
+        info: Callable[[], dict[str, Any]],
+    ) -> None:
+        self._registry, self._maps, self._compiler, self._data_dir = registry, maps, compiler, data_dir
+        self._wake, self._changes, self._info = wake, changes, info
+
+    # verbs
+
+    def submit(self, request: SubmitRequest) -> Job:
+        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        name = check_name("job", request.name or Path(request.artifact_name).stem)
+        asked = request.options | {"initial_snapshot": request.initial_snapshot}
+        options = {key: value for key, value in asked.items() if value is not None}
+        if request.initial_snapshot is not None:
+            self._snapshot_record(request.initial_snapshot)
+        job = Job(
+            id=new_job_id(),
+            name=name,
+            state=JobState.NOT_RUNNING,
+            source=JobSource(str(artifact), request.entry, tuple(request.args)),
+            config=JobConfig.from_options(options),
+            submission_time=time.time(),
+            options=options,
+        )
+        self._registry.add_job(job)
+        self._registry.add_operation(job.id, Verb.SUBMIT, {})
+        self._wake()
+        return job
+
+    def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
+        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        compiled = self._compile(artifact, request)
+        plan: dict[str, Any] = compiled["plan"]
+        report = self._report(plan, job, snapshot)
+        return {"plan": plan, "report": report.to_dict() if report else None, "text": report.text() if report else _fresh(plan)}
+
+    def suspend(self, name_or_id: str) -> None:
+        self._carry_out(self._find(name_or_id), Verb.SUSPEND)
+
+    def resume(self, name_or_id: str) -> None:
+        self._carry_out(self._find(name_or_id), Verb.RESUME)
+
+    def restart(self, name_or_id: str) -> None:
+        self._carry_out(self._find(name_or_id), Verb.RESTART)
+
+    def cancel(self, name_or_id: str) -> None:
+        self._carry_out(self._find(name_or_id), Verb.CANCEL)
+
+    def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
+        check_name("snapshot", snapshot)
+        job = self._find(name_or_id)
+        self._refuse_concurrent_export(job, snapshot)
+        done = self._carry_out(job, Verb.CANCEL_AND_EXPORT if cancel else Verb.EXPORT, {"snapshot": snapshot})
+        return SnapshotRecord(**(done.result or {}))
+
+    # reads
+
+    def jobs(self, include_ended: bool = False) -> list[JobView]:
+        return [JobView(job, self._registry.progress(job.id)) for job in self._registry.jobs(include_ended)]
+
+    def job(self, name_or_id: str) -> JobView:
+        job = self._find(name_or_id)
+        return JobView(job, self._registry.progress(job.id))
+
+    def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobView:
+        deadline = time.monotonic() + timeout
+        job = self._find(name_or_id)
+        while job.state not in states:
+            if time.monotonic() > deadline:
+                wanted = " or ".join(states)
+                raise WaitTimeoutError(f"Job '{name_or_id}' is {job.state}, not {wanted}, after {timeout:.0f} seconds.")
+            self._changes.wait(min(0.5, max(0.01, deadline - time.monotonic())))
+            job = self._registry.get_job(job.id) or job
+        return JobView(job, self._registry.progress(job.id))
+
+    def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> tuple[list[str], int]:
+        path = self._data_dir / "jobs" / self._find(name_or_id).id / "runner.log"
+        lines: list[str] = []
+        if not path.exists():
+            return lines, after
+        with path.open("rb") as file:
+            file.seek(after)
+            for line in file:
+                if len(lines) >= limit or not line.endswith(b"\n"):
+                    break
+                lines.append(line.rstrip(b"\n").decode("utf-8", errors="replace"))
+                after += len(line)
+        return lines, after
+
+    def snapshots(self) -> list[SnapshotRecord]:
+        return self._registry.snapshots()
+
+    def snapshot(self, name: str) -> SnapshotManifest:
+        return manifest.read(self._snapshot_record(name).path)
+
+    def delete_snapshot(self, name: str) -> None:
+        self._snapshot_record(name)
+        export.delete(self._data_dir, name)
+        self._registry.delete_snapshot(name)
+
+    # maps
+
+    def maps(self) -> list[dict[str, Any]]:
+        return [self._map_facts(name) for name in self._maps.names()]
+
+    def map_get(self, name: str, key: str) -> str | None:
+        entry = self._maps.get(name, key)
+        return entry.value if entry else None
+
+    def map_put(self, name: str, entries: dict[str, str]) -> None:
+        check_name("map", name)
+        self._maps.put_all(name, entries.items())
+
+    def map_delete(self, name: str, key: str) -> bool:
+        return self._maps.delete(name, key)
+
+    def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[dict[str, Any]]:
+        return [dataclasses.asdict(entry) for entry in self._maps.entries(name, prefix, after, limit)]
+
+    def map_size(self, name: str) -> int:
+        return self._maps.size(name)
+
+    def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
+        before = self._maps.config(name) or MapConfig(check_name("map", name))
+        capacity = before.journal_capacity if journal_capacity is None else journal_capacity
+        if capacity < 0 or (ttl_seconds is not None and ttl_seconds < 0):
+            raise UsageError(f"The settings of map '{name}' can't be negative.")
+        ttl = before.ttl_seconds if ttl_seconds is None else (ttl_seconds or None)
+        self._maps.configure(MapConfig(name, capacity, ttl))
+
+    def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> dict[str, Any]:
+        found = self._maps.journal(name, after or 0, limit)
+        lost = found.lost if after is not None else 0
+        return {
+            "events": [dataclasses.asdict(event) | {"kind": event.kind.value} for event in found.events],
+            "lost": lost,
+            "oldest": found.bounds.oldest,
+            "newest": found.bounds.newest,
+        }
+
+    def server_info(self) -> dict[str, Any]:
+        return self._info()
+
+    # inside
+
+    def _find(self, name_or_id: str) -> Job:
+        found = self._registry.find_jobs(name_or_id)
+        if not found:
+            raise NotFoundError(f"No job with name or id '{name_or_id}' was found")
+        return found[0]
+
+    def _carry_out(self, job: Job, verb: Verb, args: dict[str, Any] | None = None) -> Operation:
+        operation = self._registry.add_operation(job.id, verb, args or {})
+        self._wake()
+        deadline = time.monotonic() + OPERATION_SECONDS
+        while (seen := self._registry.get_operation(operation.id) or operation).state in (
+            OperationState.PENDING,
+            OperationState.RUNNING,
+        ):
+            if time.monotonic() > deadline:
+                raise WaitTimeoutError(f"{verb.value} of job '{job.display_name}' is not done after {OPERATION_SECONDS:.0f} s.")
+            self._changes.wait(0.5)
+        if seen.state is OperationState.FAILED:
+            raise from_dict(seen.error or {})
+        return seen
+
+    def _refuse_concurrent_export(self, job: Job, snapshot: str) -> None:
+        """Two jobs that export to one name at once would overwrite each other's files (jet.md §2.1)."""
+        for other in self._registry.jobs(include_ended=False):
+            for operation in self._registry.open_operations(other.id) if other.id != job.id else ():
+                if operation.args.get("snapshot") == snapshot:
+                    raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
+
+    def _compile(self, artifact: Path, request: SubmitRequest) -> dict[str, Any]:
+        folder = self._data_dir / "compile" / secrets.token_hex(6)
+        result = self._compiler.compile(artifact, request.entry, tuple(request.args), folder)
+        if "error" in result:
+            raise from_dict(dict(result["error"]))  # type: ignore[call-overload]
+        return result
+
+    def _report(self, plan: dict[str, Any], job: str | None, snapshot: str | None) -> Report | None:
+        if snapshot is not None:
+            saved = self.snapshot(snapshot)
+            return compare(saved.plan, plan, saved.partitions)
+        if job is None:
+            return None
+        found = self._find(job)
+        if found.plan is None:
+            raise ConflictError(f"Job '{job}' has no compiled plan yet: wait until it runs.")
+        return compare(found.plan, plan, found.plan.get("partitions"))
+
+    def _snapshot_record(self, name: str) -> SnapshotRecord:
+        record = self._registry.get_snapshot(name)
+        if record is None:
+            raise NotFoundError(f"Didn't find a snapshot named '{name}'")
+        return record
+
+    def _map_facts(self, name: str) -> dict[str, Any]:
+        config, bounds = self._maps.config(name), self._maps.bounds(name)
+        return {
+            "name": name,
+            "size": self._maps.size(name),
+            "journal_capacity": config.journal_capacity if config else 0,
+            "ttl_seconds": config.ttl_seconds if config else None,
+            "oldest": bounds.oldest if bounds else 1,
+            "newest": bounds.newest if bounds else 0,
+        }
+
+
+def _fresh(plan: dict[str, Any]) -> str:
+    names = ", ".join(stage["name"] for stage in Plan.from_dict(plan).to_dict()["stages"])
+    return f"The pipeline is sound; nothing to compare with. Stages: {names}."
