@@ -20,6 +20,7 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id")]
 Artifact = Annotated[str, typer.Argument(help="A .py, .zip or .whl file, or its URL")]
 Arguments = Annotated[list[str] | None, typer.Argument(help="Arguments of the job")]
 Entry = Annotated[str | None, typer.Option("--class", "-c", help="module:function of the job in the artifact")]
+_SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
 _ARGUMENTS = {"ignore_unknown_options": True}
 
 
@@ -51,7 +52,7 @@ def submit(
         say(f"Will restore the job from the snapshot with name '{snapshot}'", call)
     service = call.service()
     job = service.submit(request)
-    view = service.wait_for(job.id, (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED), START_SECONDS)
+    view = service.wait_for(job.id, _SETTLED, START_SECONDS)
     if view.job.state is JobState.FAILED:
         raise EngineError(view.job.failure or "The job failed.", trace=view.job.failure_details)
     say(f"Job {_describe(view.job)} is {view.job.state}.", call)
@@ -209,9 +210,7 @@ def _verb(context: typer.Context, job: Job, doing: str, done: str, verb: str) ->
     say(f"{doing} job {_describe(job)}...", call)
     getattr(service, verb)(job.id)
     if verb in ("resume", "restart"):
-        view = service.wait_for(
-            job.id, (JobState.RUNNING, JobState.SUSPENDED, JobState.FAILED, JobState.COMPLETED), START_SECONDS
-        )
+        view = service.wait_for(job.id, _SETTLED, START_SECONDS)
         if view.job.state is JobState.FAILED:
             raise EngineError(view.job.failure or "The job failed.", trace=view.job.failure_details)
     say(f"Job {done}.", call)

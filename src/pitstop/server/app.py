@@ -17,10 +17,10 @@ import psutil
 import structlog
 import uvicorn
 
-import pitstop
 from pitstop.control.controller import Controller
 from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.clock import SystemClock
+from pitstop.kit.version import __version__
 from pitstop.kit.wake import wake
 from pitstop.launchers.java import find_java
 from pitstop.launchers.local_process import LocalProcessLauncher
@@ -70,7 +70,7 @@ def run_server(settings: Settings) -> None:
             members = [{"address": address, "uuid": _member_id(data_dir), "master": settings.master}]
             return {
                 "state": "ACTIVE",
-                "version": pitstop.__version__,
+                "version": __version__,
                 "size": len(members),
                 "members": members,
                 "running_jobs": len(running),
@@ -81,7 +81,7 @@ def run_server(settings: Settings) -> None:
         loop = threading.Thread(target=controller.run, name="control", daemon=True)
         launcher.keep_spares()
         loop.start()
-        print(f"Pitstop {pitstop.__version__} serves at {url}  (data in {data_dir})", flush=True)
+        print(f"Pitstop {__version__} serves at {url}  (data in {data_dir})", flush=True)
         if token is not None and settings.token is None:
             print(f"Clients need the token in {data_dir / 'token'}", flush=True)
         try:

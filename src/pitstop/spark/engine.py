@@ -14,9 +14,9 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-import pitstop
 from pitstop.errors import PitstopError
 from pitstop.kit.ids import new_lineage
+from pitstop.kit.version import __version__
 from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
 from pitstop.pipeline.nodes import Op
 from pitstop.pipeline.stages import Pipeline
@@ -166,7 +166,7 @@ class Engine:
 
 def versions() -> dict[str, str]:
     """Of what writes state."""
-    return {"pitstop": pitstop.__version__, "spark": pyspark.__version__, "python": platform.python_version()}
+    return {"pitstop": __version__, "spark": pyspark.__version__, "python": platform.python_version()}
 
 
 def default_partitions(spark: SparkSession) -> int:
