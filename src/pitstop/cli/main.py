@@ -64,6 +64,7 @@ def serve(
 ) -> None:
     """Start the control plane and serve until Ctrl-C. Jobs outlive it."""
     from pitstop.errors import UsageError
+
     given: str | None = context.obj.token or os.environ.get("PITSTOP_TOKEN")
     if token_file is not None:
         try:

@@ -1,0 +1,1 @@
+"""Seeded simulators of two providers of vehicle positions: Alpha (files) and Beta (HTTP)."""
