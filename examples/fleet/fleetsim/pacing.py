@@ -11,16 +11,22 @@ from fleetsim.world import Ping, World
 
 
 class Stop:
-    """Set by SIGTERM and SIGINT."""
+    """Set by SIGTERM and SIGINT. SIGUSR1 freezes the world: no more pings, but what was made stays readable."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self._frozen = threading.Event()
+        signal.signal(signal.SIGUSR1, lambda *_: self._frozen.set())
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: self._event.set())
 
     @property
     def asked(self) -> bool:
         return self._event.is_set()
+
+    @property
+    def frozen(self) -> bool:
+        return self._frozen.is_set()
 
     def wait(self, seconds: float) -> bool:
         return self._event.wait(seconds)
@@ -32,5 +38,8 @@ def paced(world: World, speedup: float, stop: Stop) -> Iterator[Ping]:
     for ping in world.pings():
         ahead = (ping.time - world.start_time) / speedup - (time.monotonic() - began)
         if (ahead > 0 and stop.wait(ahead)) or stop.asked:
+            return
+        if stop.frozen:
+            stop.wait(threading.TIMEOUT_MAX)
             return
         yield ping

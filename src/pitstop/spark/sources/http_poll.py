@@ -49,6 +49,10 @@ class HttpPollReader(DataSourceStreamReader):
         self._next_poll = 0.0
         self._pause = FIRST_PAUSE
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The reader travels to the workers, which only unpack their partition: neither client nor buffer goes with it.
+        return {key: value for key, value in self.__dict__.items() if key not in ("_client", "_buffer")}
+
     def initialOffset(self) -> Offset:
         return {"sequence": self._since}
 

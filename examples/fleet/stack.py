@@ -1,0 +1,128 @@
+"""Start and end the whole demo: control plane, both simulators, and their clean end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pitstop.client import Client, connect
+
+HERE = Path(__file__).parent
+Say = Callable[[str], None]
+
+
+class Stack:
+    """A control plane with its own data folder, and the two simulators."""
+
+    def __init__(
+        self,
+        folder: Path,
+        seed: int = 7,
+        speedup: float = 30.0,
+        port: int = 0,
+        spares: int = 0,
+        beta_options: tuple[str, ...] = (),
+    ) -> None:
+        self.folder = folder
+        self.data, self.alpha_dir, self.archive = folder / "data", folder / "alpha", folder / "archive"
+        self._seed, self._speedup, self._port, self._spares = seed, speedup, port, spares
+        self._beta_options = beta_options
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self.url = self.beta_url = ""
+
+    def __enter__(self) -> Stack:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end()
+
+    def start_server(self, seconds: float = 60.0) -> Client:
+        """Start ``pitstop serve``; returns once it answers."""
+        command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(self.data)]
+        command += ["--port", str(self._port), "--spares", str(self._spares), "--stop-jobs-on-exit"]
+        process = self._start("server", command, self.folder / "server.log")
+        self.url = self._first_line(process, seconds).split(" serves at ")[1].split()[0]
+        self._port = int(self.url.rsplit(":", 1)[1])
+        return connect(self.url)
+
+    def start_simulators(self) -> None:
+        """Start Alpha and Beta on the same seed: together they are one world."""
+        common = ["--seed", str(self._seed), "--speedup", str(self._speedup)]
+        alpha = [sys.executable, "-m", "fleetsim.alpha", "--dir", str(self.alpha_dir), *common, "--torn"]
+        beta = [sys.executable, "-m", "fleetsim.beta", *common, *self._beta_options]
+        self._start("alpha", alpha, self.folder / "alpha.log")
+        process = self._start("beta", beta, self.folder / "beta.log")
+        self.beta_url = json.loads(self._first_line(process, 60.0))["url"]
+
+    @property
+    def job_arguments(self) -> tuple[str, str, str]:
+        return str(self.alpha_dir), self.beta_url, str(self.archive)
+
+    def kill_server(self) -> None:
+        """SIGKILL, as a crash would."""
+        process = self._processes.pop("server")
+        process.kill()
+        process.wait()
+
+    def pause_alpha(self) -> int:
+        """End Alpha; how many pings it has written."""
+        return self._end_simulator("alpha")
+
+    def freeze_beta(self) -> None:
+        """Let Beta make no more pings but go on answering: its process is asked to stop only at the end."""
+        self._processes["beta"].send_signal(signal.SIGUSR1)
+
+    def end(self) -> None:
+        """End everything that was started, last first."""
+        for name in reversed(list(self._processes)):
+            process = self._processes.pop(name)
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _end_simulator(self, name: str) -> int:
+        process = self._processes.pop(name)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=30)
+        return int(json.loads(out.splitlines()[-1])["pings"])
+
+    def _start(self, name: str, command: list[str], log: Path) -> subprocess.Popen[str]:
+        environment = os.environ | {"PYTHONPATH": str(HERE), "PYTHONUNBUFFERED": "1"}
+        with log.open("a") as errors:
+            # A session of its own: Ctrl-C reaches only us, and we end the others in order.
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment,
+                start_new_session=True,
+            )  # fmt: skip
+        self._processes[name] = process
+        return process
+
+    def _first_line(self, process: subprocess.Popen[str], seconds: float) -> str:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            logs = "\n".join(path.read_text()[-600:] for path in self.folder.glob("*.log"))
+            raise RuntimeError(f"A process ended at once (exit code {process.wait(seconds)}):\n{logs}")
+        return line
+
+
+def wait_until(condition: Callable[[], Any], seconds: float, what: str, step: float = 0.1) -> Any:
+    """The condition's first true value; TimeoutError naming ``what`` if there is none in time."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what} did not happen within {seconds:.0f} seconds")
+        time.sleep(step)
+    return value
