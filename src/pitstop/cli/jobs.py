@@ -201,7 +201,8 @@ def job_facts(view: JobView) -> dict[str, Any]:
 
 
 def _job(context: typer.Context, name_or_id: str) -> Job:
-    return context.obj.service().job(name_or_id).job  # type: ignore[no-any-return]
+    call: Context = context.obj
+    return call.service().job(name_or_id).job
 
 
 def _verb(context: typer.Context, job: Job, doing: str, done: str, verb: str) -> None:

@@ -39,7 +39,13 @@ def _load_file(artifact: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[artifact.stem] = module
     sys.path.insert(0, str(artifact.parent))
-    return _run(lambda: spec.loader.exec_module(module) or module, artifact)  # type: ignore[union-attr]
+    loader = spec.loader
+
+    def load() -> ModuleType:
+        loader.exec_module(module)
+        return module
+
+    return _run(load, artifact)
 
 
 def _load_from_archive(artifact: Path, module_name: str) -> ModuleType:

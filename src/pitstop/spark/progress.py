@@ -100,9 +100,9 @@ class ProgressTracker(StreamingQueryListener):
             facts["rows_in"] = int(source.numInputRows)
         late: dict[str, int] = {}
         state: dict[str, list[int]] = {}
-        for slot, operator in zip(reversed(self._plan.operators), seen.stateOperators, strict=False):
-            late[slot.stage] = late.get(slot.stage, 0) + int(operator.numRowsDroppedByWatermark)
-            sums = state.setdefault(slot.stage, [0, 0])
+        for part, operator in zip(reversed(self._plan.operators), seen.stateOperators, strict=False):
+            late[part.stage] = late.get(part.stage, 0) + int(operator.numRowsDroppedByWatermark)
+            sums = state.setdefault(part.stage, [0, 0])
             sums[0] += int(operator.numRowsTotal)
             sums[1] += int(operator.memoryUsedBytes)
         for name, dropped in late.items():

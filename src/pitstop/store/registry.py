@@ -86,7 +86,7 @@ class SqlRegistry:
                     job_id=job_id, verb=verb.value, args=args, state=OperationState.PENDING.value, created=now
                 )
             )
-            number = int(result.inserted_primary_key[0])
+            number = _key_of(result)
         return Operation(number, job_id, verb, args, created=now)
 
     def get_operation(self, operation_id: int) -> Operation | None:
@@ -133,7 +133,7 @@ class SqlRegistry:
     def add_command(self, job_id: str, token: int, kind: CommandKind, args: dict[str, Any]) -> Command:
         with self._database.write() as connection:
             result = connection.execute(insert(schema.commands).values(job_id=job_id, token=token, kind=kind.value, args=args))
-            number = int(result.inserted_primary_key[0])
+            number = _key_of(result)
         return Command(number, job_id, token, kind, args)
 
     def take_observations(self) -> list[Observation]:
@@ -176,6 +176,10 @@ class SqlRegistry:
         table = schema.leases
         with self._database.read() as connection:
             return connection.execute(select(table).where((table.c.job_id == job_id) & (table.c.token == token))).first()
+
+
+def _key_of(result: Any) -> int:
+    return int(result.inserted_primary_key[0])
 
 
 def snapshot_of(database: Database, name: str) -> SnapshotRecord | None:

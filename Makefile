@@ -1,0 +1,45 @@
+# One virtual environment in .venv, made on first use from the hash-locked requirements.
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+SECONDS ?=
+
+.PHONY: help demo story test test-fast bench lint lock clean
+
+help:
+	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
+	@echo "make story              the update of a running job, step by step, with checks"
+	@echo "make test               all tests;  make test-fast: the pure layers, in seconds"
+	@echo "make bench              measure; writes benchmarks/results.json"
+	@echo "make lint               ruff, mypy, import-linter"
+
+$(STAMP): requirements.lock pyproject.toml scripts/install
+	@scripts/install $(VENV)
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	@cd examples/fleet && exec ../../$(PY) demo.py $(if $(SECONDS),--seconds $(SECONDS))
+
+story: $(STAMP)
+	@cd examples/fleet && exec ../../$(PY) story.py
+
+test: lint
+	@$(PY) -m pytest
+
+test-fast: $(STAMP)
+	@$(PY) -m pytest tests/unit tests/contract
+
+bench: $(STAMP)
+	@$(PY) benchmarks/run.py
+
+lint: $(STAMP)
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+lock:
+	@scripts/lock $(VENV)
+
+clean:
+	rm -rf $(VENV)

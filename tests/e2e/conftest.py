@@ -1,0 +1,17 @@
+"""Real processes over HTTP: the demo's own stack, on free ports and in a folder of the test."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+FLEET = Path(__file__).parents[2] / "examples" / "fleet"
+sys.path.insert(0, str(FLEET))
+
+
+@pytest.fixture
+def stack(tmp_path):
+    from stack import Stack
+
+    with Stack(tmp_path / "stack", speedup=60.0, spares=1, beta_options=("--fail-every", "7", "--garbage-every", "11")) as made:
+        yield made

@@ -1,0 +1,149 @@
+"""The fleet ingest with real processes: whatever is stopped, changed or killed, each ping arrives once."""
+
+import json
+import random
+import signal
+
+import pytest
+
+from pitstop.model.job import JobState
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.registry import SqlRegistry
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+
+def emitted_until_now(stack):
+    from verify import emitted_alpha, emitted_beta
+
+    return emitted_alpha(stack.alpha_dir) + _through_faults(lambda: emitted_beta(stack.beta_url))
+
+
+def _through_faults(read):
+    """Beta fails on purpose now and then: ask again."""
+    from stack import wait_until
+
+    def tried():
+        try:
+            return read()
+        except (OSError, ValueError):
+            return None
+
+    return wait_until(tried, 60, "a whole answer from beta")
+
+
+def wait_written(stack, count):
+    from stack import wait_until
+    from verify import ingested
+
+    wait_until(lambda: ingested(stack.archive).total() >= count, 120, f"{count} pings in the archive", step=0.3)
+
+
+def verdict_at_end(stack, job):
+    """Freeze the world, let the job read the rest, stop it between two epochs, compare."""
+    from verify import compare, ingested
+
+    stack.pause_alpha()
+    stack.freeze_beta()
+    emitted = emitted_until_now(stack)
+    wait_written(stack, emitted.total())
+    job.suspend()
+    return compare(emitted, ingested(stack.archive)), emitted
+
+
+def log_texts(job, stage):
+    lines = (json.loads(line)["msg"] for line in job.logs() if line.startswith("{"))
+    return [text.split("] ", 1)[1] for text in lines if text.startswith(f"[{job.name}/{stage}#")]
+
+
+def test_version_two_goes_on_exactly_where_version_one_was_cancelled(stack):
+    from stack import HERE, wait_until
+    from verify import ingested
+
+    client = stack.start_server()
+    stack.start_simulators()
+    first = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest-v1")
+    first.wait_started()
+    wait_until(lambda: client.map("vehicles").size() == 60, 120, "60 vehicles")
+    first.export_snapshot("while-running")
+    first.cancel_and_export_snapshot("at-the-end")
+    assert first.details.user_cancelled
+    at_snapshot = ingested(stack.archive)
+    before = emitted_until_now(stack).total()
+    wait_until(lambda: emitted_until_now(stack).total() > before + 20 * 60 * 2, 60, "20 s of pings", step=1.0)
+    assert ingested(stack.archive) == at_snapshot
+    second = client.submit(HERE / "ingest_v2.py", args=stack.job_arguments, name="ingest-v2", initial_snapshot="at-the-end")
+    second.wait_started()
+    verdict, emitted = verdict_at_end(stack, second)
+    assert (verdict.missed, verdict.doubled) == (0, 0)
+    logged = {(vin, float(time)) for _, _, vin, time in (text.split() for text in log_texts(second, "saving"))}
+    assert logged == set(emitted - at_snapshot)
+    assert {record.name for record in client.snapshots()} == {"while-running", "at-the-end"}
+
+
+def test_ten_kills_at_random_moments_lose_and_double_nothing(stack):
+    from stack import HERE, wait_until
+
+    seed = random.randrange(1 << 30)
+    print(f"seed of the kills: {seed}")
+    moments = random.Random(seed)
+    client = stack.start_server()
+    stack.start_simulators()
+    job = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest")
+    job.wait_started()
+    registry = SqlRegistry(open_database(sqlite_url(stack.data / "pitstop.db")))
+    killed = []
+    for _ in range(10):
+        token = wait_until(lambda: running_token(job, killed), 120, "the next run")
+        seen = job.metrics().epoch
+        # A moment inside some epoch: so many milliseconds after progress was seen.
+        wait_until(lambda seen=seen: job.metrics().epoch > seen, 60, "an epoch", step=0.01)
+        wait_until(Countdown(moments.random()), 5, "the moment", step=0.005)
+        pid, _ = registry.process_of(job.id, token)
+        kill(pid)
+        killed.append(token)
+    wait_until(lambda: running_token(job, killed), 120, "the last run")
+    verdict, _ = verdict_at_end(stack, job)
+    assert (verdict.missed, verdict.doubled) == (0, 0)
+
+
+def test_jobs_outlive_a_killed_control_plane_and_are_found_again(stack):
+    from stack import HERE, wait_until
+
+    client = stack.start_server()
+    stack.start_simulators()
+    job = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest")
+    job.wait_started()
+    stack.kill_server()
+    before = emitted_until_now(stack).total()
+    wait_written(stack, before)
+    client = stack.start_server()
+    found = client.job("ingest")
+    assert (found.id, found.status, found.details.token) == (job.id, JobState.RUNNING, 1)
+    found.restart()
+    wait_until(lambda: found.status is JobState.RUNNING and found.details.token == 2, 120, "the restarted run")
+    verdict, _ = verdict_at_end(stack, found)
+    assert (verdict.missed, verdict.doubled) == (0, 0)
+
+
+class Countdown:
+    """True once so many seconds have passed since it was first asked."""
+
+    def __init__(self, seconds):
+        import time
+
+        self._clock, self._end = time.monotonic, time.monotonic() + seconds
+
+    def __call__(self):
+        return self._clock() >= self._end
+
+
+def running_token(job, killed):
+    details = job.details
+    return details.token if details.state is JobState.RUNNING and details.token not in killed else None
+
+
+def kill(pid):
+    import os
+
+    os.kill(pid, signal.SIGKILL)
