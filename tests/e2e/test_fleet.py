@@ -52,8 +52,9 @@ def verdict_at_end(stack, job):
 
 
 def log_texts(job, stage):
+    start = f"[{job.name}/{stage}#"
     lines = (json.loads(line)["msg"] for line in job.logs() if line.startswith("{"))
-    return [text.split("] ", 1)[1] for text in lines if text.startswith(f"[{job.name}/{stage}#")]
+    return [text.split("] ", 1)[1] for text in lines if text.startswith(start)]
 
 
 def test_version_two_goes_on_exactly_where_version_one_was_cancelled(stack):

@@ -119,10 +119,13 @@ def _only_server(data_dir: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _listening(settings: Settings) -> Iterator[socket.socket]:
-    listener = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
+        listener.listen(128)  # clients that come before the server is ready wait instead of being refused
     except OSError as error:
         listener.close()
         reason = "is in use" if error.errno == 98 else f"cannot be opened ({error.strerror})"
