@@ -1,0 +1,77 @@
+"""What is wrong with a pipeline is said when it is defined, with the stage and its place."""
+
+import pytest
+
+import pitstop as ps
+from pitstop.errors import PipelineError, UsageError
+
+
+def numbers():
+    p = ps.Pipeline()
+    return p, p.read_from(ps.sources.rate(5), name="numbers")
+
+
+def test_a_pipeline_without_a_sink_is_refused():
+    p, _ = numbers()
+    with pytest.raises(PipelineError, match="The pipeline has no sink"):
+        p.check()
+
+
+def test_an_empty_pipeline_is_refused():
+    with pytest.raises(PipelineError, match="The pipeline is empty"):
+        ps.Pipeline().check()
+
+
+def test_doubled_stage_names_are_refused_with_both_places():
+    _, stage = numbers()
+    stage.write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError, match=r"Two stages are named 'out' \(test_pipeline.py:\d+ and test_pipeline.py:\d+\)"):
+        stage.write_to(ps.sinks.noop(), name="out")
+
+
+def test_a_stage_that_leads_nowhere_is_named():
+    p, stage = numbers()
+    stage.write_to(ps.sinks.noop(), name="out")
+    stage.filter("sequence > 3", name="lost")
+    with pytest.raises(PipelineError, match=r"Stage 'lost' .* leads to no sink"):
+        p.check()
+
+
+def test_a_window_without_event_time_says_what_is_missing():
+    _, stage = numbers()
+    with pytest.raises(PipelineError, match="Stage 'w' needs event time: call with_timestamps"):
+        stage.group_by("sequence").window(ps.tumbling("1 s")).aggregate("w", n=ps.count())
+
+
+def test_stateless_stages_get_names_of_their_own():
+    p, stage = numbers()
+    stage.filter("true").filter("true").write_to(ps.sinks.noop(), name="out")
+    assert [node.name for node in p.nodes] == ["numbers", "filter", "filter-2", "out"]
+
+
+def test_a_sliding_window_is_a_multiple_of_its_slide():
+    with pytest.raises(UsageError, match="10 seconds is none of 3 seconds"):
+        ps.sliding("10 s", slide="3 s")
+    assert ps.tumbling("10 s") == ps.sliding("10 s", slide="10 s")
+
+
+def test_wrong_arguments_are_told_with_those_that_are_wanted():
+    @ps.job
+    def mine(folder: str, url: str) -> ps.Pipeline:
+        return ps.Pipeline()
+
+    with pytest.raises(UsageError, match=r"Wrong arguments for 'mine': it takes \(folder, url\), got 1"):
+        mine.build(["only-one"])
+
+
+def test_a_job_that_returns_something_else_is_refused():
+    @ps.job
+    def mine() -> ps.Pipeline:
+        return None
+
+    with pytest.raises(PipelineError, match="'mine' returned NoneType"):
+        mine.build([])
+
+
+def test_everything_public_is_listed_and_present():
+    assert all(hasattr(ps, name) for name in ps.__all__)

@@ -1,0 +1,96 @@
+"""The judge of an update (jet.md §2.3): one case a rule that is decided by comparing plans."""
+
+import dataclasses
+
+import pytest
+
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.plan.diff import Verdict, Way, compare
+from pitstop.plan.model import OperatorSlot, Plan, PlanStage, SourceSlot
+
+LAYOUT = StateLayout(
+    StageKind.WINDOW,
+    keys=(("vin", "string"),),
+    accumulators=(("n__0", "bigint"), ("avg__0", "double"), ("avg__1", "bigint")),
+    aggregates=(("n", "sum"), ("avg", "sum,sum")),
+    parameters={"size_ms": 1000, "slide_ms": 1000, "text": "tumbling(1 seconds)"},
+)
+
+
+def plan(stateful, sources=("alpha",), partitions=None):
+    stages = [PlanStage(name, StageKind.SOURCE, "source", (), "csv_tail") for name in sources]
+    stages += [PlanStage(name, StageKind.WINDOW, "window_aggregate", (), "", layout=layout) for name, layout in stateful.items()]
+    operators = tuple(OperatorSlot(name, "frames") for name in stateful)
+    slots = tuple(SourceSlot(name, "") for name in sources)
+    return Plan(tuple(stages), operators, slots, partitions).to_dict()
+
+
+def verdicts(report):
+    return {line.stage: (line.verdict.value, line.rule) for line in report.lines}
+
+
+def test_the_same_pipeline_is_resumed():
+    report = compare(plan({"speed": LAYOUT}), plan({"speed": LAYOUT}), 2)
+    assert report.way is Way.RESUME
+    assert verdicts(report) == {"alpha": ("restored", "C03"), "speed": ("restored", "C03")}
+
+
+def test_added_and_removed_stages_and_sources_rebuild_and_keep_the_rest():
+    report = compare(
+        plan({"speed": LAYOUT, "old": _other("max")}, ("alpha", "beta")),
+        plan({"new": _other("min"), "speed": LAYOUT}, ("alpha", "gamma")),
+    )
+    assert report.way is Way.REBUILD
+    assert verdicts(report) == {
+        "alpha": ("restored", "C03"),
+        "beta": ("dropped", "C05"),
+        "gamma": ("new", "C04"),
+        "speed": ("restored", "C03"),
+        "new": ("new", "C01"),
+        "old": ("dropped", "C02"),
+    }
+    assert not report.refused
+
+
+def test_another_number_of_partitions_rebuilds():
+    assert compare(plan({"speed": LAYOUT}), plan({"speed": LAYOUT}, partitions=3), 2).way is Way.REBUILD
+
+
+def _other(kind):
+    return dataclasses.replace(LAYOUT, accumulators=(("x__0", "double"),), aggregates=(("x", kind),))
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule"),
+    [
+        (dataclasses.replace(LAYOUT, keys=(("city", "string"),)), "C25"),
+        (dataclasses.replace(LAYOUT, keys=(("vin", "bigint"),)), "C25"),
+        (dataclasses.replace(LAYOUT, kind=StageKind.OPAQUE), "C19"),
+        (dataclasses.replace(LAYOUT, accumulators=(("n__0", "double"), *LAYOUT.accumulators[1:])), "C20"),
+        (dataclasses.replace(LAYOUT, aggregates=(("n", "max"), ("avg", "sum,sum"))), "C20"),
+    ],
+)
+def test_a_change_that_would_be_silently_wrong_is_refused_with_its_rule(changed, rule):
+    report = compare(plan({"speed": LAYOUT}), plan({"speed": changed}))
+    assert report.refused
+    assert verdicts(report)["speed"] == ("refused", rule)
+
+
+def test_aggregates_that_come_and_go_convert_the_stage():
+    fewer = dataclasses.replace(
+        LAYOUT, accumulators=(("n__0", "bigint"), ("top__0", "double")), aggregates=(("n", "sum"), ("top", "max"))
+    )
+    report = compare(plan({"speed": LAYOUT}), plan({"speed": fewer}))
+    assert report.of(Verdict.CONVERTED) == ("speed",)
+    assert "top counts from now on; avg is dropped" in report.text()
+
+
+def test_a_renamed_stage_is_recognised_and_refused():
+    report = compare(plan({"speed": LAYOUT}), plan({"velocity": LAYOUT}))
+    assert report.refused
+    assert "looks renamed to 'velocity'" in report.text()
+
+
+def test_a_plan_reads_back_the_same():
+    data = plan({"speed": LAYOUT})
+    assert Plan.from_dict(data).to_dict() == data
