@@ -27,7 +27,7 @@ test: lint
 	@$(PY) -m pytest
 
 test-fast: $(STAMP)
-	@$(PY) -m pytest tests/unit tests/contract
+	@$(PY) -m pytest tests/unit
 
 bench: $(STAMP)
 	@$(PY) benchmarks/run.py

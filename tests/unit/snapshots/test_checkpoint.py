@@ -1,0 +1,67 @@
+import json
+
+import pytest
+
+from pitstop.errors import SnapshotError
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+
+
+def write(path, text=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    for epoch in range(4):
+        write(tmp_path / "offsets" / str(epoch), f'v1\n{{"batchWatermarkMs":{epoch}}}\n{{"n":{epoch}}}\n-')
+        write(tmp_path / "offsets" / f".{epoch}.crc")
+    for epoch in range(3):
+        write(tmp_path / "commits" / str(epoch), f'v1\n{{"nextBatchWatermarkMs":{epoch * 10}}}')
+    for version in range(1, 5):
+        write(tmp_path / "state/0/1" / f"{version}.changelog")
+        write(tmp_path / "state/0/1" / f".{version}.changelog.crc")
+    write(tmp_path / "state/0/1/3.zip")
+    write(tmp_path / "state/0/_metadata/metadata")
+    write(tmp_path / "state/0/1/.5.changelog.123.tmp")
+    write(tmp_path / "metadata", "{}")
+    made = Checkpoint(tmp_path)
+    made.write_facts({"sources": [["alpha", ""], ["beta", "speed"]]})
+    return made
+
+
+def test_committed_and_planned_epochs(checkpoint):
+    assert (checkpoint.committed(), checkpoint.planned()) == (2, 3)
+
+
+def test_the_files_of_an_epoch_leave_out_what_came_later(checkpoint):
+    names = {str(path) for path in checkpoint.files_of(1)}
+    assert "offsets/1" in names
+    assert "state/0/1/2.changelog" in names
+    assert "state/0/1/.2.changelog.crc" in names
+    assert "state/0/_metadata/metadata" in names
+    assert not names & {"offsets/2", "commits/2", "offsets/.2.crc", "state/0/1/3.changelog", "state/0/1/3.zip"}
+    assert not any("tmp" in name for name in names)
+
+
+def test_offsets_belong_to_stages_and_what_reads_them(checkpoint):
+    assert checkpoint.offsets_by_source(1) == {"alpha": {"": '{"n":1}'}}
+
+
+def test_a_plan_that_does_not_match_its_offsets_is_damage(checkpoint):
+    checkpoint.write_facts({"sources": [["alpha", ""]]})
+    with pytest.raises(SnapshotError, match="has 2 sources, its plan 1"):
+        checkpoint.offsets_by_source(1)
+
+
+def test_epochs_are_dropped_with_their_hidden_checksums(checkpoint):
+    checkpoint.drop_after(1)
+    assert (checkpoint.committed(), checkpoint.planned()) == (1, 1)
+    assert not (checkpoint.path / "offsets" / ".3.crc").exists()
+
+
+def test_logs_are_written_as_spark_reads_them(checkpoint):
+    checkpoint.write_offsets(9, OffsetLog({"batchWatermarkMs": 5}, ('{"n":9}', None)))
+    assert (checkpoint.path / "offsets" / "9").read_text() == 'v1\n{"batchWatermarkMs":5}\n{"n":9}\n-'
+    checkpoint.write_commit(2, 77)
+    assert json.loads((checkpoint.path / "commits" / "2").read_text().splitlines()[1]) == {"nextBatchWatermarkMs": 77}
