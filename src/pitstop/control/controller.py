@@ -84,6 +84,8 @@ class Controller:
         changed = self._facts() | self._wishes() | self._deaths(gone) | self._starts()
         if changed:
             self._changed()
+        if not any(job.state is JobState.STARTING for job in self._registry.jobs(include_ended=False)):
+            self._launcher.prepare()
 
     # observe
 

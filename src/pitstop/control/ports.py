@@ -137,6 +137,10 @@ class Launcher(Protocol):
         """Start a run (in a warm spare process if there is one); returns at once."""
         ...
 
+    def prepare(self) -> None:
+        """Called while no run is being started: make ready for the next ones."""
+        ...
+
     def alive(self, pid: int, created: float) -> bool: ...
 
     def kill(self, pid: int, created: float) -> None:

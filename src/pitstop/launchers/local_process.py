@@ -51,8 +51,8 @@ class LocalProcessLauncher:
         self._waiting: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
-    def keep_spares(self) -> None:
-        """Start spares until there are as many as wished."""
+    def prepare(self) -> None:
+        """Start spares until there are as many as wished. Not beside a run that starts: they would take its cores."""
         with self._lock:
             for spare_id, process in list(self._waiting.items()):
                 if process.poll() is not None:
@@ -68,7 +68,6 @@ class LocalProcessLauncher:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         if not self._assign_spare(spec):
             self._spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, spec.environment)
-        self.keep_spares()
 
     def alive(self, pid: int, created: float) -> bool:
         self._reap()

@@ -63,7 +63,7 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     folder = data_dir / "spares" / spare_id
     folder.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder / "wake.sock")
-    _session(folder / "work").range(1).count()
+    _warm_up(_session(folder / "work"), folder / "work")
     process = psutil.Process()
     ready = folder / "ready.tmp"
     ready.write_text(json.dumps({"pid": process.pid, "created": process.create_time()}))
@@ -111,6 +111,25 @@ def _session(work_dir: Path):  # type: ignore[no-untyped-def]
     spark = build_session(os.environ.get("PITSTOP_MASTER", "local[*]"), work_dir)
     register(spark)
     return spark
+
+
+def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]
+    """One epoch of a small stateful query: the classes, workers and compiled code that every job's first epoch needs."""
+    from pyspark.sql import functions as F
+
+    done = threading.Event()
+
+    def epoch(rows, number: int) -> None:  # type: ignore[no-untyped-def]
+        rows.persist().toArrow()
+        rows.unpersist()
+        done.set()
+
+    numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")
+    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
+    query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(work / "warm-up")).start()
+    done.wait(60)
+    query.stop()
 
 
 def _control_alive(data_dir: Path) -> bool:

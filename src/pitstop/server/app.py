@@ -79,7 +79,6 @@ def run_server(settings: Settings) -> None:
         service = LocalService(registry, maps, launcher, data_dir, lambda: wake(control_socket), changes, info)
         server = uvicorn.Server(uvicorn.Config(create_app(service, token), log_level="warning", lifespan="off"))
         loop = threading.Thread(target=controller.run, name="control", daemon=True)
-        launcher.keep_spares()
         loop.start()
         print(f"Pitstop {__version__} serves at {url}  (data in {data_dir})", flush=True)
         if token is not None and settings.token is None:
