@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import urllib.request
 from collections import Counter
 from dataclasses import dataclass
@@ -52,12 +54,19 @@ def emitted_beta(url: str) -> Counter[Key]:
 def ingested(folder: Path) -> Counter[Key]:
     """Pings in the files that a job has committed."""
     found: Counter[Key] = Counter()
-    for path in folder.rglob("*.parquet"):
-        if any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts):
-            continue
-        table = pq.read_table(path, columns=["vin", "time"])
-        found.update(zip(table["vin"].to_pylist(), table["time"].to_pylist(), strict=True))
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+        for name in names:
+            if name.endswith(".parquet"):
+                found.update(_pings(Path(parent) / name))
     return found
+
+
+@functools.cache
+def _pings(path: Path) -> tuple[Key, ...]:
+    # A committed file never changes, and a job writes thousands of them.
+    table = pq.read_table(path, columns=["vin", "time"])
+    return tuple(zip(table["vin"].to_pylist(), table["time"].to_pylist(), strict=True))
 
 
 def compare(emitted: Counter[Key], written: Counter[Key]) -> Verdict:

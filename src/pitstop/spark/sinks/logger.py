@@ -17,7 +17,7 @@ def write_log(node: Node, rows: DataFrame, context: EpochContext, environment: E
     template: str | None = node.params["sink"].options["template"]
     partition = F.spark_partition_id().alias("__partition")
     if template is None:
-        table = rows.select(partition, F.to_json(F.struct("*")).alias("__text")).toArrow()
+        table = rows.select(partition, F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("__text")).toArrow()
         texts = table.column(1).to_pylist()
     else:
         table = rows.select(partition, *map(quoted, rows.columns)).toArrow()

@@ -18,6 +18,9 @@ from pitstop.spark.columns import to_column
 from pitstop.spark.environment import Environment, EpochContext
 from pitstop.spark.naming import quoted
 
+WITH_NULLS = {"ignoreNullFields": "false"}
+"""A null column is a value like any other: it must not vanish from the object."""
+
 
 def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
     """Apply one epoch's rows, in the order of the rows, to the map."""
@@ -42,7 +45,7 @@ def _changes(node: Node, rows: DataFrame, options: dict[str, Any]) -> list[tuple
         values: list[Any] = [None] * len(keys)
     else:
         everything = options["value"] is None or options["mode"] == "update"
-        value = F.to_json(F.struct(*map(quoted, rows.columns))) if everything else json_of(rows, options["value"])
+        value = F.to_json(F.struct(*map(quoted, rows.columns)), WITH_NULLS) if everything else json_of(rows, options["value"])
         table = rows.select(key, value.alias("value")).toArrow()
         keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
     if None in keys:
@@ -55,7 +58,7 @@ def json_of(rows: DataFrame, value: Any) -> Column:
     column = to_column(rows, value)
     kind = rows.select(column.alias("v")).schema["v"].dataType
     if isinstance(kind, (StructType, ArrayType, MapType)):
-        return F.to_json(column)
+        return F.to_json(column, WITH_NULLS)
     # to_json takes no plain value: wrap it in an object, {"v":...}, and take the wrapping off.
     wrapped = F.to_json(F.struct(column.alias("v")))
     return F.when(column.isNotNull(), F.substring(wrapped, F.lit(6), F.length(wrapped) - 6))

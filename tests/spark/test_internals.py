@@ -1,0 +1,26 @@
+"""Fails loudly when Spark changes what we use of it without a promise."""
+
+import pytest
+
+from pitstop.spark.internals import stateful_nodes
+
+pytestmark = pytest.mark.spark
+
+
+def test_sparks_state_rewriter_still_has_the_constructor_we_call(spark):
+    rewriter = spark._jvm.java.lang.Class.forName("org.apache.spark.sql.execution.streaming.state.StateRewriter")
+    constructors = [c.getParameterTypes() for c in rewriter.getConstructors()]
+    assert [len(types) for types in constructors] == [8]
+    assert [t.getSimpleName() for t in constructors[0]][1:4] == ["long", "long", "String"]
+
+
+def test_the_raw_read_option_still_exists(spark):
+    options = spark._jvm.org.apache.spark.sql.execution.datasources.v2.state.StateSourceOptions
+    assert options.INTERNAL_ONLY_READ_ALL_COLUMN_FAMILIES()
+
+
+def test_stateful_operators_are_seen_in_a_streaming_plan(spark):
+    stream = spark.readStream.format("rate").load()
+    assert stateful_nodes(stream.where("value > 1").withColumn("x", stream.value + 1)) == []
+    assert stateful_nodes(stream.dropDuplicates(["value"])) == ["Deduplicate"]
+    assert stateful_nodes(stream.groupBy("value").count()) == ["Aggregate"]
