@@ -68,11 +68,12 @@ def test_vehicles_drive_at_about_sixty_five():
     from fleetsim.world import miles
 
     world = first(60 * 200)
-    pings = [ping for ping in world if ping.vin == world[0].vin]
+    # A vehicle keeps one speed for a whole trip, so only the fleet as a whole shows what is usual.
     steps = [
         miles((a.latitude, a.longitude), (b.latitude, b.longitude)) * 120
-        for a, b in itertools.pairwise(pings)
-        if a.obd_codes != ("B0001",)
+        for start in range(60)
+        for a, b in itertools.pairwise(world[start::60])
+        if "B0001" not in a.obd_codes
     ]
     usual = sorted(steps)[len(steps) // 2]
     assert 58 < usual < 72

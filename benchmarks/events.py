@@ -1,0 +1,47 @@
+"""The same events for every measurement: (key, v, ts), one a millisecond of event time, by Arrow."""
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+SCHEMA = "key bigint, v bigint, ts timestamp"
+
+
+class Span(InputPartition):
+    def __init__(self, start, end, keys):
+        self.start, self.end, self.keys = start, end, keys
+
+
+class EventsReader(DataSourceStreamReader):
+    def __init__(self, options):
+        self.rows, self.step = int(options["rows"]), int(options["step"])
+        self.keys = int(options["keys"])
+
+    def initialOffset(self):
+        return {"n": 0}
+
+    def latestOffset(self, start, limit):
+        return {"n": min(self.rows, start["n"] + self.step)}
+
+    def partitions(self, start, end):
+        middle = (start["n"] + end["n"]) // 2
+        return [Span(start["n"], middle, self.keys), Span(middle, end["n"], self.keys)]
+
+    def read(self, partition):
+        n = np.arange(partition.start, partition.end, dtype="int64")
+        for part in np.array_split(n, max(1, len(n) // 100_000)):
+            times = pa.array((part + 3_600_000) * 1000, pa.timestamp("us", "UTC"))
+            columns = [pa.array((part * 7919) % partition.keys), pa.array(part % 10), times]
+            yield pa.RecordBatch.from_arrays(columns, names=["key", "v", "ts"])
+
+
+class Events(DataSource):
+    @classmethod
+    def name(cls):
+        return "benchmark_events"
+
+    def schema(self):
+        return SCHEMA
+
+    def streamReader(self, schema):
+        return EventsReader(self.options)

@@ -1,0 +1,157 @@
+"""One measurement in a process of its own; prints one JSON line. ``python benchmarks/one.py NAME``"""
+
+import itertools
+import json
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pyspark.cloudpickle
+
+import events
+import pitstop as ps
+from events import SCHEMA, Events
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.query import wait_until
+from pitstop.spark.session import build_session
+
+pyspark.cloudpickle.register_pickle_by_value(events)
+ROWS, STEP, KEYS = 5_000_000, 500_000, 10_000
+
+
+class PeakMemory(threading.Thread):
+    """The highest resident size of this process and all it has started, in bytes, sampled every 100 ms."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.peak = 0
+        self.start()
+
+    def run(self):
+        me = psutil.Process()
+        while True:
+            total = 0
+            for process in [me, *me.children(recursive=True)]:
+                try:
+                    total += process.memory_info().rss
+                except psutil.NoSuchProcess:
+                    continue
+            self.peak = max(self.peak, total)
+            time.sleep(0.1)
+
+
+def until_read(checkpoint, rows):
+    done = f'{{"n": {rows}}}'
+    assert wait_until(lambda: (n := checkpoint.committed()) >= 0 and done in checkpoint.offsets(n).offsets, 600)
+
+
+def pipeline(rows, step, keys, finish, size="10 seconds"):
+    p = ps.Pipeline()
+    source = p.read_from(ps.sources.custom(Events, schema=SCHEMA, rows=rows, step=step, keys=keys), name="events")
+    finish(source, size)
+    return p
+
+
+def aggregate(source, size):
+    windows = source.with_timestamps("ts", allowed_lag="2 seconds").group_by("key").window(ps.tumbling(size))
+    windows.aggregate("sums", n=ps.count(), total=ps.sum("v"), high=ps.max("v")).write_to(ps.sinks.noop(), name="out")
+
+
+def plain(folder, spark):
+    from pyspark.sql import functions as F
+
+    spark.dataSource.register(Events)
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    stream = spark.readStream.format("benchmark_events").options(rows=ROWS, step=STEP, keys=KEYS).load()
+    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "10 seconds"))
+    result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
+
+    def write(rows, epoch):
+        rows.write.format("noop").mode("overwrite").save()
+
+    writer = result.writeStream.outputMode("append").foreachBatch(write).option("checkpointLocation", str(folder / "ck"))
+    return writer.start(), Checkpoint(folder / "ck")
+
+
+def measure_throughput(which, folder, spark):
+    memory, began = PeakMemory(), time.monotonic()
+    if which == "plain":
+        query, checkpoint = plain(folder, spark)
+        until_read(checkpoint, ROWS)
+        seconds = time.monotonic() - began
+        query.stop()
+    else:
+        built = pipeline(ROWS, STEP, KEYS, aggregate)
+        job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
+        until_read(job._engine.running.checkpoint, ROWS)
+        seconds = time.monotonic() - began
+        job.stop()
+    return {"rows_per_second": ROWS / seconds, "peak_bytes": memory.peak}
+
+
+def measure_map_sink(folder, spark):
+    """Seconds of the epochs after the first, which also starts the workers."""
+
+    def finish(source, size):
+        source.select("cast(key as string) k", "v", "ts").write_to(ps.sinks.map("m", key="k"), name="map")
+
+    rows, step = 1_000_000, 100_000
+    job = ps.run(pipeline(rows, step, KEYS, finish), spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
+    checkpoint = job._engine.running.checkpoint
+    assert wait_until(lambda: checkpoint.committed() >= 0, 300, step=0.001)
+    began, first = time.monotonic(), checkpoint.committed()
+    until_read(checkpoint, rows)
+    seconds, epochs = time.monotonic() - began, checkpoint.committed() - first
+    bounds = job.maps.bounds("m")
+    job.stop()
+    assert bounds.newest == rows
+    return {"upserts_per_second": step * epochs / seconds}
+
+
+def measure_export(folder, spark):
+    """Epoch durations with a million keys in state, before and while a snapshot is exported."""
+    keys, step = 1_000_000, 100_000
+    built = pipeline(40 * step, step, keys, aggregate, size="10 hours")
+    job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
+    checkpoint = job._engine.running.checkpoint
+    exported, commits = [], []
+
+    def export():
+        began = time.monotonic()
+        record = job.export_snapshot("million")
+        exported.append((began, time.monotonic(), record.bytes))
+
+    exporting = threading.Thread(target=export)
+    for epoch in range(15, 35):
+        assert wait_until(lambda epoch=epoch: checkpoint.committed() >= epoch, 300, step=0.002)
+        commits.append(time.monotonic())
+        if epoch == 26:
+            exporting.start()
+    exporting.join()
+    job.stop()
+    began, ended, size = exported[0]
+    gaps = list(itertools.pairwise(commits))
+    usual = statistics.median(b - a for a, b in gaps if b < began)
+    during = max((b - a for a, b in gaps if b > began and a < ended), default=usual)
+    return {"usual_epoch_seconds": usual, "epoch_during_export_seconds": during, "export_seconds": ended - began, "bytes": size}
+
+
+def main():
+    name = sys.argv[1]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        spark = build_session("local[2]", folder / "work")
+        if name in ("plain", "pitstop"):
+            result = measure_throughput(name, folder, spark)
+        else:
+            result = {"map-sink": measure_map_sink, "export": measure_export}[name](folder, spark)
+        print(json.dumps(result), flush=True)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

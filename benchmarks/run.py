@@ -1,0 +1,74 @@
+"""``make bench``: run every measurement, print a table, write benchmarks/results.json."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).parent
+ROUNDS = 3
+
+
+def run(name):
+    done = subprocess.run([sys.executable, HERE / "one.py", name], capture_output=True, text=True, cwd=HERE, check=False)
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def result(name, value, unit, aim, holds, how):
+    return {"name": name, "value": round(value, 3), "unit": unit, "aim": aim, "holds": bool(holds), "how": how}
+
+
+def throughput(results, say):
+    """Plain and Pitstop take turns, so that whatever else the machine does meets both."""
+    runs = {"plain": [], "pitstop": []}
+    for number in range(ROUNDS):
+        for name in runs:
+            say(f"keyed tumbling aggregate, {name}, round {number + 1} of {ROUNDS}")
+            runs[name].append(run(name))
+    best = {name: max(r["rows_per_second"] for r in found) for name, found in runs.items()}
+    memory = {name: min(r["peak_bytes"] for r in found) for name, found in runs.items()}
+    how = f"5 million events, 10,000 keys, 500,000 an epoch, best of {ROUNDS} alternating runs, from start to last commit"
+    ratio = best["pitstop"] / best["plain"]
+    results.append(result("aggregate_throughput_vs_plain", ratio, "ratio", ">= 0.9", ratio >= 0.9, how))
+    results.append(result("aggregate_throughput", best["pitstop"], "rows/s", "-", True, how))
+    ratio = memory["pitstop"] / memory["plain"]
+    how = "peak resident size of the process and its children in those runs, least of each"
+    results.append(result("memory_vs_plain", ratio, "ratio", "<= 1.2", ratio <= 1.2, how))
+
+
+def map_sink(results, say):
+    say("map sink")
+    rate = run("map-sink")["upserts_per_second"]
+    how = "1 million upserts of 10,000 keys into SQLite with journal, 100,000 an epoch, exactly once, after the first epoch"
+    results.append(result("map_sink_upserts", rate, "upserts/s", ">= 50000", rate >= 50_000, how))
+
+
+def export(results, say):
+    say("export of a snapshot with a million keys")
+    found = run("export")
+    held = found["epoch_during_export_seconds"] - found["usual_epoch_seconds"]
+    ratio = held / found["usual_epoch_seconds"]
+    how = "longest epoch while exporting less the median epoch before, over that median; 1 million keys, 100,000 rows an epoch"
+    results.append(result("export_holds_up_epochs", ratio, "epochs", "<= 1", ratio <= 1, how))
+    how = f"from call to written manifest, {found['bytes']:,} bytes"
+    results.append(result("export_seconds", found["export_seconds"], "s", "-", True, how))
+
+
+def main():
+    console, results = Console(), []
+    for measure in (throughput, map_sink, export):
+        measure(results, lambda text: console.print(f"[dim]{text} ...[/dim]"))
+        (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    table = Table("name", "value", "unit", "aim", "holds")
+    for row in results:
+        table.add_row(row["name"], f"{row['value']:,}", row["unit"], row["aim"], "yes" if row["holds"] else "NO")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
