@@ -58,12 +58,12 @@ class Controller:
         self._own_facts: queue.SimpleQueue[Observation] = queue.SimpleQueue()
         self._exporter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="export")
         self._stopping = threading.Event()
+        self._recovered = False
 
     def run(self) -> None:
         """Loop until :meth:`stop`."""
         socket = WakeSocket(self._socket_path)
         try:
-            self._continue_exports()
             while not self._stopping.is_set():
                 try:
                     self.round()
@@ -80,6 +80,9 @@ class Controller:
 
     def round(self) -> None:
         """One round: everything that is known now is decided and acted upon."""
+        if not self._recovered:
+            self._continue_exports()
+            self._recovered = True
         gone = self._gone_runs()
         changed = self._facts() | self._wishes() | self._deaths(gone) | self._starts()
         if changed:

@@ -124,16 +124,22 @@ class LocalProcessLauncher:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _assign_spare(self, spec: RunSpec) -> bool:
+        """Give the run to a spare: a ready one if there is one, else one that is still warming up and so is ahead."""
         with self._lock:
-            for spare_id, process in list(self._waiting.items()):
-                folder = self._data_dir / "spares" / spare_id
-                if process.poll() is None and (folder / "ready").exists():
-                    temporary = folder / "assignment.tmp"
-                    temporary.write_text(json.dumps({"job": spec.job_id, "token": spec.token}))
-                    temporary.rename(folder / "assignment.json")
-                    del self._waiting[spare_id]
-                    return wake(folder / "wake.sock")
+            alive = [spare_id for spare_id, process in self._waiting.items() if process.poll() is None]
+            alive.sort(key=lambda spare_id: not (self._spare_folder(spare_id) / "ready").exists())
+            for spare_id in alive:
+                folder = self._spare_folder(spare_id)
+                temporary = folder / "assignment.tmp"
+                temporary.write_text(json.dumps({"job": spec.job_id, "token": spec.token}))
+                temporary.rename(folder / "assignment.json")
+                del self._waiting[spare_id]
+                wake(folder / "wake.sock")
+                return True
         return False
+
+    def _spare_folder(self, spare_id: str) -> Path:
+        return self._data_dir / "spares" / spare_id
 
     def _spawn(self, command: list[str], log_file: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data_dir)]

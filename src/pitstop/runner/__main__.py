@@ -63,12 +63,14 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     folder = data_dir / "spares" / spare_id
     folder.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder / "wake.sock")
-    _warm_up(_session(folder / "work"), folder / "work")
+    assignment = folder / "assignment.json"
+    spark = _session(folder / "work")
+    if not assignment.exists():
+        _warm_up(spark, folder / "work")
     process = psutil.Process()
     ready = folder / "ready.tmp"
     ready.write_text(json.dumps({"pid": process.pid, "created": process.create_time()}))
     ready.rename(folder / "ready")
-    assignment = folder / "assignment.json"
     while not assignment.exists():
         if not _control_alive(data_dir):
             return _leave(0)
