@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -30,7 +31,7 @@ from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.kit.clock import Clock
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Observation, ObservationKind, Operation, OperationState, Verb
+from pitstop.model.operation import Observation, ObservationKind, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.export import export_suspended
 
@@ -81,7 +82,7 @@ class Controller:
     def round(self) -> None:
         """One round: everything that is known now is decided and acted upon."""
         if not self._recovered:
-            self._continue_exports()
+            self._recover()
             self._recovered = True
         gone = self._gone_runs()
         changed = self._facts() | self._wishes() | self._deaths(gone) | self._starts()
@@ -116,8 +117,7 @@ class Controller:
     def _facts(self) -> bool:
         seen = self._registry.take_observations()
         for fact in seen:
-            self._take(fact.job_id, fact)
-            self._registry.consume(fact.id)
+            self._take(fact.job_id, fact, partial(self._registry.consume, fact.id))
         changed = bool(seen)
         while not self._own_facts.empty():
             fact = self._own_facts.get()
@@ -128,8 +128,7 @@ class Controller:
     def _wishes(self) -> bool:
         pending = self._registry.pending_operations()
         for operation in pending:
-            self._take(operation.job_id, operation)
-            self._registry.start_operation(operation.id)
+            self._take(operation.job_id, operation, partial(self._registry.start_operation, operation.id))
         return bool(pending)
 
     def _deaths(self, gone: list[tuple[str, int, str]]) -> bool:
@@ -151,17 +150,42 @@ class Controller:
 
     # decide, write, act
 
-    def _take(self, job_id: str, event: Event) -> None:
-        job = self._registry.get_job(job_id)
-        if job is None:
+    def _take(self, job_id: str, event: Event, note: Callable[[], None] | None = None) -> None:
+        """Decide one event. All that is written about it is one transaction; the world is changed after it.
+
+        A crash in between loses only acts that the next control plane makes up for (:meth:`_recover`).
+        """
+        outside: list[Action] = []
+        with self._registry.transaction():
+            job = self._registry.get_job(job_id)
+            decision = decide(job, event, self._clock.now()) if job is not None else None
+            if job is not None and decision is not None:
+                if decision.job != job:
+                    self._registry.save_job(decision.job)
+                outside = [action for action in decision.actions if not self._write(decision.job, action)]
+            if note is not None:
+                note()
+        if job is None or decision is None:
             return
-        decision = decide(job, event, self._clock.now())
-        if decision.job != job:
-            self._registry.save_job(decision.job)
-            if decision.job.state is not job.state:
-                log.info("job state", job=job.display_name, id=job.id, was=job.state.value, now=decision.job.state.value)
-        for action in decision.actions:
+        if decision.job.state is not job.state:
+            log.info("job state", job=job.display_name, id=job.id, was=job.state.value, now=decision.job.state.value)
+        for action in outside:
             self._act(decision.job, action)
+
+    def _write(self, job: Job, action: Action) -> bool:
+        """Do what an action means in the store; False if it (also) means something outside."""
+        if isinstance(action, SendCommand):
+            self._registry.add_command(job.id, job.token, action.kind, action.args)
+            return False
+        if isinstance(action, Finish):
+            self._registry.finish_operation(action.operation, action.state, action.error, action.result)
+        elif isinstance(action, FailExports):
+            self._fail_exports(job)
+        elif isinstance(action, RegisterSnapshot):
+            self._registry.add_snapshot(SnapshotRecord(**action.record))
+        else:
+            return False
+        return True
 
     def _act(self, job: Job, action: Action) -> None:
         if isinstance(action, StartRun):
@@ -169,18 +193,11 @@ class Controller:
         elif isinstance(action, StartLater):
             self._due[job.id] = self._clock.monotonic() + action.seconds
         elif isinstance(action, SendCommand):
-            self._registry.add_command(job.id, job.token, action.kind, action.args)
             wake(self._data_dir / "jobs" / job.id / "runner.sock")
         elif isinstance(action, KillRun):
             process = self._registry.process_of(job.id, action.token)
             if process is not None:
                 self._launcher.kill(*process)
-        elif isinstance(action, Finish):
-            self._registry.finish_operation(action.operation, action.state, action.error, action.result)
-        elif isinstance(action, FailExports):
-            self._fail_exports(job)
-        elif isinstance(action, RegisterSnapshot):
-            self._registry.add_snapshot(SnapshotRecord(**action.record))
         elif isinstance(action, ExportSuspended):
             self._exporter.submit(self._export_suspended, job, action)
         elif isinstance(action, CleanUp):
@@ -209,14 +226,16 @@ class Controller:
         self._own_facts.put(fact)
         wake(self._socket_path)
 
-    def _continue_exports(self) -> None:
-        """Exports of suspended jobs that an earlier control plane began."""
-        for job in self._registry.jobs(include_ended=False):
-            if job.state is not JobState.SUSPENDED_EXPORTING_SNAPSHOT:
-                continue
-            operations: list[Operation] = self._registry.open_operations(job.id)
-            for operation in operations:
-                self._take(job.id, operation)
+    def _recover(self) -> None:
+        """Make up for what an earlier control plane had written and not yet done."""
+        for job in self._registry.jobs():
+            if job.state is JobState.STARTING:
+                self._start_run(job)
+            elif job.state is JobState.SUSPENDED_EXPORTING_SNAPSHOT:
+                for operation in self._registry.open_operations(job.id):
+                    self._take(job.id, operation)
+            elif job.state.terminal and any((self._data_dir / "jobs" / job.id).glob("checkpoint*")):
+                self._clean_up(job)
 
     def _clean_up(self, job: Job) -> None:
         for folder in (self._data_dir / "jobs" / job.id).glob("checkpoint*"):

@@ -94,7 +94,8 @@ def _resume(job: Job, operation: Operation, now: float) -> Decision:
 
 
 def _cancel(job: Job, operation: Operation, now: float) -> Decision:
-    ended = _ended(job, now, user_cancelled=True, failure="Cancelled by user")
+    # A higher token fences the run, should it not be reached by the kill.
+    ended = dataclasses.replace(_ended(job, now, user_cancelled=True, failure="Cancelled by user"), token=job.token + 1)
     stopped = _answer_termination(job, ConflictError(f"Job '{job.display_name}' was cancelled meanwhile."))
     return Decision(ended, (KillRun(job.token), *stopped, FailExports(), CleanUp(), _done(operation.id)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +13,11 @@ from pitstop.model.snapshot import SnapshotRecord
 
 
 class Registry(Protocol):
-    """Jobs, wishes, facts and snapshots in one relational store. Each method is one transaction."""
+    """Jobs, wishes, facts and snapshots in one relational store. Each method alone is one transaction."""
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """What this thread writes within it happens wholly or not at all."""
+        ...
 
     def add_job(self, job: Job) -> None:
         """Insert; raises ConflictError if its name belongs to an active job (jet.md §1.3 submit)."""

@@ -23,23 +23,38 @@ class Database:
     def __init__(self, engine: Engine, url: str) -> None:
         self.engine = engine
         self.url = url
+        self._local = threading.local()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A read-only transaction: one consistent view."""
+        """Read; inside :meth:`write` of the same thread, what it has written so far."""
+        open_one: Connection | None = getattr(self._local, "connection", None)
+        if open_one is not None:
+            yield open_one
+            return
         with self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction. It takes the write lock at once, so it never fails half-way for another writer."""
+        """A write transaction. It takes the write lock at once, so it never fails half-way for another writer.
+
+        Within another one of the same thread it is part of that one: all or nothing.
+        """
+        outer: Connection | None = getattr(self._local, "connection", None)
+        if outer is not None:
+            yield outer
+            return
         with self.engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
+            self._local.connection = connection
             try:
                 yield connection
             except BaseException:
                 connection.exec_driver_sql("ROLLBACK")
                 raise
+            finally:
+                self._local.connection = None
             connection.exec_driver_sql("COMMIT")
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from contextlib import AbstractContextManager
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
@@ -25,6 +26,9 @@ class SqlRegistry:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def transaction(self) -> AbstractContextManager[object]:
+        return self._database.write()
 
     def add_job(self, job: Job) -> None:
         try:

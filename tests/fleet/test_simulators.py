@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-FLEET = Path(__file__).parents[3] / "examples" / "fleet"
+FLEET = Path(__file__).parents[2] / "examples" / "fleet"
 
 
 def run(module, *arguments):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FLEET = Path(__file__).parents[3] / "examples" / "fleet"
+FLEET = Path(__file__).parents[2] / "examples" / "fleet"
 sys.path.insert(0, str(FLEET))
 
 SECONDS = 30.0
