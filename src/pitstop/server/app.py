@@ -20,9 +20,9 @@ import uvicorn
 from pitstop.control.controller import Controller
 from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.clock import SystemClock
+from pitstop.kit.java import find_java
 from pitstop.kit.version import __version__
 from pitstop.kit.wake import wake
-from pitstop.launchers.java import find_java
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.model.job import JobState
 from pitstop.rest.app import create_app

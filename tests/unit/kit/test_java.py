@@ -3,7 +3,7 @@ import subprocess
 import pytest
 
 from pitstop.errors import EngineError
-from pitstop.launchers import java
+from pitstop.kit import java
 
 
 def fake(folder, version):
