@@ -97,6 +97,7 @@ def run(
             job=name,
             store_url=url,
             store_factory="pitstop.store.maps:open_map_store",
+            admission=str(folder / "jobs" / job_id / "admission.json"),
             agreements=str(folder / "jobs" / job_id / "agreements"),
         ),
     )

@@ -196,6 +196,7 @@ class Runner:
                 job=job.display_name,
                 store_url=self._settings.store_url,
                 store_factory=self._settings.store_factory,
+                admission=str(self._dir / "work" / "admission.json"),
                 agreements=str(self._dir / "work" / "agreements"),
             ),
         )

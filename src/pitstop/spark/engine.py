@@ -25,6 +25,7 @@ from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
+from pitstop.spark.admission import Admission
 from pitstop.spark.compile import bounded, compile_pipeline
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower import Lowering
@@ -79,7 +80,9 @@ class Engine:
     def start(self, point: StartPoint, before: Progress, wake: Callable[[], None]) -> None:
         """Start the query; returns once Spark has accepted it."""
         self.environment = dataclasses.replace(self.environment, lineage=point.lineage)
-        self.tracker = ProgressTracker(self.plan, before, self.environment.log, wake)
+        path = self.environment.sources.admission
+        admission = Admission(Path(path), self.config.snapshot_interval_ms) if path is not None else None
+        self.tracker = ProgressTracker(self.plan, before, self.environment.log, wake, admission)
         self.spark.streams.addListener(self.tracker)
         self._running = RunningQuery(self.spark, self.pipeline, self.environment, point.checkpoint, {})
         threading.Thread(target=self._await_end, args=(self._running, wake), daemon=True).start()

@@ -26,6 +26,8 @@ class SourceSettings:
     store_url: str | None = None
     store_factory: str | None = None
     """``module:function`` that opens the MapStore from ``store_url`` in a worker process."""
+    admission: str | None = None
+    """File that tells sources their share, see spark.admission."""
     agreements: str | None = None
     """Folder in which several readers of one source agree on where each epoch ends."""
     extra: dict[str, str] = field(default_factory=dict)
@@ -36,6 +38,7 @@ class SourceSettings:
             "stage": stage,
             "store": self.store_url,
             "storeFactory": self.store_factory,
+            "admission": self.admission,
             "agreements": self.agreements,
         }
         return {key: value for key, value in pairs.items() if value is not None} | self.extra

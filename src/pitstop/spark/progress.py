@@ -19,6 +19,7 @@ from pyspark.sql.streaming.listener import (
 
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
+from pitstop.spark.admission import Admission
 
 Log = Callable[[str, str, str], None]
 
@@ -26,7 +27,10 @@ Log = Callable[[str, str, str], None]
 class ProgressTracker(StreamingQueryListener):
     """Sums up the progress of one query, starting from what the job's earlier runs had reached."""
 
-    def __init__(self, plan: Plan, start: Progress, log: Log, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, plan: Plan, start: Progress, log: Log, wake: Callable[[], None], admission: Admission | None = None
+    ) -> None:
+        self._admission = admission
         self._plan = plan
         self._log = log
         self._wake = wake
@@ -55,6 +59,7 @@ class ProgressTracker(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         self.take(event.progress)
+        self._admit(event.progress)
         self.ready.set()
         self.first_epoch.set()
         self._wake()
@@ -75,6 +80,11 @@ class ProgressTracker(StreamingQueryListener):
                 bad_rows=before.bad_rows + bad,
                 stages=self._stages(seen, before.stages),
             )
+
+    def _admit(self, seen: StreamingQueryProgress) -> None:
+        if self._admission is not None and seen.numInputRows and self._admission.epoch_took(int(seen.batchDuration)):
+            share = f"{self._admission.share:.1%}"
+            self._log("INFO", "pitstop.engine", f"epoch {seen.batchId} took {seen.batchDuration} ms: sources now bring {share}")
 
     def _observed(self, seen: StreamingQueryProgress) -> tuple[int | None, int]:
         """(rows of all text sources, rows of them that did not parse); a sample of these goes to the log."""

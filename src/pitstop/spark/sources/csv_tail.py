@@ -39,7 +39,9 @@ class CsvTailReader(DataSourceStreamReader):
         return self._options.agreed(start, lambda: self._advance(start))
 
     def _advance(self, start: Offset) -> Offset:
-        after = next_positions(self._folder, self._glob, _positions(start), self._max_bytes, self._options.log, self._told)
+        after = next_positions(
+            self._folder, self._glob, _positions(start), self._options.limited(self._max_bytes), self._options.log, self._told
+        )
         return {"files": {name: list(pair) for name, pair in after.items()}}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:

@@ -62,8 +62,8 @@ class HttpPollReader(DataSourceStreamReader):
     def _advance(self, start: Offset) -> Offset:
         since = int(start["sequence"])
         self._drop_buffered(since)
-        deadline = time.monotonic() + POLL_BUDGET
-        while len(self._buffer) < self._max_rows and self._next_poll <= time.monotonic() < deadline:
+        deadline, most = time.monotonic() + POLL_BUDGET, self._options.limited(self._max_rows)
+        while len(self._buffer) < most and self._next_poll <= time.monotonic() < deadline:
             newest = self._buffer[-1][0] if self._buffer else since
             try:
                 rows = self._fetch(newest)

@@ -57,7 +57,7 @@ class MapJournalReader(DataSourceStreamReader):
         if bounds is None:
             return start
         after = self._after(start, bounds.incarnation, bounds.oldest)
-        end = min(bounds.newest, max(after, bounds.oldest - 1) + self._max_events)
+        end = min(bounds.newest, max(after, bounds.oldest - 1) + self._options.limited(self._max_events))
         if end == after and start["incarnation"] == bounds.incarnation:
             return start
         return {"incarnation": bounds.incarnation, "sequence": end}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.kit.canonical import dumps, fingerprint
+from pitstop.spark.admission import Throttle
 from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
@@ -28,6 +29,9 @@ class SourceOptions:
         self.job = options.get("job", "job")
         self.log = SourceLog(kind, self.job, self.stage)
         self.agreement = Agreement(Path(options["agreements"]), self.stage) if "agreements" in options else None
+
+        self.limited = Throttle(options.get("admission")).limited
+        """How much of a usual amount the next epoch may bring."""
 
     def text(self, name: str, default: str | None = None) -> str:
         value = self._options.get(name, default)
