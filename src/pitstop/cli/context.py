@@ -6,10 +6,11 @@ import json
 import os
 import sys
 import traceback
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
-
-import yaml
 
 from pitstop.errors import PitstopError
 from pitstop.service.api import Service
@@ -17,45 +18,86 @@ from pitstop.service.api import Service
 EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
+class Output(StrEnum):
+    """How results are written to standard output."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
 @dataclass
-class Context:
-    """The global options of one call."""
+class Call:
+    """One call of the command line: its global options, and the server they lead to."""
 
     url: str | None = None
     token: str | None = None
     verbose: bool = False
-    output: str = "table"
+    output: Output = Output.TABLE
+    _service: Service | None = field(default=None, repr=False)
+
+    def override(self, url: str | None, token: str | None, verbosity: bool, output: Output | None) -> None:
+        """Take the global options that were given; those left out stay as they are."""
+        self.url = url if url is not None else self.url
+        self.token = token if token is not None else self.token
+        self.verbose = verbosity or self.verbose
+        self.output = output if output is not None else self.output
+
+    @property
+    def given_token(self) -> str | None:
+        """``--token``, else ``$PITSTOP_TOKEN``."""
+        return self.token or os.environ.get("PITSTOP_TOKEN") or None
 
     def service(self) -> Service:
-        from pitstop.client.http import DEFAULT_URL, HttpService
+        """The server at ``--url``, else ``$PITSTOP_URL``, else the default address."""
+        if self._service is None:
+            from pitstop.client.http import DEFAULT_URL, HttpService
 
-        url = self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
-        return HttpService(url, self.token or os.environ.get("PITSTOP_TOKEN"))
+            url = self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
+            self._service = HttpService(url, self.given_token)
+        return self._service
 
     @property
     def structured(self) -> bool:
-        return self.output in ("json", "yaml")
+        """True if standard output carries data for programs, and nothing else."""
+        return self.output is not Output.TABLE
 
     def show(self, data: Any) -> None:
-        """Structured output, and nothing else, on standard output."""
-        if self.output == "yaml":
+        """Data for programs."""
+        if self.output is Output.YAML:
+            import yaml
+
             print(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), end="")
         else:
             print(json.dumps(data, indent=2, ensure_ascii=False))
 
+    def say(self, text: str) -> None:
+        """A line for people: on standard output, or on standard error when the other carries data."""
+        print(text, file=sys.stderr if self.structured else sys.stdout, flush=True)
 
-def say(text: str, context: Context) -> None:
-    """A line for people: on standard output, or beside it when that carries data."""
-    print(text, file=sys.stderr if context.structured else sys.stdout, flush=True)
+    def warn(self, text: str) -> None:
+        """A line for people that is no result: always on standard error."""
+        print(text, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Show on a terminal, and only there, that something is being waited for."""
+        if not sys.stderr.isatty():
+            yield
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(text):
+            yield
 
 
 def fail(error: BaseException, verbose: bool) -> int:
-    """Tell what went wrong; the exit code. The stack trace only with -v."""
+    """Tell on standard error what went wrong; returns the exit code. The stack trace only with -v (jet.md §5)."""
     message = error.message if isinstance(error, PitstopError) else f"{type(error).__name__}: {error}"
-    print(f"ERROR: {message}", file=sys.stderr)
+    print(f"ERROR: {message}\n", file=sys.stderr)
     if verbose:
         trace = error.details.get("trace") if isinstance(error, PitstopError) else None
-        print(f"\n{trace or ''.join(traceback.format_exception(error))}", file=sys.stderr)
+        print(trace or "".join(traceback.format_exception(error)), file=sys.stderr)
     else:
-        print("\nTo see the full stack trace, re-run with the -v/--verbosity option", file=sys.stderr)
+        print("To see the full stack trace, re-run with the -v/--verbosity option", file=sys.stderr)
     return EXIT_ERROR

@@ -5,23 +5,34 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pitstop.cli import jobs, maps, snapshots
-from pitstop.cli.context import EXIT_INTERRUPTED, Context, fail
+from pitstop.cli import jobs, looks, maps, snapshots
+from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
+from pitstop.cli.register import OutputFormat, Token, Url, Verbosity, register, silence
+from pitstop.errors import UsageError
 from pitstop.kit.version import __version__
 
 app = typer.Typer(
     name="pitstop",
-    help="Named streaming jobs on Spark that can be stopped, changed and resumed without losing their place.",
-    no_args_is_help=True,
+    invoke_without_command=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class Shell(StrEnum):
+    """Shells that commands can be completed in."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
 
 
 def _version(wanted: bool) -> None:
@@ -30,59 +41,54 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _output(value: str) -> str:
-    if value not in ("table", "json", "yaml"):
-        raise typer.BadParameter("use table, json or yaml")
-    return value
-
-
 @app.callback()
 def options(
     context: typer.Context,
-    url: Annotated[str | None, typer.Option("--url", "-t", help="Address of the server [$PITSTOP_URL]")] = None,
-    token: Annotated[str | None, typer.Option(help="Access token [$PITSTOP_TOKEN]")] = None,
-    verbosity: Annotated[bool, typer.Option("--verbosity", "-v", help="Show the full stack trace of errors")] = False,
-    output: Annotated[str, typer.Option("--output", "-o", help="table, json or yaml", callback=_output)] = "table",
-    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True)] = False,
+    url: Url = None,
+    token: Token = None,
+    verbosity: Verbosity = False,
+    output: OutputFormat = None,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
-    """Options before the command."""
-    context.obj = Context(url, token, verbosity, output)
+    """Named streaming jobs on Spark that can be stopped, changed and resumed without losing their place.
+
+    The options -t, --token, -v and -o may stand before or after the command.
+    """
+    context.obj.override(url, token, verbosity, output)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
-@app.command()
 def serve(
-    context: typer.Context,
-    host: Annotated[str, typer.Option(help="Address to listen on; off loopback a token is required")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes a free one")] = 8701,
-    data: Annotated[Path | None, typer.Option(help="Folder of all data [~/.pitstop]")] = None,
-    token_file: Annotated[Path | None, typer.Option(help="File with the token that clients must send")] = None,
+    call: Call,
+    host: Annotated[str, typer.Option(help="Address to listen on; off loopback there is always a token")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one")] = 8701,
+    data: Annotated[Path | None, typer.Option(help="Folder of all data [$PITSTOP_DATA, ~/.pitstop]")] = None,
+    token: Annotated[str | None, typer.Option(help="Token that clients must send [$PITSTOP_TOKEN]")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File with that token")] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes to keep ready")] = 1,
     master: Annotated[str, typer.Option(help="Spark master of the runners")] = "local[*]",
     stop_jobs_on_exit: Annotated[
-        bool, typer.Option(help="End the runners with the server; jobs go on at the next start")
+        bool, typer.Option("--stop-jobs-on-exit", help="End the runners with the server; jobs go on at the next start")
     ] = False,
 ) -> None:
     """Start the control plane and serve until Ctrl-C. Jobs outlive it."""
-    from pitstop.errors import UsageError
-
-    given: str | None = context.obj.token or os.environ.get("PITSTOP_TOKEN")
-    if token_file is not None:
-        try:
-            given = token_file.read_text().strip()
-        except OSError as error:
-            raise UsageError(f"The token file {token_file} cannot be read: {error.strerror}.") from None
-    home = data or Path(os.environ.get("PITSTOP_DATA", Path.home() / ".pitstop"))
+    if token is not None and token_file is not None:
+        raise UsageError("Give the token with --token or with --token-file, not with both.")
+    asked = _read_token(token_file) if token_file is not None else token or call.given_token
+    home = data or Path(os.environ.get("PITSTOP_DATA") or Path.home() / ".pitstop")
     # By name: the command line is a door of the service; only this one command starts the server, which is above it.
     server = importlib.import_module("pitstop.server")
-    server.run_server(server.Settings(host, port, home, given, spares, master, stop_jobs_on_exit))
+    server.run_server(server.Settings(host, port, home, asked, spares, master, stop_jobs_on_exit))
 
 
-@app.command()
-def cluster(context: typer.Context) -> None:
-    """State, version and members of the cluster."""
-    info = context.obj.service().server_info()
-    if context.obj.structured:
-        context.obj.show(info)
+def cluster(call: Call) -> None:
+    """Show state, version and members of the cluster."""
+    info = call.service().server_info()
+    if call.structured:
+        call.show(info)
         return
     print(f"State: {info['state']}\nVersion: {info['version']}\nSize: {info['size']}\n")
     print(f"{'ADDRESS':<24} {'UUID':<19}".rstrip())
@@ -90,23 +96,55 @@ def cluster(context: typer.Context) -> None:
         print(f"{member['address']:<24} {member['uuid']}")
 
 
+def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose script to print")]) -> None:
+    """Print a shell's completion script, such as for: source <(pitstop completion bash)"""
+    from typer.completion import get_completion_script
+
+    print(get_completion_script(prog_name="pitstop", complete_var="_PITSTOP_COMPLETE", shell=shell.value))
+
+
+register(app, serve)
 jobs.add_to(app)
+looks.add_to(app)
 snapshots.add_to(app)
 app.add_typer(maps.app, name="map")
+register(app, cluster)
+register(app, completion)
+
+
+def _read_token(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"The token file {path} cannot be read: {reason}.") from None
 
 
 def main() -> None:
     """Entry point: one sentence an error, exit code 1; 2 for wrong usage; 130 for Ctrl-C."""
-    verbose = any(argument in ("-v", "--verbosity") for argument in sys.argv[1:])
+    if "_PITSTOP_COMPLETE" in os.environ:
+        from typer.completion import completion_init
+
+        completion_init()
+    code = _run(Call())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            silence(stream)
+    sys.exit(code)
+
+
+def _run(call: Call) -> int | str | None:
     try:
-        app(standalone_mode=True)
+        app(prog_name="pitstop", obj=call)
+    except SystemExit as ended:
+        return ended.code
     except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return EXIT_INTERRUPTED
     except Exception as error:
-        sys.exit(fail(error, verbose))
+        return fail(error, call.verbose)
+    return 0
 
 
 if __name__ == "__main__":

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
-from pitstop.cli.context import Context, say
+from pitstop.cli.context import Call
+from pitstop.cli.register import register
 from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
+from pitstop.service.api import Service
+
+PAGE = 1000
 
 app = typer.Typer(help="Read and write maps.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="MAP")]
+Name = Annotated[str, typer.Argument(metavar="MAP", help="Name of the map")]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="Any text")]
+AtMost = Annotated[int | None, typer.Option(min=1, help="At most so many; default: all")]
 
 
-@app.command("list")
-def list_maps(context: typer.Context) -> None:
+def list_maps(call: Call) -> None:
     """List maps with their sizes and journals."""
-    call: Context = context.obj
     maps = call.service().maps()
     if call.structured:
         call.show(maps)
@@ -29,98 +35,121 @@ def list_maps(context: typer.Context) -> None:
         print(f"{facts['name']:<24} {facts['size']:>10,} {span:>21} {facts['journal_capacity']:>10,}")
 
 
-@app.command()
-def put(context: typer.Context, name: Name, key: str, value: str) -> None:
-    """Put one entry. The value is JSON; anything else is taken as a string."""
+def put(
+    call: Call,
+    name: Name,
+    key: Key,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="JSON; anything else is taken as a string")],
+) -> None:
+    """Put one entry."""
     try:
-        parsed: Any = json.loads(value)
+        parsed: Any = json.loads(value, parse_constant=_no_constant)
     except ValueError:
         parsed = value
-    context.obj.service().map_put(name, {key: json.dumps(parsed)})
-    say(f"Put '{key}' into map '{name}'.", context.obj)
+    call.service().map_put(name, {key: json.dumps(parsed, ensure_ascii=False)})
+    call.say(f"Put '{key}' into map '{name}'.")
 
 
-@app.command()
-def get(context: typer.Context, name: Name, key: str) -> None:
-    """Print the value of one entry."""
-    value = context.obj.service().map_get(name, key)
+def get(call: Call, name: Name, key: Key) -> None:
+    """Print the value of one entry, as JSON."""
+    value = call.service().map_get(name, key)
     if value is None:
         raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
-    if context.obj.structured:
-        context.obj.show(json.loads(value))
+    if call.structured:
+        call.show(json.loads(value))
     else:
         print(value)
 
 
-@app.command()
-def delete(context: typer.Context, name: Name, key: str) -> None:
+def delete(call: Call, name: Name, key: Key) -> None:
     """Delete one entry."""
-    if not context.obj.service().map_delete(name, key):
+    if not call.service().map_delete(name, key):
         raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
-    say(f"Deleted '{key}' from map '{name}'.", context.obj)
+    call.say(f"Deleted '{key}' from map '{name}'.")
 
 
-@app.command()
 def entries(
-    context: typer.Context,
+    call: Call,
     name: Name,
     prefix: Annotated[str, typer.Option(help="Only keys that begin so")] = "",
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many")] = None,
+    limit: AtMost = None,
 ) -> None:
-    """Print entries, ordered by key."""
-    service = context.obj.service()
-    found: list[dict[str, Any]] = []
-    after = None
-    while limit is None or len(found) < limit:
-        page = service.map_entries(name, prefix, after, min(1000, (limit or 1 << 30) - len(found)))
-        if not page:
-            break
-        found += page
-        after = page[-1]["key"]
-    if context.obj.structured:
-        context.obj.show([{"key": entry["key"], "value": json.loads(entry["value"])} for entry in found])
+    """Print entries, by key: the key, a tab, the value as JSON."""
+    found = islice(_entries(call.service(), name, prefix, min(PAGE, limit or PAGE)), limit)
+    if call.structured:
+        call.show([{"key": entry["key"], "value": json.loads(entry["value"])} for entry in found])
         return
     for entry in found:
         print(f"{entry['key']}\t{entry['value']}")
 
 
-@app.command()
-def size(context: typer.Context, name: Name) -> None:
+def size(call: Call, name: Name) -> None:
     """Print how many entries a map has."""
-    count = context.obj.service().map_size(name)
-    if context.obj.structured:
-        context.obj.show({"size": count})
+    count = call.service().map_size(name)
+    if call.structured:
+        call.show({"size": count})
     else:
         print(count)
 
 
-@app.command()
 def journal(
-    context: typer.Context,
+    call: Call,
     name: Name,
-    after: Annotated[int | None, typer.Option(help="Only events after this sequence")] = None,
-    limit: Annotated[int, typer.Option(min=1)] = 1000,
+    after: Annotated[int | None, typer.Option(min=0, help="Only events after this sequence")] = None,
+    limit: AtMost = None,
 ) -> None:
     """Print the events of a map's journal, oldest first."""
-    found = context.obj.service().map_journal(name, after, limit)
-    if context.obj.structured:
-        context.obj.show(found)
+    found = islice(_events(call, name, after, min(PAGE, limit or PAGE)), limit)
+    if call.structured:
+        call.show([_event_facts(event) for event in found])
         return
-    if found["lost"]:
-        say(f"{found['lost']} events after {after} are no longer kept.", context.obj)
     print(f"{'SEQUENCE':>10} {'TIME':<23} {'KIND':<8} {'KEY':<20} VALUE")
-    for event in found["events"]:
+    for event in found:
         value = event["new_value"] if event["new_value"] is not None else ""
-        print(f"{event['sequence']:>10} {iso(event['at']) or '':<23} {event['kind']:<8} {event['key']:<20} {value}")
+        line = f"{event['sequence']:>10} {iso(event['at']) or '':<23} {event['kind']:<8} {event['key']:<20} {value}"
+        print(line.rstrip())
 
 
-@app.command()
 def configure(
-    context: typer.Context,
+    call: Call,
     name: Name,
     journal_capacity: Annotated[int | None, typer.Option(min=0, help="Events the journal keeps; 0: no journal")] = None,
     ttl_seconds: Annotated[float | None, typer.Option(min=0, help="Entries expire so long after a write; 0: never")] = None,
 ) -> None:
-    """Make a map or change its settings."""
-    context.obj.service().map_configure(name, journal_capacity, ttl_seconds)
-    say(f"Configured map '{name}'.", context.obj)
+    """Make a map or change its settings; what is left out stays as it is."""
+    call.service().map_configure(name, journal_capacity, ttl_seconds)
+    call.say(f"Configured map '{name}'.")
+
+
+register(app, list_maps, "list")
+for _command in (get, entries, size, delete, journal, configure):
+    register(app, _command)
+# A value may be a negative number.
+register(app, put, ignore_unknown_options=True)
+
+
+def _entries(service: Service, name: str, prefix: str, page: int) -> Iterator[dict[str, Any]]:
+    after: str | None = None
+    while found := service.map_entries(name, prefix, after, page):
+        yield from found
+        after = found[-1]["key"]
+
+
+def _events(call: Call, name: str, after: int | None, page: int) -> Iterator[dict[str, Any]]:
+    while True:
+        found = call.service().map_journal(name, after, page)
+        if found["lost"]:
+            call.warn(f"{found['lost']} events after {after} are no longer kept; the oldest is {found['oldest']}.")
+        if not found["events"]:
+            return
+        yield from found["events"]
+        after = found["events"][-1]["sequence"]
+
+
+def _event_facts(event: dict[str, Any]) -> dict[str, Any]:
+    values = {side: None if event[side] is None else json.loads(event[side]) for side in ("old_value", "new_value")}
+    return event | values | {"at": iso(event["at"])}
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")

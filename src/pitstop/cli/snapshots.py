@@ -3,53 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pitstop.cli.context import Context, say
-from pitstop.errors import ConflictError
+from pitstop.cli.context import Call
+from pitstop.cli.jobs import JobArgument, refuse_ended
+from pitstop.cli.register import register
 from pitstop.kit.clock import iso
+from pitstop.model.snapshot import SnapshotRecord
 
 NAME_WIDTH = 24
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    app.command("save-snapshot")(save_snapshot)
-    app.command("list-snapshots")(list_snapshots)
-    app.command("delete-snapshot")(delete_snapshot)
+    register(app, save_snapshot, "save-snapshot")
+    register(app, list_snapshots, "list-snapshots")
+    register(app, delete_snapshot, "delete-snapshot")
 
 
 def save_snapshot(
-    context: typer.Context,
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Name or id")],
-    snapshot: Annotated[str, typer.Argument(help="Name of the snapshot; one of that name is replaced")],
+    call: Call,
+    job: JobArgument,
+    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name; one of that name is replaced")],
     cancel: Annotated[bool, typer.Option("--cancel", "-C", help="Cancel the job exactly where the snapshot ends")] = False,
 ) -> None:
     """Export a named snapshot of a job."""
-    call: Context = context.obj
     service = call.service()
     found = service.job(job).job
-    if found.state.terminal:
-        raise ConflictError(f"Job '{job}' is not active. Current state: {found.state}")
+    refuse_ended(job, found)
     also = " and cancelling the job" if cancel else ""
-    say(f"Saving snapshot with name '{snapshot}' from job '{found.display_name}'{also}...", call)
-    record = service.export_snapshot(found.id, snapshot, cancel)
-    say(f"Exported snapshot '{snapshot}'.", call)
+    call.say(f"Saving snapshot with name '{snapshot}' from job '{found.display_name}'{also}...")
+    with call.waiting("Saving"):
+        record = service.export_snapshot(found.id, snapshot, cancel)
+    call.say(f"Exported snapshot '{snapshot}'.")
     if call.structured:
-        call.show(asdict(record))
+        call.show(_facts(record))
 
 
 def list_snapshots(
-    context: typer.Context,
+    call: Call,
     full_job_name: Annotated[bool, typer.Option("--full-job-name", "-F", help="Do not cut job names")] = False,
 ) -> None:
     """List exported snapshots."""
-    call: Context = context.obj
-    records = call.service().snapshots()
+    records = sorted(call.service().snapshots(), key=lambda record: record.name)
     if call.structured:
-        call.show([asdict(record) | {"time": iso(record.created)} for record in records])
+        call.show([_facts(record) for record in records])
         return
     print(f"{'TIME':<23} {'SIZE (bytes)':<15} {'JOB NAME':<24} SNAPSHOT NAME")
     for record in records:
@@ -59,8 +59,11 @@ def list_snapshots(
         print(f"{iso(record.created) or '':<23} {f'{record.bytes:,}':<15} {name:<24} {record.name}")
 
 
-def delete_snapshot(context: typer.Context, snapshot: str) -> None:
+def delete_snapshot(call: Call, snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name")]) -> None:
     """Delete a snapshot."""
-    call: Context = context.obj
     call.service().delete_snapshot(snapshot)
-    say(f"Deleted snapshot '{snapshot}'.", call)
+    call.say(f"Deleted snapshot '{snapshot}'.")
+
+
+def _facts(record: SnapshotRecord) -> dict[str, Any]:
+    return asdict(record) | {"created": iso(record.created)}

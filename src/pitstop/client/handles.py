@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from pitstop.client.http import DEFAULT_URL, HttpService
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, UsageError
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
@@ -24,10 +25,21 @@ def connect(url: str | None = None, token: str | None = None) -> Client:
 
 
 class Client:
-    """Submit jobs and find them again."""
+    """Submit jobs and find them again. May be used with ``with``, or kept for as long as the process lives."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the connections."""
+        if isinstance(self.service, HttpService):
+            self.service.close()
 
     def submit(
         self,
@@ -38,11 +50,18 @@ class Client:
         initial_snapshot: str | None = None,
         config: dict[str, Any] | None = None,
     ) -> JobHandle:
-        """Submit an artifact (.py, .zip, .whl); returns at once."""
+        """Submit an artifact; returns at once, the job starts by itself (:meth:`JobHandle.wait_started`).
+
+        ``artifact`` is a .py, .zip or .whl file of this machine, or a URL that the server reads. ``entry`` is
+        ``module:function``; it may be left out if there is exactly one job. ``config`` goes over the options in the code;
+        None in it leaves what the code says. Raises ArtifactError, UsageError (unknown option), NotFoundError (snapshot)
+        and ConflictError (an active job has that name).
+        """
         request = SubmitRequest(str(artifact), None, entry, tuple(args), name, initial_snapshot, dict(config or {}))
         return JobHandle(self.service, self.service.submit(request).id)
 
     def jobs(self, include_ended: bool = False) -> list[JobHandle]:
+        """Jobs that have not ended, or all that are remembered."""
         return [JobHandle(self.service, view.job.id) for view in self.service.jobs(include_ended)]
 
     def job(self, name_or_id: str) -> JobHandle:
@@ -50,47 +69,61 @@ class Client:
         return JobHandle(self.service, self.service.job(name_or_id).job.id)
 
     def snapshots(self) -> list[SnapshotRecord]:
+        """Named snapshots, by name."""
         return self.service.snapshots()
 
     def delete_snapshot(self, name: str) -> None:
+        """NotFoundError if there is none of that name."""
         self.service.delete_snapshot(name)
 
     def map(self, name: str) -> MapHandle:
+        """A map; it comes into being with its first entry."""
         return MapHandle(self.service, name)
 
 
 class JobHandle:
-    """One job."""
+    """One job, by its id. Verbs return once they are carried out; ConflictError if the job's state forbids them."""
 
     def __init__(self, service: Service, job_id: str) -> None:
         self._service = service
         self.id = job_id
 
+    def __repr__(self) -> str:
+        return f"JobHandle({self.id!r})"
+
     @property
     def details(self) -> Job:
+        """All that is recorded of it, as it is now."""
         return self._service.job(self.id).job
 
     @property
     def name(self) -> str:
+        """``N/A`` for a job without a name."""
         return self.details.display_name
 
     @property
     def status(self) -> JobState:
+        """Its state now."""
         return self.details.state
 
     def metrics(self) -> Progress:
+        """What its run says of itself."""
         return self._service.job(self.id).progress
 
     def suspend(self) -> None:
+        """Stop after the present epoch; the state is kept."""
         self._service.suspend(self.id)
 
     def resume(self) -> None:
+        """Go on where it was suspended; nothing happens if it was not."""
         self._service.resume(self.id)
 
     def restart(self) -> None:
+        """Stop after the present epoch and start again."""
         self._service.restart(self.id)
 
     def cancel(self) -> None:
+        """End at once; the state is dropped. Nothing happens if it has ended."""
         self._service.cancel(self.id)
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
@@ -102,22 +135,36 @@ class JobHandle:
         return self._service.export_snapshot(self.id, name, cancel=True)
 
     def logs(self) -> list[str]:
-        lines, _ = self._service.logs(self.id, 0, 100_000)
-        return lines
+        """Every line of its log so far."""
+        lines: list[str] = []
+        after = 0
+        while True:
+            page, after = self._service.logs(self.id, after, 10_000)
+            if not page:
+                return lines
+            lines += page
 
     def wait_started(self, timeout: float = 180.0) -> JobState:
-        """Until it runs; EngineError with its failure if it fails."""
+        """Until it runs; EngineError with its failure if it does not come to that, WaitTimeoutError after ``timeout`` s."""
         job = self._service.wait_for(self.id, STARTED, timeout).job
-        if job.state is JobState.FAILED:
-            raise EngineError(job.failure or "The job failed.", trace=job.failure_details)
+        raise_failure(job)
         return job.state
 
     def join(self, timeout: float = 86_400.0) -> JobState:
         """Until it has ended (a suspended job has not); EngineError if it failed and was not cancelled."""
         job = self._service.wait_for(self.id, ENDED, timeout).job
-        if job.state is JobState.FAILED and not job.user_cancelled:
-            raise EngineError(job.failure or "The job failed.", trace=job.failure_details)
+        if not job.user_cancelled:
+            raise_failure(job)
         return job.state
+
+
+def raise_failure(job: Job) -> None:
+    """Raise EngineError if the job has failed, or was suspended because it would have."""
+    if job.state is JobState.FAILED:
+        raise EngineError(job.failure or "The job failed.", trace=job.failure_details)
+    if job.state is JobState.SUSPENDED and (job.suspension_cause or "").startswith("Execution failure"):
+        cause = (job.suspension_cause or "").partition("\n")[2].partition("\n")[0]
+        raise EngineError(f"Job '{job.display_name}' is suspended: {cause}", trace=job.failure_details)
 
 
 class MapHandle:
@@ -128,10 +175,12 @@ class MapHandle:
         self.name = name
 
     def put(self, key: str, value: Any) -> None:
+        """Write one entry."""
         self.put_all({key: value})
 
     def put_all(self, entries: dict[str, Any]) -> None:
-        self._service.map_put(self.name, {key: json.dumps(value) for key, value in entries.items()})
+        """Write entries, all or none; UsageError if a value is no JSON."""
+        self._service.map_put(self.name, {key: self._text(key, value) for key, value in entries.items()})
 
     def get(self, key: str) -> Any:
         """None if there is no such entry."""
@@ -139,10 +188,11 @@ class MapHandle:
         return None if value is None else json.loads(value)
 
     def delete(self, key: str) -> bool:
+        """False if there was no such entry."""
         return self._service.map_delete(self.name, key)
 
     def entries(self, prefix: str = "") -> dict[str, Any]:
-        """All entries, page by page."""
+        """All entries whose key begins with ``prefix``, by key."""
         found: dict[str, Any] = {}
         after: str | None = None
         while page := self._service.map_entries(self.name, prefix, after, 1000):
@@ -151,10 +201,23 @@ class MapHandle:
         return found
 
     def size(self) -> int:
+        """How many entries."""
         return self._service.map_size(self.name)
 
     def journal(self, after: int | None = None, limit: int = 1000) -> dict[str, Any]:
+        """``{events, lost, oldest, newest}``: a page of events with sequence > ``after``, oldest first.
+
+        An event is ``{sequence, kind, key, old_value, new_value, at}``, its values as JSON text. ``lost`` counts events
+        after ``after`` that are no longer kept.
+        """
         return self._service.map_journal(self.name, after, limit)
 
     def configure(self, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
+        """Make the map or change its settings; None leaves one as it is, ``ttl_seconds`` 0 keeps entries for ever."""
         self._service.map_configure(self.name, journal_capacity, ttl_seconds)
+
+    def _text(self, key: str, value: Any) -> str:
+        try:
+            return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"The value of '{key}' for map '{self.name}' is no JSON: {error}.") from None

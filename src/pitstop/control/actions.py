@@ -14,14 +14,9 @@ class StartRun:
 
 
 @dataclass(frozen=True)
-class StartLater:
-    """Wait so long (seconds) before the job is started again."""
-
-    seconds: float
-
-
-@dataclass(frozen=True)
 class SendCommand:
+    """Tell the present run something; its facts will answer."""
+
     kind: CommandKind
     args: dict[str, Any] = field(default_factory=dict)
 
@@ -50,6 +45,8 @@ class FailExports:
 
 @dataclass(frozen=True)
 class RegisterSnapshot:
+    """Make an exported snapshot known by its name; replaces the record of that name (jet.md §2.1)."""
+
     record: dict[str, Any]
 
 
@@ -66,4 +63,4 @@ class CleanUp:
     """Remove what only a job that may run again needs: its checkpoints."""
 
 
-Action = StartRun | StartLater | SendCommand | KillRun | Finish | FailExports | RegisterSnapshot | ExportSuspended | CleanUp
+Action = StartRun | SendCommand | KillRun | Finish | FailExports | RegisterSnapshot | ExportSuspended | CleanUp

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import queue
-import shutil
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -22,11 +21,12 @@ from pitstop.control.actions import (
     KillRun,
     RegisterSnapshot,
     SendCommand,
-    StartLater,
     StartRun,
 )
-from pitstop.control.machine import Due, Event, decide
+from pitstop.control.liveness import RUNNING_STATES, Gone, Liveness
+from pitstop.control.machine import Due, Event, decide, is_due
 from pitstop.control.ports import Launcher, Registry, RunSpec
+from pitstop.control.retention import SWEEP_SECONDS, drop_state, has_state, job_folder, sweep
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.kit.clock import Clock
 from pitstop.kit.wake import WakeSocket, wake
@@ -36,16 +36,15 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.export import export_suspended
 
 ROUND_SECONDS = 1.0
-START_GRACE_SECONDS = 90.0
-"""How long a started run may take to claim its lease: Python, Java and a busy machine."""
-KEEP_RESULTS, KEEP_SECONDS = 1000, 604_800.0
-_RUNNING = (JobState.STARTING, JobState.RUNNING)
 
 log = structlog.get_logger("pitstop.control")
 
 
 class Controller:
-    """Brings the world to what operations ask for and records what runs tell."""
+    """Brings the world to what operations ask for and records what runs tell.
+
+    ``changed`` is called after each round in which something was decided.
+    """
 
     def __init__(
         self, registry: Registry, launcher: Launcher, clock: Clock, data_dir: Path, store_url: str, changed: Callable[[], None]
@@ -53,13 +52,13 @@ class Controller:
         self._registry, self._launcher, self._clock = registry, launcher, clock
         self._data_dir, self._store_url, self._changed = data_dir, store_url, changed
         self._socket_path = data_dir / "control.sock"
-        self._due: dict[str, float] = {}
-        self._asked: dict[tuple[str, int], float] = {}
-        self._watched: set[tuple[str, int]] = set()
-        self._own_facts: queue.SimpleQueue[Observation] = queue.SimpleQueue()
+        self._liveness = Liveness(registry, launcher, clock)
+        self._own_facts: deque[Observation] = deque()
         self._exporter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="export")
         self._stopping = threading.Event()
         self._recovered = False
+        self._next_start = self._next_sweep = float("-inf")
+        self._stuck: set[str] = set()
 
     def run(self) -> None:
         """Loop until :meth:`stop`."""
@@ -70,87 +69,80 @@ class Controller:
                     self.round()
                 except Exception:
                     log.exception("a round of the control loop failed; trying again")
-                socket.wait(self._until_due())
+                socket.wait(self._until_next())
         finally:
             socket.close()
             self._exporter.shutdown(wait=True)
 
     def stop(self) -> None:
+        """Let :meth:`run` return after its present round."""
         self._stopping.set()
         wake(self._socket_path)
 
     def round(self) -> None:
         """One round: everything that is known now is decided and acted upon."""
+        self._stuck.clear()
         if not self._recovered:
             self._recover()
             self._recovered = True
-        gone = self._gone_runs()
-        changed = self._facts() | self._wishes() | self._deaths(gone) | self._starts()
-        if changed:
+        gone = self._liveness.gone()
+        if self._facts() | self._wishes() | self._deaths(gone) | self._starts():
             self._changed()
-        if not any(job.state is JobState.STARTING for job in self._registry.jobs(include_ended=False)):
-            self._launcher.prepare()
+        self._keep_house()
 
     # observe
-
-    def _gone_runs(self) -> list[tuple[str, int, str]]:
-        """(job, token, reason) of runs whose process is gone. Looked at before the facts: a run's last words count."""
-        now, gone = self._clock.now(), []
-        for job in self._registry.jobs(include_ended=False):
-            if job.state not in _RUNNING:
-                continue
-            process = self._registry.process_of(job.id, job.token)
-            if process is None:
-                asked = self._asked.setdefault((job.id, job.token), now)
-                if now - asked > START_GRACE_SECONDS:
-                    gone.append((job.id, job.token, "The runner did not start"))
-                continue
-            if not self._launcher.alive(*process):
-                gone.append((job.id, job.token, "The runner's process ended"))
-            elif (self._registry.lease_expiry(job.id, job.token) or now) < now - START_GRACE_SECONDS:
-                gone.append((job.id, job.token, "The runner stopped renewing its lease"))
-            elif (job.id, job.token) not in self._watched:
-                self._watched.add((job.id, job.token))
-                self._launcher.watch(job.id, job.token, *process)
-        return gone
 
     def _facts(self) -> bool:
         seen = self._registry.take_observations()
         for fact in seen:
-            self._take(fact.job_id, fact, partial(self._registry.consume, fact.id))
-        changed = bool(seen)
-        while not self._own_facts.empty():
-            fact = self._own_facts.get()
-            self._take(fact.job_id, fact)
-            changed = True
-        return changed
+            self._handle(fact.job_id, fact, partial(self._registry.consume, fact.id))
+        own = list(self._own_facts)
+        for fact in own:
+            if self._handle(fact.job_id, fact):
+                self._own_facts.remove(fact)
+        return bool(seen or own)
 
     def _wishes(self) -> bool:
         pending = self._registry.pending_operations()
         for operation in pending:
-            self._take(operation.job_id, operation, partial(self._registry.start_operation, operation.id))
+            self._handle(operation.job_id, operation, partial(self._registry.start_operation, operation.id))
         return bool(pending)
 
-    def _deaths(self, gone: list[tuple[str, int, str]]) -> bool:
-        for job_id, token, reason in gone:
-            self._take(job_id, Observation(job_id, token, ObservationKind.DIED, {"reason": reason}))
+    def _deaths(self, gone: list[Gone]) -> bool:
+        for run in gone:
+            self._handle(run.job_id, Observation(run.job_id, run.token, ObservationKind.DIED, {"reason": run.reason}))
         return bool(gone)
 
     def _starts(self) -> bool:
         waiting = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.NOT_RUNNING]
-        ready = [job for job in waiting if self._due.get(job.id, 0.0) <= self._clock.monotonic()]
+        now = self._clock.now()
+        ready = [job for job in waiting if is_due(job, now)]
+        self._next_start = min((job.due or now for job in waiting if job not in ready), default=float("inf"))
         for job in ready:
-            self._due.pop(job.id, None)
-            self._take(job.id, Due())
+            self._handle(job.id, Due())
         return bool(ready)
 
-    def _until_due(self) -> float:
-        soonest = min(self._due.values(), default=float("inf"))
-        return max(0.0, min(ROUND_SECONDS, soonest - self._clock.monotonic()))
+    def _until_next(self) -> float:
+        return max(0.0, min(ROUND_SECONDS, self._next_start - self._clock.now()))
 
     # decide, write, act
 
-    def _take(self, job_id: str, event: Event, note: Callable[[], None] | None = None) -> None:
+    def _handle(self, job_id: str, event: Event, note: Callable[[], None] | None = None) -> bool:
+        """Take an event; False if that failed: it, and all later events of the job, then wait for the next round.
+
+        What is wrong with one job must not keep the others waiting (jet.md §1.3: isolation).
+        """
+        if job_id in self._stuck:
+            return False
+        try:
+            self._take(job_id, event, note)
+        except Exception:
+            self._stuck.add(job_id)
+            log.exception("an event could not be handled; trying again", job=job_id, kind=type(event).__name__)
+            return False
+        return True
+
+    def _take(self, job_id: str, event: Event, note: Callable[[], None] | None) -> None:
         """Decide one event. All that is written about it is one transaction; the world is changed after it.
 
         A crash in between loses only acts that the next control plane makes up for (:meth:`_recover`).
@@ -190,23 +182,30 @@ class Controller:
     def _act(self, job: Job, action: Action) -> None:
         if isinstance(action, StartRun):
             self._start_run(job)
-        elif isinstance(action, StartLater):
-            self._due[job.id] = self._clock.monotonic() + action.seconds
         elif isinstance(action, SendCommand):
-            wake(self._data_dir / "jobs" / job.id / "runner.sock")
+            wake(job_folder(self._data_dir, job.id) / "runner.sock")
         elif isinstance(action, KillRun):
-            process = self._registry.process_of(job.id, action.token)
-            if process is not None:
-                self._launcher.kill(*process)
+            self._kill_run(job, action.token)
         elif isinstance(action, ExportSuspended):
             self._exporter.submit(self._export_suspended, job, action)
         elif isinstance(action, CleanUp):
-            self._clean_up(job)
+            drop_state(self._data_dir, job)
 
     def _start_run(self, job: Job) -> None:
-        if self._registry.process_of(job.id, job.token) is None:
-            self._asked[(job.id, job.token)] = self._clock.now()
+        # The run before may still be on its way out; two runs must never write to one checkpoint.
+        self._kill_run(job, job.token - 1)
+        if self._registry.process_of(job.id, job.token) is not None:
+            return
+        try:
             self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir))
+        except OSError as error:
+            reason = f"The runner could not be started: {error}"
+            self._own_facts.append(Observation(job.id, job.token, ObservationKind.DIED, {"reason": reason}))
+
+    def _kill_run(self, job: Job, token: int) -> None:
+        process = self._registry.process_of(job.id, token)
+        if process is not None:
+            self._launcher.kill(*process)
 
     def _fail_exports(self, job: Job) -> None:
         error = ConflictError("Execution completed before snapshot executed").to_dict()
@@ -223,8 +222,10 @@ class Controller:
             known = error if isinstance(error, PitstopError) else EngineError(f"The export failed: {error}")
             payload = {"operation": action.operation, "error": known.to_dict()}
             fact = Observation(job.id, job.token, ObservationKind.EXPORT_FAILED, payload)
-        self._own_facts.put(fact)
+        self._own_facts.append(fact)
         wake(self._socket_path)
+
+    # what no event asks for
 
     def _recover(self) -> None:
         """Make up for what an earlier control plane had written and not yet done."""
@@ -233,13 +234,22 @@ class Controller:
                 self._start_run(job)
             elif job.state is JobState.SUSPENDED_EXPORTING_SNAPSHOT:
                 for operation in self._registry.open_operations(job.id):
-                    self._take(job.id, operation)
-            elif job.state.terminal and any((self._data_dir / "jobs" / job.id).glob("checkpoint*")):
-                self._clean_up(job)
+                    if operation.state is OperationState.RUNNING:
+                        self._handle(job.id, operation)
+            elif job.state.terminal and has_state(self._data_dir, job):
+                self._kill_run(job, job.token - 1)
+                self._kill_run(job, job.token)
+                drop_state(self._data_dir, job)
+            elif job.state not in RUNNING_STATES and job.active:
+                self._kill_run(job, job.token)
 
-    def _clean_up(self, job: Job) -> None:
-        for folder in (self._data_dir / "jobs" / job.id).glob("checkpoint*"):
-            shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(self._data_dir / "jobs" / job.id / "work", ignore_errors=True)
-        for gone in self._registry.delete_ended(KEEP_RESULTS, self._clock.now() - KEEP_SECONDS):
-            shutil.rmtree(self._data_dir / "jobs" / gone, ignore_errors=True)
+    def _keep_house(self) -> None:
+        """Make ready for the next start, and forget what is too old; a failure of that harms no job."""
+        try:
+            if not any(job.state is JobState.STARTING for job in self._registry.jobs(include_ended=False)):
+                self._launcher.prepare()
+            if self._clock.monotonic() >= self._next_sweep:
+                self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
+                sweep(self._registry, self._data_dir, self._clock.now())
+        except Exception:
+            log.exception("the control loop could not prepare or sweep; trying again")

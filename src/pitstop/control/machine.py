@@ -20,10 +20,9 @@ from pitstop.control.actions import (
     KillRun,
     RegisterSnapshot,
     SendCommand,
-    StartLater,
     StartRun,
 )
-from pitstop.errors import ConflictError, PitstopError
+from pitstop.errors import ConflictError, PitstopError, SnapshotError
 from pitstop.model.job import Job, JobConfig, JobState
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 
@@ -38,7 +37,7 @@ K = ObservationKind
 
 @dataclass(frozen=True)
 class Due:
-    """A job that waits in NOT_RUNNING may start now."""
+    """A job that waits in NOT_RUNNING may start, if its time has come."""
 
 
 Event = Operation | Observation | Due
@@ -53,7 +52,7 @@ class Decision:
 def decide(job: Job, event: Event, now: float) -> Decision:
     """What becomes of a job, and what is to be done. Facts about an older run change nothing."""
     if isinstance(event, Due):
-        return _start(job) if job.state is S.NOT_RUNNING else Decision(job)
+        return _start(job) if is_due(job, now) else Decision(job)
     if isinstance(event, Operation):
         handler = OPERATIONS.get((job.state, event.verb))
         return handler(job, event, now) if handler else _illegal(job, event)
@@ -63,8 +62,17 @@ def decide(job: Job, event: Event, now: float) -> Decision:
     return fact(job, event, now) if fact else Decision(job)
 
 
+def is_due(job: Job, now: float) -> bool:
+    """Whether a job waits for its start and has waited long enough."""
+    if job.state is not S.NOT_RUNNING:
+        return False
+    # A due time further away than any back-off means that the clock was set back: do not wait for it.
+    return job.due is None or job.due <= now or job.due > now + max(BACK_OFF_SECONDS)
+
+
 def _start(job: Job) -> Decision:
-    return Decision(dataclasses.replace(job, state=S.STARTING, token=job.token + 1, termination=None), (StartRun(),))
+    started = dataclasses.replace(job, state=S.STARTING, token=job.token + 1, termination=None, due=None)
+    return Decision(started, (StartRun(),))
 
 
 # Wishes
@@ -89,7 +97,7 @@ def _stop_with(mode: str) -> Callable[[Job, Operation, float], Decision]:
 
 
 def _resume(job: Job, operation: Operation, now: float) -> Decision:
-    resumed = dataclasses.replace(job, state=S.NOT_RUNNING, suspension_cause=None, attempts=0)
+    resumed = dataclasses.replace(job, state=S.NOT_RUNNING, suspension_cause=None, failure_details=None, attempts=0)
     return Decision(resumed, (_done(operation.id),))
 
 
@@ -184,8 +192,8 @@ def _stopped_with_export(job: Job, fact: Observation, operation: int | None, now
     record = fact.payload.get("snapshot")
     if record is None:
         # The snapshot failed: the job must not be lost with it (jet.md §1.2).
-        suspended = _suspended(job, "Requested by user")
-        return Decision(suspended, (FailExports(), *_answered(operation, error=fact.payload.get("error"))))
+        error = fact.payload.get("error") or SnapshotError("The runner stopped without taking the snapshot.").to_dict()
+        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation, error=error)))
     ended = _ended(job, now, user_cancelled=True, failure="Cancelled by user")
     return Decision(ended, (RegisterSnapshot(record), FailExports(), CleanUp(), *_answered(operation, result=record)))
 
@@ -201,6 +209,8 @@ def _failed(job: Job, fact: Observation, now: float) -> Decision:
     job = dataclasses.replace(job, failure_details=fact.payload.get("details"))
     if job.termination is not None:
         return _lost(job, message)
+    if fact.payload.get("restartable"):
+        return _start_again(job, message, now)
     return _give_up(job, message, now)
 
 
@@ -208,24 +218,29 @@ def _died(job: Job, fact: Observation, now: float) -> Decision:
     reason = str(fact.payload.get("reason", "The runner's process ended"))
     if job.termination is not None:
         return _lost(job, reason)
+    return _start_again(job, reason, now)
+
+
+def _start_again(job: Job, reason: str, now: float) -> Decision:
     attempts = job.attempts + 1
     if attempts >= MOST_ATTEMPTS:
-        return _give_up(job, f"{reason}, {attempts} times in a row without progress", now)
-    waiting = dataclasses.replace(job, state=S.NOT_RUNNING, attempts=attempts)
+        return _give_up(job, f"{reason.rstrip('.')}, {attempts} times in a row without progress", now)
     delay = BACK_OFF_SECONDS[min(attempts - 1, len(BACK_OFF_SECONDS) - 1)]
-    return Decision(waiting, (FailExports(), KillRun(job.token), StartLater(delay)))
+    waiting = dataclasses.replace(job, state=S.NOT_RUNNING, attempts=attempts, due=now + delay)
+    return Decision(waiting, (FailExports(), KillRun(job.token)))
 
 
 def _lost(job: Job, reason: str) -> Decision:
     """The run ended by itself while it was being ended: its last committed epoch is its state."""
     mode, operation = _termination(job)
+    end = (FailExports(), KillRun(job.token))
     if mode == "SUSPEND":
-        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation)))
+        return Decision(_suspended(job, "Requested by user"), (*end, *_answered(operation)))
     if mode == "CANCEL_AND_EXPORT":
-        error = PitstopError(f"The snapshot was not taken, the job is suspended: {reason}").to_dict()
-        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation, error=error)))
+        error = SnapshotError(f"The snapshot was not taken, the job is suspended: {reason}").to_dict()
+        return Decision(_suspended(job, "Requested by user"), (*end, *_answered(operation, error=error)))
     again = dataclasses.replace(job, state=S.NOT_RUNNING, termination=None)
-    return Decision(again, (FailExports(), KillRun(job.token), *_answered(operation)))
+    return Decision(again, (*end, *_answered(operation)))
 
 
 def _give_up(job: Job, reason: str, now: float) -> Decision:

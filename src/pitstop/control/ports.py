@@ -142,6 +142,10 @@ class Launcher(Protocol):
         """Start a run (in a warm spare process if there is one); returns at once."""
         ...
 
+    def start_failed(self, job_id: str, token: int) -> bool:
+        """True if the process that was started for this run has ended. False if it lives or nothing is known of it."""
+        ...
+
     def prepare(self) -> None:
         """Called while no run is being started: make ready for the next ones."""
         ...
@@ -149,7 +153,7 @@ class Launcher(Protocol):
     def alive(self, pid: int, created: float) -> bool: ...
 
     def kill(self, pid: int, created: float) -> None:
-        """End it at once, with all it has started. Nothing happens if it is gone."""
+        """End it at once, with all it has started, also where it is gone itself and what it started is not."""
         ...
 
     def watch(self, job_id: str, token: int, pid: int, created: float) -> None:

@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pitstop.errors import UsageError
+
 
 @dataclass(frozen=True)
 class MapConfig:
-    """Capacity and expiry of a map."""
+    """Capacity and expiry of a map; UsageError if they make no sense."""
 
     name: str
     journal_capacity: int = 10_000
     """Events kept; 0 keeps none (the map then has no journal to read from)."""
     ttl_seconds: float | None = None
     """Entries expire this long after their last write; None keeps them."""
+
+    def __post_init__(self) -> None:
+        if self.journal_capacity < 0:
+            raise UsageError(f"The journal capacity of map '{self.name}' can't be negative: {self.journal_capacity}.")
+        if self.ttl_seconds is not None and not self.ttl_seconds > 0:
+            raise UsageError(f"The time to live of map '{self.name}' must be more than 0 seconds: {self.ttl_seconds}.")
 
 
 @dataclass(frozen=True)

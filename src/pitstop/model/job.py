@@ -208,9 +208,11 @@ class Job:
     token: int = 0
     """Fencing token of the present run; every run of a job has a higher one than the run before."""
     termination: str | None = None
-    """The mode in which the present run is being ended (``suspend``, ``restart``, ``cancel``, ``export``)."""
+    """``<MODE>#<operation>`` while a run is being ended, or exported from, on request (``SUSPEND#17``)."""
     attempts: int = 0
     """Starts since the last committed epoch; bounds a loop of crashes."""
+    due: float | None = None
+    """NOT_RUNNING: it is not started again before this time, in seconds since the epoch."""
     lineage: str | None = None
     """Names the checkpoint in use."""
     plan: dict[str, Any] | None = None

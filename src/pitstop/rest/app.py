@@ -1,233 +1,96 @@
-"""The REST API, under /api/v1, described by OpenAPI at /openapi.json."""
+"""The REST API, under /api/v1, described by OpenAPI 3.1 at /openapi.json."""
 
 from __future__ import annotations
 
 import hmac
-import json
-from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Form, Request, UploadFile
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import ValidationError
+from fastapi import Depends, FastAPI, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from pitstop.errors import DeniedError, NotFoundError, PitstopError, UsageError
+from pitstop.errors import DeniedError
 from pitstop.kit.version import __version__
-from pitstop.model.job import JobState
-from pitstop.rest.metrics import exposition
-from pitstop.rest.models import (
-    CheckModel,
-    EntriesBody,
-    ExportBody,
-    JobModel,
-    JournalModel,
-    LogModel,
-    MapSettingsBody,
-    Problem,
-    SnapshotModel,
-    SubmitBody,
-)
-from pitstop.service.api import Service, SubmitRequest
+from pitstop.rest import jobs, maps, problems, snapshots
+from pitstop.rest.metrics import CONTENT_TYPE, exposition
+from pitstop.rest.models import ClusterModel, HealthModel
+from pitstop.service.api import Service
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Problem}, "5XX": {"model": Problem}}
+PREFIX = "/api/v1"
+_bearer = HTTPBearer(auto_error=False, description="The server's token, if it asks for one")
 
 
 def create_app(service: Service, token: str | None = None) -> FastAPI:
     """The application over a service. ``token``: the bearer token to ask for; None asks for none."""
     # The usual documentation pages load their scripts from elsewhere; /openapi.json is all we serve of them.
-    app = FastAPI(title="Pitstop", version=__version__, docs_url=None, redoc_url=None, responses=_PROBLEMS)
-    app.add_exception_handler(PitstopError, _problem)
-    app.add_exception_handler(RequestValidationError, _invalid)
-
-    def allowed(request: Request) -> None:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if token is not None and not hmac.compare_digest(given.encode(), token.encode()):
-            raise DeniedError("The token is missing or wrong: give it with --token or PITSTOP_TOKEN.")
-
-    guard = [Depends(allowed)]
-    _add_jobs(app, service, guard)
-    _add_snapshots(app, service, guard)
-    _add_maps(app, service, guard)
-
-    @app.get("/api/v1/cluster", dependencies=guard, tags=["cluster"])
-    def cluster() -> dict[str, Any]:
-        return service.server_info()
-
-    @app.get("/metrics", dependencies=guard, response_class=PlainTextResponse, tags=["cluster"])
-    def metrics() -> str:
-        return exposition(service)
-
-    @app.get("/healthz", tags=["cluster"])
-    def healthz() -> dict[str, str]:
-        return {"status": "ok"}
-
-    @app.get("/readyz", tags=["cluster"])
-    def readyz() -> dict[str, str]:
-        service.server_info()
-        return {"status": "ready"}
-
+    app = FastAPI(
+        title="Pitstop",
+        version=__version__,
+        description="Named, restartable, changeable streaming jobs on Spark. Errors are RFC 9457 problems with a stable code.",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=problems.RESPONSES,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    problems.add_to(app)
+    guard = [Depends(_guard(token))]
+    for part in (jobs, snapshots, maps):
+        app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
+    _add_cluster(app, service, guard)
+    _tell_problems_media_type(app)
     return app
 
 
-def _add_jobs(app: FastAPI, service: Service, guard: list[Any]) -> None:
-    base = "/api/v1/jobs"
+def _guard(token: str | None) -> Any:
+    def allowed(given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> None:
+        if token is None:
+            return
+        # A header arrives as Latin-1, whatever its bytes were.
+        if given is None or not hmac.compare_digest(given.credentials.encode("latin-1"), token.encode()):
+            raise DeniedError("The token is missing or wrong: give it with --token or PITSTOP_TOKEN.")
 
-    @app.post(base, status_code=201, dependencies=guard, tags=["jobs"])
-    async def submit(request: Annotated[str, Form()], artifact: UploadFile | None = None) -> JobModel:
-        """``request``: a SubmitBody as JSON. Returns at once; the job starts by itself."""
-        from fastapi.concurrency import run_in_threadpool
-
-        wanted = await _submit_request(request, artifact)
-        job = await run_in_threadpool(service.submit, wanted)
-        return JobModel.of(await run_in_threadpool(service.job, job.id))
-
-    @app.post("/api/v1/check", dependencies=guard, tags=["jobs"])
-    async def check(request: Annotated[str, Form()], artifact: UploadFile | None = None) -> CheckModel:
-        """Compile and compare with a job or snapshot; touches nothing."""
-        from fastapi.concurrency import run_in_threadpool
-
-        body = _body(request)
-        wanted = await _submit_request(request, artifact)
-        return CheckModel(**await run_in_threadpool(service.check, wanted, body.job, body.snapshot))
-
-    @app.get(base, dependencies=guard, tags=["jobs"])
-    def jobs(all: bool = False) -> list[JobModel]:
-        return [JobModel.of(view) for view in service.jobs(include_ended=all)]
-
-    @app.get(base + "/{job}", dependencies=guard, tags=["jobs"])
-    def job(job: str, wait_for: str | None = None, timeout: float = 60.0) -> JobModel:
-        """``wait_for``: states, comma-separated; answers once the job is in one of them."""
-        if wait_for is None:
-            return JobModel.of(service.job(job))
-        return JobModel.of(service.wait_for(job, _states(wait_for), timeout))
-
-    verbs = {"suspend": service.suspend, "resume": service.resume, "restart": service.restart, "cancel": service.cancel}
-    for name, verb in verbs.items():
-        _add_verb(app, service, guard, name, verb)
-
-    @app.post(base + "/{job}/snapshots", status_code=201, dependencies=guard, tags=["jobs"])
-    def export(job: str, body: ExportBody) -> SnapshotModel:
-        return SnapshotModel(**asdict(service.export_snapshot(job, body.name, body.cancel)))
-
-    @app.get(base + "/{job}/metrics", dependencies=guard, tags=["jobs"])
-    def job_metrics(job: str) -> dict[str, Any]:
-        return service.job(job).progress.to_dict()
-
-    @app.get(base + "/{job}/logs", dependencies=guard, tags=["jobs"])
-    def logs(job: str, after: int = 0, limit: int = 1000) -> LogModel:
-        lines, position = service.logs(job, after, limit)
-        return LogModel(lines=lines, next=position)
+    return allowed
 
 
-def _add_verb(app: FastAPI, service: Service, guard: list[Any], name: str, verb: Any) -> None:
-    def endpoint(job: str) -> JobModel:
-        found = service.job(job).job.id
-        verb(found)
-        return JobModel.of(service.job(found))
+def _add_cluster(app: FastAPI, service: Service, guard: list[Any]) -> None:
+    @app.get(PREFIX + "/cluster", dependencies=guard, tags=["cluster"], summary="Describe the cluster")
+    def get_cluster() -> ClusterModel:
+        """State, version, members."""
+        return ClusterModel.model_validate(service.server_info())
 
-    endpoint.__name__ = name
-    endpoint.__doc__ = f"{name.capitalize()} the job; answers once it is done."
-    app.post("/api/v1/jobs/{job}/" + name, dependencies=guard, tags=["jobs"])(endpoint)
-
-
-def _add_snapshots(app: FastAPI, service: Service, guard: list[Any]) -> None:
-    base = "/api/v1/snapshots"
-
-    @app.get(base, dependencies=guard, tags=["snapshots"])
-    def snapshots() -> list[SnapshotModel]:
-        return [SnapshotModel(**asdict(record)) for record in service.snapshots()]
-
-    @app.get(base + "/{name}", dependencies=guard, tags=["snapshots"])
-    def snapshot(name: str) -> dict[str, Any]:
-        return service.snapshot(name).to_dict()
-
-    @app.delete(base + "/{name}", status_code=204, dependencies=guard, tags=["snapshots"])
-    def delete_snapshot(name: str) -> None:
-        service.delete_snapshot(name)
-
-
-def _add_maps(app: FastAPI, service: Service, guard: list[Any]) -> None:
-    base = "/api/v1/maps"
-
-    @app.get(base, dependencies=guard, tags=["maps"])
-    def maps() -> list[dict[str, Any]]:
-        return service.maps()
-
-    @app.put(base + "/{name}", status_code=204, dependencies=guard, tags=["maps"])
-    def configure(name: str, body: MapSettingsBody) -> None:
-        service.map_configure(name, body.journal_capacity, body.ttl_seconds)
-
-    @app.get(base + "/{name}/size", dependencies=guard, tags=["maps"])
-    def size(name: str) -> dict[str, int]:
-        return {"size": service.map_size(name)}
-
-    @app.get(base + "/{name}/entries", dependencies=guard, tags=["maps"])
-    def entries(name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[dict[str, Any]]:
-        return service.map_entries(name, prefix, after, limit)
-
-    @app.post(base + "/{name}/entries", status_code=204, dependencies=guard, tags=["maps"])
-    def put_all(name: str, body: EntriesBody) -> None:
-        service.map_put(name, {key: json.dumps(value) for key, value in body.entries.items()})
-
-    @app.get(base + "/{name}/entries/{key:path}", dependencies=guard, tags=["maps"])
-    def get(name: str, key: str) -> dict[str, Any]:
-        value = service.map_get(name, key)
-        if value is None:
-            raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
-        return {"key": key, "value": json.loads(value)}
-
-    @app.delete(base + "/{name}/entries/{key:path}", dependencies=guard, tags=["maps"])
-    def delete(name: str, key: str) -> dict[str, bool]:
-        return {"deleted": service.map_delete(name, key)}
-
-    @app.get(base + "/{name}/journal", dependencies=guard, tags=["maps"])
-    def journal(name: str, after: int | None = None, limit: int = 1000) -> JournalModel:
-        return JournalModel(**service.map_journal(name, after, limit))
-
-
-async def _submit_request(text: str, artifact: UploadFile | None) -> SubmitRequest:
-    body = _body(text)
-    return SubmitRequest(
-        artifact_name=body.artifact,
-        artifact_bytes=await artifact.read() if artifact is not None else None,
-        entry=body.entry,
-        args=tuple(body.args),
-        name=body.name,
-        initial_snapshot=body.initial_snapshot,
-        options=body.options,
-    )
-
-
-def _body(text: str) -> SubmitBody:
-    try:
-        return SubmitBody.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"The request is wrong at {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
-
-
-def _states(text: str) -> tuple[JobState, ...]:
-    try:
-        return tuple(JobState(word) for word in text.split(","))
-    except ValueError:
-        raise UsageError(f"'{text}' names no job states; there are: {', '.join(JobState)}.") from None
-
-
-def _problem(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, PitstopError)
-    body = {
-        "type": f"urn:pitstop:{error.code.lower()}",
-        "title": type(error).__name__.removesuffix("Error"),
-        "status": error.http_status,
-        "detail": error.message,
-        **error.to_dict(),
+    text: dict[int | str, dict[str, Any]] = {
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}
     }
-    return JSONResponse(body, status_code=error.http_status, media_type="application/problem+json")
+
+    @app.get("/metrics", dependencies=guard, tags=["cluster"], summary="Metrics", response_class=Response, responses=text)
+    def get_all_metrics() -> Response:
+        """All jobs, snapshots and maps, for Prometheus."""
+        return Response(exposition(service), media_type=CONTENT_TYPE)
+
+    @app.get("/healthz", tags=["cluster"], summary="Is the process alive?")
+    async def get_health() -> HealthModel:
+        """Asks for no token, and needs no thread."""
+        return HealthModel(status="ok")
+
+    @app.get("/readyz", tags=["cluster"], summary="Can it serve?")
+    def get_readiness() -> HealthModel:
+        """Asks for no token; an error if the store does not answer."""
+        service.server_info()
+        return HealthModel(status="ready")
 
 
-def _invalid(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "body"))
-    return _problem(request, UsageError(f"The request is wrong at {where or 'its body'}: {first['msg']}."))
+def _tell_problems_media_type(app: FastAPI) -> None:
+    """FastAPI files every model under application/json; problems have a media type of their own."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            for path in generate()["paths"].values():
+                for operation in path.values():
+                    for status in problems.RESPONSES:
+                        content = operation["responses"][status]["content"]
+                        content[problems.MEDIA_TYPE] = content.pop("application/json")
+        assert app.openapi_schema is not None
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from pitstop.model.job import JobState
-from pitstop.service.api import Service
+from pitstop.service.api import JobView, Service
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_LABELS = ["job", "id"]
 
 
-class _JobsCollector(Collector):
+class _ServiceCollector(Collector):
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def collect(self) -> Iterable[Metric]:
         views = self._service.jobs(include_ended=True)
-        labels = ["job", "id"]
-        status = GaugeMetricFamily("pitstop_job_status", "1 for the state the job is in", labels=[*labels, "status"])
-        gauges = {
-            "epoch": GaugeMetricFamily("pitstop_job_epoch", "Last committed epoch", labels=labels),
-            "input_rows": GaugeMetricFamily("pitstop_job_input_rows", "Rows read since submission", labels=labels),
-            "rows_per_second": GaugeMetricFamily("pitstop_job_rows_per_second", "Of the last epoch", labels=labels),
-            "bad_rows": GaugeMetricFamily("pitstop_job_bad_rows", "Rows that could not be parsed", labels=labels),
-            "epoch_ms": GaugeMetricFamily("pitstop_job_epoch_milliseconds", "Last epoch with data", labels=labels),
-        }
-        for view in views:
-            identity = [view.job.display_name, view.job.id]
-            for state in JobState:
-                status.add_metric([*identity, state.value], float(view.job.state is state))
-            for field, gauge in gauges.items():
-                gauge.add_metric(identity, float(getattr(view.progress, field)))
-        yield status
-        yield from gauges.values()
+        yield _status(views)
+        yield from _progress([view for view in views if view.job.active])
         snapshots = GaugeMetricFamily("pitstop_snapshot_bytes", "Size of a named snapshot", labels=["snapshot", "job"])
         for record in self._service.snapshots():
             snapshots.add_metric([record.name, record.job_name or ""], float(record.bytes))
@@ -45,8 +33,37 @@ class _JobsCollector(Collector):
         yield sizes
 
 
-def exposition(service: Service) -> str:
+def _status(views: list[JobView]) -> Metric:
+    status = GaugeMetricFamily("pitstop_job_status", "1 for the state the job is in", labels=[*_LABELS, "status"])
+    for view in views:
+        # An ended job changes no more: one series is enough to alert on its failure.
+        for state in JobState if view.job.active else (view.job.state,):
+            status.add_metric([*_identity(view), state.value], float(view.job.state is state))
+    return status
+
+
+def _progress(views: list[JobView]) -> Iterable[Metric]:
+    epoch = GaugeMetricFamily("pitstop_job_epoch", "Last committed epoch; -1 before the first", labels=_LABELS)
+    rate = GaugeMetricFamily("pitstop_job_rows_per_second", "Input rate of the last epoch", labels=_LABELS)
+    duration = GaugeMetricFamily("pitstop_job_epoch_seconds", "How long the last epoch with data took", labels=_LABELS)
+    rows = CounterMetricFamily("pitstop_job_input_rows", "Rows read since the job was submitted", labels=_LABELS)
+    bad = CounterMetricFamily("pitstop_job_bad_rows", "Rows that could not be parsed since then", labels=_LABELS)
+    for view in views:
+        identity, progress = _identity(view), view.progress
+        epoch.add_metric(identity, progress.epoch)
+        rate.add_metric(identity, progress.rows_per_second)
+        duration.add_metric(identity, progress.epoch_ms / 1000)
+        rows.add_metric(identity, progress.input_rows)
+        bad.add_metric(identity, progress.bad_rows)
+    return epoch, rate, duration, rows, bad
+
+
+def _identity(view: JobView) -> list[str]:
+    return [view.job.display_name, view.job.id]
+
+
+def exposition(service: Service) -> bytes:
     """All metrics as text."""
     registry = CollectorRegistry()
-    registry.register(_JobsCollector(service))
-    return generate_latest(registry).decode()
+    registry.register(_ServiceCollector(service))
+    return generate_latest(registry)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pitstop.errors import UsageError
+
+SHORTEST_TOKEN = 8
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,25 @@ class Settings:
     def effective_token(self) -> str | None:
         """The token to ask for. Off loopback there always is one: it is made and kept in ``<data>/token`` if none is given."""
         if self.token is not None:
-            if len(self.token) < 8:
-                raise UsageError("A token has at least 8 characters.")
+            if len(self.token) < SHORTEST_TOKEN:
+                raise UsageError(f"A token has at least {SHORTEST_TOKEN} characters.")
             return self.token
         if self.loopback:
             return None
-        path = self.data_dir / "token"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            path.write_text(secrets.token_urlsafe(32))
-        return path.read_text().strip()
+        return kept_token(self.data_dir / "token")
+
+
+def kept_token(path: Path) -> str:
+    """The token in a file that only its owner may read; made on first use."""
+    try:
+        token = path.read_text().strip()
+    except FileNotFoundError:
+        token = secrets.token_urlsafe(32)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(token)
+        temporary.rename(path)
+    if len(token) < SHORTEST_TOKEN:
+        raise UsageError(f"The token in {path} is too short: remove the file, and the next start makes a new one.")
+    return token

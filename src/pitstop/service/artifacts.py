@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import secrets
 from pathlib import Path
 
 import fsspec
@@ -20,11 +22,12 @@ def store_artifact(data_dir: Path, name: str, content: bytes | None) -> Path:
     data = content if content is not None else _read(name)
     folder = data_dir / "artifacts" / hashlib.sha256(data).hexdigest()
     target = folder / file_name
+    folder.mkdir(parents=True, exist_ok=True)
     if not target.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f".{file_name}.tmp"
+        temporary = folder / f".{secrets.token_hex(4)}.tmp"
         temporary.write_bytes(data)
         temporary.rename(target)
+    os.utime(folder)  # young artifacts are kept although no job names them yet
     return target
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import secrets
-import threading
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,9 +23,12 @@ from pitstop.plan.diff import Report, compare
 from pitstop.plan.model import Plan
 from pitstop.service.api import JobView, SubmitRequest
 from pitstop.service.artifacts import store_artifact
-from pitstop.snapshots import export, manifest
+from pitstop.service.changes import Changes
+from pitstop.snapshots import manifest
 
 OPERATION_SECONDS = 300.0
+LOOK_SECONDS = 0.5
+"""How often to look at the store although nobody told of a change: a runner may have made it."""
 
 
 class Compiler(Protocol):
@@ -33,23 +37,11 @@ class Compiler(Protocol):
     def compile(self, artifact: Path, entry: str | None, args: tuple[str, ...], folder: Path) -> dict[str, object]: ...
 
 
-class Changes:
-    """Wakes whoever waits for something to change in the store."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-
-    def notify(self) -> None:
-        with self._condition:
-            self._condition.notify_all()
-
-    def wait(self, seconds: float) -> None:
-        with self._condition:
-            self._condition.wait(seconds)
-
-
 class LocalService:
-    """Service on a registry and a map store in this process."""
+    """Service on a registry and a map store in this process.
+
+    ``wake`` is called after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
+    """
 
     def __init__(
         self,
@@ -82,8 +74,9 @@ class LocalService:
             submission_time=time.time(),
             options=options,
         )
-        self._registry.add_job(job)
-        self._registry.add_operation(job.id, Verb.SUBMIT, {})
+        with self._registry.transaction():
+            self._registry.add_job(job)
+            self._registry.add_operation(job.id, Verb.SUBMIT, {})
         self._wake()
         return job
 
@@ -109,8 +102,12 @@ class LocalService:
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
         check_name("snapshot", snapshot)
         job = self._find(name_or_id)
-        self._refuse_concurrent_export(job, snapshot)
-        done = self._carry_out(job, Verb.CANCEL_AND_EXPORT if cancel else Verb.EXPORT, {"snapshot": snapshot})
+        with self._registry.transaction():
+            self._refuse_if_exporting(snapshot, but=job)
+            asked = self._registry.add_operation(
+                job.id, Verb.CANCEL_AND_EXPORT if cancel else Verb.EXPORT, {"snapshot": snapshot}
+            )
+        done = self._answer(job, asked)
         return SnapshotRecord(**(done.result or {}))
 
     # reads
@@ -125,13 +122,16 @@ class LocalService:
     def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobView:
         deadline = time.monotonic() + timeout
         job = self._find(name_or_id)
-        while job.state not in states:
-            if time.monotonic() > deadline:
+        while True:
+            seen = self._changes.seen
+            job = self._registry.get_job(job.id) or job
+            if job.state in states:
+                return JobView(job, self._registry.progress(job.id))
+            left = deadline - time.monotonic()
+            if left <= 0:
                 wanted = " or ".join(states)
                 raise WaitTimeoutError(f"Job '{name_or_id}' is {job.state}, not {wanted}, after {timeout:.0f} seconds.")
-            self._changes.wait(min(0.5, max(0.01, deadline - time.monotonic())))
-            job = self._registry.get_job(job.id) or job
-        return JobView(job, self._registry.progress(job.id))
+            self._changes.wait(seen, min(LOOK_SECONDS, left))
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> tuple[list[str], int]:
         path = self._data_dir / "jobs" / self._find(name_or_id).id / "runner.log"
@@ -139,7 +139,7 @@ class LocalService:
         if not path.exists():
             return lines, after
         with path.open("rb") as file:
-            file.seek(after)
+            file.seek(max(0, after))
             for line in file:
                 if len(lines) >= limit or not line.endswith(b"\n"):
                     break
@@ -154,9 +154,15 @@ class LocalService:
         return manifest.read(self._snapshot_record(name).path)
 
     def delete_snapshot(self, name: str) -> None:
-        self._snapshot_record(name)
-        export.delete(self._data_dir, name)
-        self._registry.delete_snapshot(name)
+        with self._registry.transaction():
+            self._refuse_if_exporting(name)
+            folder = Path(self._snapshot_record(name).path)
+            self._registry.delete_snapshot(name)
+            # Out of the way at once: the next export to this name may come right after us.
+            trash = folder.with_name(f".{folder.name}.{time.monotonic_ns()}.old")
+            with contextlib.suppress(FileNotFoundError):
+                folder.rename(trash)
+        shutil.rmtree(trash, ignore_errors=True)
 
     # maps
 
@@ -209,25 +215,34 @@ class LocalService:
             raise NotFoundError(f"No job with name or id '{name_or_id}' was found")
         return found[0]
 
-    def _carry_out(self, job: Job, verb: Verb, args: dict[str, Any] | None = None) -> Operation:
-        operation = self._registry.add_operation(job.id, verb, args or {})
+    def _carry_out(self, job: Job, verb: Verb) -> Operation:
+        return self._answer(job, self._registry.add_operation(job.id, verb, {}))
+
+    def _answer(self, job: Job, operation: Operation) -> Operation:
+        """Wait for the end of an operation that is written; its error is raised."""
         self._wake()
         deadline = time.monotonic() + OPERATION_SECONDS
-        while (seen := self._registry.get_operation(operation.id) or operation).state in (
-            OperationState.PENDING,
-            OperationState.RUNNING,
-        ):
-            if time.monotonic() > deadline:
-                raise WaitTimeoutError(f"{verb.value} of job '{job.display_name}' is not done after {OPERATION_SECONDS:.0f} s.")
-            self._changes.wait(0.5)
-        if seen.state is OperationState.FAILED:
-            raise from_dict(seen.error or {})
-        return seen
+        while True:
+            seen = self._changes.seen
+            found = self._registry.get_operation(operation.id)
+            if found is None:
+                raise NotFoundError(f"Job '{job.display_name}' was forgotten before {operation.verb.value} was answered.")
+            if found.state is OperationState.FAILED:
+                raise from_dict(found.error or {})
+            if found.state is OperationState.DONE:
+                return found
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise WaitTimeoutError(
+                    f"{operation.verb.value} of job '{job.display_name}' is not done after {OPERATION_SECONDS:.0f} seconds; "
+                    "it goes on."
+                )
+            self._changes.wait(seen, min(LOOK_SECONDS, left))
 
-    def _refuse_concurrent_export(self, job: Job, snapshot: str) -> None:
-        """Two jobs that export to one name at once would overwrite each other's files (jet.md §2.1)."""
+    def _refuse_if_exporting(self, snapshot: str, but: Job | None = None) -> None:
+        """Who exports to a name that another job is exporting to would overwrite its files (jet.md §2.1)."""
         for other in self._registry.jobs(include_ended=False):
-            for operation in self._registry.open_operations(other.id) if other.id != job.id else ():
+            for operation in self._registry.open_operations(other.id) if but is None or other.id != but.id else ():
                 if operation.args.get("snapshot") == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
 

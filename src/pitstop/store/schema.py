@@ -96,6 +96,8 @@ maps = Table(
     Column("journal_capacity", Integer, nullable=False),
     Column("ttl_seconds", Float),
     Column("newest", Integer, nullable=False),
+    # Entries stored, those included that have expired and are not yet purged: counting a large map reads all of it.
+    Column("stored", Integer, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
 
@@ -109,6 +111,14 @@ map_entries = Table(
     Column("updated", Float, nullable=False),
     Column("expires", Float),
     Column("version", Integer, nullable=False),
+    # What has expired is found at each write, however large the map. Maps without expiry have no rows in it.
+    Index(
+        "map_entries_by_expiry",
+        "map_id",
+        "expires",
+        sqlite_where=text("expires IS NOT NULL"),
+        postgresql_where=text("expires IS NOT NULL"),
+    ),
     sqlite_with_rowid=False,
 )
 

@@ -1,0 +1,1 @@
+"""Engines for tests: in memory, with clocks that a test sets."""

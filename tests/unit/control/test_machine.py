@@ -103,7 +103,7 @@ def test_a_runner_that_dies_is_started_again_until_it_makes_no_progress():
     for attempt in range(1, MOST_ATTEMPTS):
         waiting = decide(state, fact(K.DIED, state.token, reason="gone"), NOW).job
         assert (waiting.state, waiting.attempts) == (S.NOT_RUNNING, attempt)
-        state = decide(waiting, Due(), NOW).job
+        state = decide(waiting, Due(), waiting.due).job
     ended = decide(state, fact(K.DIED, state.token, reason="gone"), NOW).job
     assert ended.state is S.FAILED
     assert "without progress" in ended.failure

@@ -1,61 +1,175 @@
-"""Which bytes of which files come next: the pure part of tailing a folder."""
+"""Which bytes of which files come next: the part of tailing a folder that needs no Spark."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from pitstop.spark.sources.log import SourceLog
 
-FINGERPRINT_BYTES = 64
+HEAD_BYTES = 64
 SCAN_BYTES = 64 * 1024
 
 Positions = dict[str, tuple[int, str]]
-"""File name -> (byte position after the last line read, fingerprint of the file's beginning)."""
+"""File name -> (byte position after the last line read, text of the file's :class:`Mark`)."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """By what a file is known again: a hash of its first ``length`` bytes, all of them read before.
+
+    ``generation`` counts how often the name turned out to be another file. The text is ``length:hash:generation``.
+    """
+
+    length: int = 0
+    digest: str = ""
+    generation: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Mark:
+        length, digest, generation = [*text.split(":"), "", ""][:3]
+        return cls(int(length or 0), digest, int(generation or 0))
+
+    def __str__(self) -> str:
+        return f"{self.length}:{self.digest}:{self.generation}"
+
+    def fits(self, head: bytes) -> bool:
+        return self.length == 0 or (len(head) >= self.length and _digest(head[: self.length]) == self.digest)
+
+    def lengthened(self, head: bytes, known: int) -> Mark:
+        """The same file's mark, over as much of its head as cannot change any more (``known`` bytes)."""
+        length = min(HEAD_BYTES, known, len(head))
+        return Mark(length, _digest(head[:length]), self.generation) if length > self.length else self
 
 
 @dataclass(frozen=True)
 class Span:
-    """Bytes ``start .. end`` of a file."""
+    """Bytes ``start .. end`` of the file that begins as ``mark`` says."""
 
     file: str
     start: int
     end: int
+    mark: str
 
 
-def next_positions(folder: Path, glob: str, before: Positions, max_bytes: int, log: SourceLog, told: set[str]) -> Positions:
-    """Advance by complete lines, ``max_bytes`` in all, shared among the files that have grown.
+@dataclass(frozen=True)
+class _Grown:
+    """A file with bytes after ``position``."""
 
-    A file that is shorter than its position, or begins otherwise than it did, is another file: it is read from its
-    start, and the log says so once. ``told`` remembers what was said.
+    name: str
+    position: int
+    size: int
+    mark: Mark
+    head: bytes
+
+
+class FolderPlan:
+    """Finds what has been appended to the files of a folder.
+
+    It remembers only what makes looking cheap and fair and what has been told; all that matters is in the positions.
     """
-    after = dict(before)
-    grown: list[tuple[str, int, int, str]] = []
-    for name in _names(folder, glob, log, told):
-        size = _size(folder / name)
-        position, mark = before.get(name, (0, ""))
-        if position and _replaced(folder / name, size, position, mark):
-            log.warning(
-                f"File '{name}' was truncated or replaced: read up to byte {position}, it now has {size} bytes and is "
-                "read from its start."
+
+    def __init__(self, folder: Path, glob: str, log: SourceLog) -> None:
+        self._folder, self._glob, self._log = folder, glob, log
+        self._told: set[str] = set()
+        self._verified: dict[str, tuple[int, int, int]] = {}
+        self._first = ""
+        """The file whose turn it is when an epoch could not serve all."""
+
+    def advance(self, before: Positions, max_bytes: int) -> Positions:
+        """Move on by complete lines, ``max_bytes`` in all, shared among the files that have grown.
+
+        Only a single line that is longer goes beyond, for else it would block for ever. A file that is shorter than
+        its position, or begins otherwise than it did, is another file: it is read from its start, and the log says so.
+        """
+        after = dict(before)
+        names = self._names()
+        grown = [found for name in names if (found := self._examine(name, after)) is not None]
+        self._forget_removed(before, after)
+        shares = even_shares({file.name: file.size - file.position for file in grown}, max_bytes)
+        left, taken = max_bytes, 0
+        for file in self._in_turn(grown):
+            end = self._line_end(file, file.position + shares[file.name])
+            if end == file.position:
+                continue
+            if taken and end - file.position > left:
+                self._first = file.name
+                break
+            after[file.name] = (end, str(file.mark.lengthened(file.head, end)))
+            left -= end - file.position
+            taken += 1
+        else:
+            self._first = ""
+        return after
+
+    def _in_turn(self, grown: list[_Grown]) -> list[_Grown]:
+        return sorted(grown, key=lambda file: (file.name < self._first, file.name))
+
+    def _names(self) -> list[str]:
+        if not self._folder.is_dir():
+            self._tell("", f"Folder {self._folder} does not exist yet: waiting for it.")
+            return []
+        self._told.discard("")
+        return sorted(str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob))
+
+    def _examine(self, name: str, after: Positions) -> _Grown | None:
+        """The file if it has bytes to read; in ``after`` it begins anew if it is another file than before."""
+        position, text = after.get(name, (0, ""))
+        mark = Mark.parse(text)
+        try:
+            facts = os.stat(self._folder / name)
+            if not stat.S_ISREG(facts.st_mode):
+                return None
+            seen = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
+            if self._verified.get(name) == seen and facts.st_size <= position:
+                return None
+            head = read_head(self._folder / name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._tell(name, f"File '{name}' cannot be read ({error.strerror}): waiting until it can.")
+            return None
+        self._told.discard(name)
+        if position and (facts.st_size < position or not mark.fits(head)):
+            self._log.warning(
+                f"File '{name}' was truncated or replaced: read up to byte {position}, it now has {facts.st_size} bytes and "
+                "is read from its start."
             )
-            position, mark = 0, ""
-            after[name] = (0, "")
-        if size > position:
-            grown.append((name, position, size, mark))
-    _forget_removed(folder, before, after, log, told)
-    share = max(1, max_bytes // max(1, len(grown)))
-    left = max_bytes
-    for index, (name, position, size, mark) in enumerate(sorted(grown, key=lambda item: item[2] - item[1])):
-        # Small files first: what they leave of their share goes to the larger ones.
-        budget = max(share, left // (len(grown) - index))
-        end = line_end(folder / name, position, min(size, position + budget), size)
-        if end > position:
-            after[name] = (end, mark or fingerprint(folder / name, end))
-            left = max(0, left - (end - position))
-    return after
+            position, mark = 0, Mark(generation=mark.generation + 1)
+            after[name] = (0, str(mark))
+        self._verified[name] = seen
+        return _Grown(name, position, facts.st_size, mark, head) if facts.st_size > position else None
+
+    def _line_end(self, file: _Grown, wanted: int) -> int:
+        try:
+            return line_end(self._folder / file.name, file.position, min(file.size, wanted), file.size)
+        except OSError:
+            return file.position  # gone since it was examined: the next look says so
+
+    def _forget_removed(self, before: Positions, after: Positions) -> None:
+        for name, (position, _) in before.items():
+            if self._folder.is_dir() and not (self._folder / name).exists():
+                after.pop(name, None)
+                self._verified.pop(name, None)
+                self._log.warning(f"File '{name}' is gone; it was read up to byte {position}.")
+
+    def _tell(self, key: str, message: str) -> None:
+        if key not in self._told:
+            self._told.add(key)
+            self._log.warning(message)
+
+
+def even_shares(pending: dict[str, int], total: int) -> dict[str, int]:
+    """Divide ``total`` bytes evenly, what small files leave going to the larger ones; at least one byte each."""
+    shares: dict[str, int] = {}
+    left = total
+    for index, (name, size) in enumerate(sorted(pending.items(), key=lambda item: item[1])):
+        shares[name] = max(1, min(size, left // (len(pending) - index)))
+        left = max(0, left - shares[name])
+    return shares
 
 
 def line_end(path: Path, start: int, wanted: int, size: int) -> int:
@@ -82,22 +196,21 @@ def line_end(path: Path, start: int, wanted: int, size: int) -> int:
     return start
 
 
-def fingerprint(path: Path, known: int) -> str:
-    """``<bytes>:<hash>`` of the file's beginning, of at most the ``known`` bytes that can no longer change."""
-    length = min(FINGERPRINT_BYTES, known)
+def read_head(path: Path) -> bytes:
+    """The first bytes of a file, as many as a mark may cover."""
     with path.open("rb") as file:
-        return f"{length}:{hashlib.sha256(file.read(length)).hexdigest()[:12]}"
+        return file.read(HEAD_BYTES)
 
 
 def spans(before: Positions, after: Positions) -> list[Span]:
-    """What lies between two offsets. A position that went back means the file began anew."""
+    """What lies between two offsets. A position that went back, or another generation, means the file began anew."""
     found = []
     for name, (end, mark) in after.items():
-        start, old_mark = before.get(name, (0, ""))
-        if start > end or (old_mark and mark and old_mark != mark):
+        start, old_mark = before.get(name, (0, mark))
+        if start > end or Mark.parse(old_mark).generation != Mark.parse(mark).generation:
             start = 0
         if end > start:
-            found.append(Span(name, start, end))
+            found.append(Span(name, start, end, mark))
     return found
 
 
@@ -112,37 +225,5 @@ def balanced(found: list[Span], parts: int) -> list[list[Span]]:
     return [part for part in lists if part]
 
 
-def _names(folder: Path, glob: str, log: SourceLog, told: set[str]) -> list[str]:
-    if not folder.is_dir():
-        if "folder" not in told:
-            log.warning(f"Folder {folder} does not exist yet: waiting for it.")
-            told.add("folder")
-        return []
-    told.discard("folder")
-    return sorted(str(path.relative_to(folder)) for path in folder.glob(glob) if path.is_file())
-
-
-def _size(path: Path) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _replaced(path: Path, size: int, position: int, mark: str) -> bool:
-    if size < position:
-        return True
-    try:
-        length = int(mark.split(":", 1)[0])
-        return size > position and fingerprint(path, length) != mark
-    except (FileNotFoundError, ValueError):
-        return False
-
-
-def _forget_removed(folder: Path, before: Positions, after: Positions, log: SourceLog, told: set[str]) -> None:
-    for name, (position, _) in before.items():
-        if not (folder / name).exists() and folder.is_dir():
-            after.pop(name, None)
-            if name not in told:
-                log.warning(f"File '{name}' is gone; it was read up to byte {position}.")
-                told.add(name)
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]

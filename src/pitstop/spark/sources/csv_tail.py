@@ -1,16 +1,18 @@
-"""Lines appended to the files of a folder. Offset: ``{"files": {name: [position, fingerprint]}}``."""
+"""Lines appended to the files of a folder. Offset: ``{"files": {name: [position, mark]}}``."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pitstop.spark.sources.csv_plan import Positions, Span, balanced, next_positions, spans
+from pitstop.spark.sources.batch import EverythingReader
+from pitstop.spark.sources.csv_plan import FolderPlan, Mark, Positions, Span, balanced, read_head, spans
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
 ROWS_PER_BATCH = 50_000
@@ -27,21 +29,22 @@ class CsvTailReader(DataSourceStreamReader):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._folder = Path(options.text("path"))
-        self._glob = options.text("glob", "*.csv")
         self._max_bytes = options.number("maxBytes", 16 * 1024 * 1024)
         self._parts = options.number("partitions", 2)
-        self._told: set[str] = set()
+        self._plan = FolderPlan(self._folder, options.text("glob", "*.csv"), options.log)
 
     def initialOffset(self) -> Offset:
-        return {"files": {}}
+        return self._options.start_offset({"files": {}})
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:
-        return self._options.agreed(start, lambda: self._advance(start))
+        return self._options.agreed(start, lambda: self._advance(start, self._options.limited(self._max_bytes)))
 
-    def _advance(self, start: Offset) -> Offset:
-        after = next_positions(
-            self._folder, self._glob, _positions(start), self._options.limited(self._max_bytes), self._options.log, self._told
-        )
+    def everything(self, start: Offset) -> Offset:
+        """The offset after all complete lines that are there now."""
+        return self._advance(start, sys.maxsize)
+
+    def _advance(self, start: Offset, max_bytes: int) -> Offset:
+        after = self._plan.advance(_positions(start), max_bytes)
         return {"files": {name: list(pair) for name, pair in after.items()}}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
@@ -71,19 +74,23 @@ class CsvTailReader(DataSourceStreamReader):
             yield _batch(values, span.file, positions)
 
     def _bytes(self, span: Span) -> bytes:
-        wanted = span.end - span.start
+        """The span's complete lines; what is gone since the epoch was planned is told, for it cannot be had again."""
+        path = self._folder / span.file
+        data = b""
         try:
-            with (self._folder / span.file).open("rb") as file:
-                file.seek(span.start)
-                data = file.read(wanted)
+            if Mark.parse(span.mark).fits(read_head(path)):
+                with path.open("rb") as file:
+                    file.seek(span.start)
+                    data = file.read(span.end - span.start)
         except FileNotFoundError:
-            data = b""
-        if len(data) < wanted:
+            pass
+        data = data[: data.rfind(b"\n") + 1]
+        if (lost := span.end - span.start - len(data)) > 0:
             self._options.log.warning(
-                f"File '{span.file}' was truncated or removed before bytes {span.start + len(data)} to {span.end} were read: "
-                f"{wanted - len(data)} bytes are lost."
+                f"File '{span.file}' was truncated, replaced or removed before bytes {span.start + len(data)} to {span.end} "
+                f"were read: {lost} bytes are lost."
             )
-        return data if data.endswith(b"\n") else data[: data.rfind(b"\n") + 1]
+        return data
 
 
 def _positions(offset: Offset) -> Positions:
@@ -96,7 +103,7 @@ def _batch(values: list[str], file: str, positions: list[int]) -> pa.RecordBatch
 
 
 class CsvTailSource(DataSource):
-    """Options: path, glob, maxBytes, partitions."""
+    """Options: path, glob, maxBytes, partitions, and those of every source (shared.py)."""
 
     @classmethod
     def name(cls) -> str:
@@ -107,3 +114,6 @@ class CsvTailSource(DataSource):
 
     def streamReader(self, schema: StructType) -> CsvTailReader:
         return CsvTailReader(SourceOptions("csv_tail", self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return EverythingReader(CsvTailReader(SourceOptions("csv_tail", self.options)))

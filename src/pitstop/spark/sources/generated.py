@@ -5,42 +5,84 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.errors import UsageError
+from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.shared import Offset, SourceOptions
+from pitstop.spark.sources.values import record_batch
+
+ROWS_PER_BATCH = 50_000
+MILLION = 1_000_000
 
 
 class Range(InputPartition):
-    def __init__(self, start: int, end: int, anchor_us: int = 0) -> None:
-        self.start, self.end, self.anchor_us = start, end, anchor_us
+    def __init__(self, start: int, end: int, anchor_us: int = 0, rate: int = 0) -> None:
+        self.start, self.end, self.anchor_us, self.rate = start, end, anchor_us, rate
 
 
 class ItemsReader(DataSourceStreamReader):
     """Offset: ``{"count": n}`` rows given."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        self._rows: list[list[Any]] = json.loads(options.text("rows"))
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+        self._rows = _rows(options)
+        self._most = options.number("rowsPerEpoch", max(1, len(self._rows)))
 
     def initialOffset(self) -> Offset:
-        return {"count": 0}
+        return self._options.start_offset({"count": 0})
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:
+        return self._options.agreed(start, lambda: self._advance(start))
+
+    def everything(self, start: Offset) -> Offset:
+        """The offset after the last row."""
         return {"count": len(self._rows)}
+
+    def _advance(self, start: Offset) -> Offset:
+        count = int(start["count"])
+        return {"count": max(count, min(len(self._rows), count + self._options.limited(self._most)))}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         return [Range(int(start["count"]), int(end["count"]))]
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Range)
-        yield from (tuple(row) for row in self._rows[partition.start : partition.end])
+        for first in range(partition.start, partition.end, ROWS_PER_BATCH):
+            rows = self._rows[first : min(partition.end, first + ROWS_PER_BATCH)]
+            yield record_batch(rows, self._schema, self._options.stage, first)
+
+
+def _rows(options: SourceOptions) -> list[Any]:
+    text = options.text("rows")
+    origin = "option rows"
+    if not text.lstrip().startswith("["):
+        path, origin = Path(text), f"file {text}"
+        try:
+            text = path.read_text()
+        except OSError as error:
+            raise UsageError(f"Source '{options.stage}': {origin} with its rows cannot be read: {error.strerror}.") from error
+    try:
+        rows = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"Source '{options.stage}': {origin} is no JSON array: {error}.") from error
+    if not isinstance(rows, list):
+        raise UsageError(f"Source '{options.stage}': {origin} is no JSON array.")
+    return rows
 
 
 class ItemsSource(DataSource):
-    """Options: rows (JSON array of arrays), schema (DDL)."""
+    """Options: rows (JSON array, or a file that holds one), schema (DDL), rowsPerEpoch, and those of every source.
+
+    A row is an array in the order of the schema, or an object by column name (values.py).
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -50,42 +92,63 @@ class ItemsSource(DataSource):
         return str(self.options["schema"])
 
     def streamReader(self, schema: StructType) -> ItemsReader:
-        return ItemsReader(SourceOptions("items", self.options))
+        return ItemsReader(SourceOptions("items", self.options), schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return EverythingReader(ItemsReader(SourceOptions("items", self.options), schema))
 
 
 class RateReader(DataSourceStreamReader):
-    """Offset: ``{"next": n, "anchor_us": t}``: the next number, and when the number 0 was due."""
+    """Offset: ``{"next": n, "anchor_us": t, "rate": r}``: the next number; when 0 was due, in microseconds; how many a second.
+
+    The anchor is 0 until the first look, which decides it for all readers of the stage.
+    """
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._rate = options.number("rowsPerSecond", 10)
+        if self._rate < 1:
+            raise UsageError(f"Source '{options.stage}': option rowsPerSecond is {self._rate}; it must be at least 1.")
         self._start = options.number("start", 0)
+        self._most = options.number("maxRows", max(MILLION, 10 * self._rate))
 
     def initialOffset(self) -> Offset:
-        return {"next": self._start, "anchor_us": int(time.time() * 1e6) - self._start * 1_000_000 // self._rate}
+        return self._options.start_offset({"next": self._start, "anchor_us": 0, "rate": self._rate})
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:
         return self._options.agreed(start, lambda: self._advance(start))
 
     def _advance(self, start: Offset) -> Offset:
-        anchor = int(start["anchor_us"])
-        due = (int(time.time() * 1e6) - anchor) * self._rate // 1_000_000
-        return {"next": max(int(start["next"]), due), "anchor_us": anchor}
+        after, now = int(start["next"]), time.time_ns() // 1000
+        anchor, rate = int(start["anchor_us"]), int(start.get("rate", self._rate))
+        if anchor == 0:
+            anchor = now - due_us(after, self._rate)
+        elif rate != self._rate:
+            # At another pace the next number is due when it was, and time does not go back.
+            anchor += due_us(after, rate) - due_us(after, self._rate)
+        due = (now - anchor) * self._rate // MILLION + 1
+        end = max(after, min(due, after + self._options.limited(self._most)))
+        return {"next": end, "anchor_us": anchor, "rate": self._rate}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        return [Range(int(start["next"]), int(end["next"]), int(end["anchor_us"]))]
+        return [Range(int(start["next"]), int(end["next"]), int(end["anchor_us"]), int(end.get("rate", self._rate)))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Range)
-        numbers = range(partition.start, partition.end)
-        if numbers:
-            times = [partition.anchor_us + n * 1_000_000 // self._rate for n in numbers]
-            columns = [pa.array(numbers, pa.int64()), pa.array(times, pa.timestamp("us", "UTC"))]
+        for first in range(partition.start, partition.end, ROWS_PER_BATCH):
+            numbers = np.arange(first, min(partition.end, first + ROWS_PER_BATCH), dtype="int64")
+            times = partition.anchor_us + due_us(numbers, partition.rate)
+            columns = [pa.array(numbers), pa.array(times, pa.timestamp("us", "UTC"))]
             yield pa.RecordBatch.from_arrays(columns, names=["sequence", "time"])
 
 
+def due_us(number: Any, rate: int) -> Any:
+    """Microseconds from number 0 to ``number`` (an int, or an array of them)."""
+    return number // rate * MILLION + number % rate * MILLION // rate
+
+
 class RateSource(DataSource):
-    """Options: rowsPerSecond, start."""
+    """Options: rowsPerSecond, start, maxRows (an epoch), and those of every source (shared.py)."""
 
     @classmethod
     def name(cls) -> str:

@@ -6,30 +6,28 @@ partitions. Only a replay fetches again, and then checks that nothing is missing
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
-import httpx2
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.spark.sources.batch import EverythingReader
+from pitstop.spark.sources.http_fetch import Fetcher, PollError, Row
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 POLL_BUDGET = 1.0
 """Seconds that one look for new data may take: other sources of the query are waiting."""
+_UNPICKLED = ("_fetcher", "_buffer", "_pending")
 
 
 class Rows(InputPartition):
-    def __init__(self, rows: list[tuple[int, str]]) -> None:
+    def __init__(self, rows: list[Row]) -> None:
         self.rows = rows
-
-
-class PollError(Exception):
-    """A poll that brought nothing usable; says why."""
 
 
 class HttpPollReader(DataSourceStreamReader):
@@ -38,23 +36,26 @@ class HttpPollReader(DataSourceStreamReader):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._log = options.log
-        self._url = options.text("url")
         self._limit = options.number("limit", 200)
-        self._field = options.text("sequence", "sequence")
         self._interval = options.number("intervalMs", 2000) / 1000
         self._max_rows = options.number("maxRows", 10_000)
         self._since = options.number("since", -1)
-        self._client = httpx2.Client(timeout=options.number("timeoutMs", 10_000) / 1000)
-        self._buffer: list[tuple[int, str]] = []
+        timeout = options.number("timeoutMs", 10_000) / 1000
+        self._fetcher = Fetcher(options.text("url"), self._limit, options.text("sequence", "sequence"), timeout)
+        self._buffer: list[Row] = []
+        self._whole_from: int | None = None
+        """The buffer holds all objects after this sequence, up to its last one."""
+        self._pending: Future[list[Row]] | None = None
         self._next_poll = 0.0
         self._pause = FIRST_PAUSE
+        self._lost = 0
 
     def __getstate__(self) -> dict[str, Any]:
         # The reader travels to the workers, which only unpack their partition: neither client nor buffer goes with it.
-        return {key: value for key, value in self.__dict__.items() if key not in ("_client", "_buffer")}
+        return {key: value for key, value in self.__dict__.items() if key not in _UNPICKLED}
 
     def initialOffset(self) -> Offset:
-        return {"sequence": self._since}
+        return self._options.start_offset({"sequence": self._since})
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:
         return self._options.agreed(start, lambda: self._advance(start))
@@ -63,34 +64,59 @@ class HttpPollReader(DataSourceStreamReader):
         since = int(start["sequence"])
         self._drop_buffered(since)
         deadline, most = time.monotonic() + POLL_BUDGET, self._options.limited(self._max_rows)
-        while len(self._buffer) < most and self._next_poll <= time.monotonic() < deadline:
-            newest = self._buffer[-1][0] if self._buffer else since
-            try:
-                rows = self._fetch(newest)
-            except PollError as error:
-                self._back_off(error)
+        while len(self._buffer) < most and self._may_ask(deadline):
+            if not self._poll(self._newest(since), deadline):
                 break
-            self._pause = FIRST_PAUSE
+        ready = self._buffer[:most]
+        return {"sequence": ready[-1][0] if ready else since}
+
+    def _may_ask(self, deadline: float) -> bool:
+        return self._pending is not None or self._next_poll <= time.monotonic() < deadline
+
+    def _poll(self, since: int, deadline: float) -> bool:
+        """Take the answer of the request under way, or of a new one, if it comes in time; False to look again later."""
+        if self._pending is None:
+            self._pending = self._fetcher.start(since)
+        try:
+            rows = self._pending.result(max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            return False
+        except PollError as error:
+            self._pending = None
+            self._back_off(error)
+            return False
+        self._pending = None
+        self._pause = FIRST_PAUSE
+        if len(rows) < self._limit:
+            self._next_poll = time.monotonic() + self._interval
+        rows = [row for row in rows if row[0] > since]
+        if rows:
+            self._tell_gap(since, rows[0][0])
             self._buffer += rows
-            if rows:
-                self._log.info(f"Added {len(rows)} pings. Highest sequence number is: {rows[-1][0]}")
+            self._log.info(f"Added {len(rows)} pings. Highest sequence number is: {rows[-1][0]}")
+        return True
+
+    def everything(self, start: Offset) -> Offset:
+        """The offset after all that the server has now; asks until it answers."""
+        since = int(start["sequence"])
+        self._drop_buffered(since)
+        while True:
+            rows = self._insist(self._newest(since))
+            self._buffer += rows
             if len(rows) < self._limit:
-                self._next_poll = time.monotonic() + self._interval
-        return {"sequence": self._buffer[-1][0] if self._buffer else since}
+                return {"sequence": self._newest(since)}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         first, last = int(start["sequence"]), int(end["sequence"])
-        rows = [row for row in self._buffer if first < row[0] <= last]
-        whole = rows and rows[-1][0] == last
-        if first < last and not whole:
-            rows = self._fetch_again(first, last)
-        return [Rows(rows)]
+        whole = self._whole_from is not None and self._whole_from <= first and self._newest(first) >= last
+        rows = self._buffer if whole or first >= last else self._fetch_again(first, last)
+        return [Rows([row for row in rows if first < row[0] <= last])]
 
     def commit(self, end: Offset) -> None:
         self._drop_buffered(int(end["sequence"]))
 
     def stop(self) -> None:
-        self._client.close()
+        self._fetcher.close()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Rows)
@@ -101,65 +127,55 @@ class HttpPollReader(DataSourceStreamReader):
             ]
             yield pa.RecordBatch.from_arrays(columns, names=["value", "sequence"])
 
-    def _fetch(self, since: int) -> list[tuple[int, str]]:
-        """Objects after ``since``, in order of their sequence. PollError for whatever is wrong."""
-        try:
-            response = self._client.get(self._url, params={"since": since, "limit": self._limit})
-        except httpx2.HTTPError as error:
-            raise PollError(f"{type(error).__name__}: {error}") from error
-        if response.status_code >= 400:
-            raise PollError(f"the server answered {response.status_code}")
-        try:
-            found = response.json()
-        except ValueError as error:
-            raise PollError(f"the answer is no JSON ({error})") from error
-        if not isinstance(found, list):
-            raise PollError("the answer is no JSON array")
-        rows = sorted(self._row(item) for item in found)
-        self._tell_gap(since, rows)
-        return [row for row in rows if row[0] > since]
-
-    def _row(self, item: Any) -> tuple[int, str]:
-        number = item.get(self._field) if isinstance(item, dict) else None
-        if not isinstance(number, int):
-            raise PollError(f"an object has no whole number '{self._field}'")
-        return number, json.dumps(item, ensure_ascii=False)
-
-    def _tell_gap(self, since: int, rows: list[tuple[int, str]]) -> None:
-        if rows and rows[0][0] > since + 1:
-            lost = rows[0][0] - since - 1
-            self._log.warning(f"lost {lost} events: asked for those after {since}, the server's oldest is {rows[0][0]}.")
-
-    def _fetch_again(self, first: int, last: int) -> list[tuple[int, str]]:
-        """The rows of an epoch that is written again: fetched until they are whole."""
+    def _fetch_again(self, first: int, last: int) -> list[Row]:
+        """The rows of an epoch that another process, or an earlier run, has seen: fetched until they are whole."""
         self._log.info(f"fetching {first + 1} to {last} again")
-        rows: list[tuple[int, str]] = []
-        pause = FIRST_PAUSE
+        rows: list[Row] = []
         while (newest := rows[-1][0] if rows else first) < last:
+            rows += self._insist(newest, last)
+        return rows
+
+    def _insist(self, since: int, expected: int | None = None) -> list[Row]:
+        """Ask until the server answers, and until it has something if ``expected`` was seen there before."""
+        pause = FIRST_PAUSE
+        while True:
             try:
-                found = self._fetch(newest)
-                if not found:
-                    raise PollError(f"the server has nothing after {newest}, yet {last} was seen before")
+                rows = self._fetcher.fetch(since)
+                if not rows and expected is not None:
+                    raise PollError(f"the server has nothing after {since}, yet {expected} was seen before")
             except PollError as error:
-                self._log.warning(f"{self._url}: {error}; trying again in {pause:.1f} s")
+                self._log.warning(f"{self._fetcher.shown_url}: {error}; trying again in {pause:.1f} s")
                 time.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
                 continue
-            pause = FIRST_PAUSE
-            rows += found
-        return [row for row in rows if row[0] <= last]
+            if rows:
+                self._tell_gap(since, rows[0][0] if expected is None else min(rows[0][0], expected + 1))
+            return rows
+
+    def _tell_gap(self, since: int, oldest: int) -> None:
+        if oldest > since + 1:
+            lost = oldest - since - 1
+            self._lost += lost
+            self._log.warning(
+                f"lost {lost} events: the server no longer has {since + 1} to {oldest - 1} ({self._lost} lost in this run)."
+            )
 
     def _back_off(self, error: PollError) -> None:
-        self._log.warning(f"{self._url}: {error}; trying again in {self._pause:.1f} s")
+        self._log.warning(f"{self._fetcher.shown_url}: {error}; trying again in {self._pause:.1f} s")
         self._next_poll = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
+    def _newest(self, since: int) -> int:
+        return self._buffer[-1][0] if self._buffer else since
+
     def _drop_buffered(self, up_to: int) -> None:
         self._buffer = [row for row in self._buffer if row[0] > up_to]
+        if self._whole_from is None or self._whole_from < up_to:
+            self._whole_from = up_to
 
 
 class HttpPollSource(DataSource):
-    """Options: url, limit, intervalMs, timeoutMs, sequence, since, maxRows."""
+    """Options: url, limit, intervalMs, timeoutMs, sequence, since, maxRows, and those of every source (shared.py)."""
 
     @classmethod
     def name(cls) -> str:
@@ -170,3 +186,6 @@ class HttpPollSource(DataSource):
 
     def streamReader(self, schema: StructType) -> HttpPollReader:
         return HttpPollReader(SourceOptions("http_poll", self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return EverythingReader(HttpPollReader(SourceOptions("http_poll", self.options)))

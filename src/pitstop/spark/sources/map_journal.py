@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.errors import UsageError
+from pitstop.maps.model import JournalEvent
 from pitstop.maps.ports import MapStore
+from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
 PAGE = 20_000
+UNDECIDED: Offset = {"incarnation": "", "sequence": -1}
+"""Where the stream begins is decided, once for all readers of the stage, by the first look at the map."""
 WAITING: Offset = {"incarnation": "", "sequence": 0}
+"""There was no such map: whatever comes is new."""
 
 
 class Events(InputPartition):
-    def __init__(self, after: int, last: int, lost: int) -> None:
-        self.after, self.last, self.lost = after, last, lost
+    """Events ``after + 1 .. last`` of one incarnation."""
+
+    def __init__(self, incarnation: str, after: int, last: int) -> None:
+        self.incarnation, self.after, self.last = incarnation, after, last
+
+
+@functools.cache
+def open_store(factory: str, url: str) -> MapStore:
+    """The store that ``module:function`` opens at a URL; one a process, for tasks come and go quickly."""
+    module, _, function = factory.partition(":")
+    store: MapStore = getattr(importlib.import_module(module), function)(url)
+    return store
 
 
 class MapJournalReader(DataSourceStreamReader):
@@ -27,88 +44,94 @@ class MapJournalReader(DataSourceStreamReader):
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
+        self._log = options.log
         self._map = options.text("map")
         self._start = options.text("start", "oldest")
+        if self._start not in ("oldest", "current"):
+            raise UsageError(f"Source '{options.stage}': option start is '{self._start}'; it must be oldest or current.")
         self._max_events = options.number("maxEvents", 100_000)
-        self._opened: MapStore | None = None
+        self._factory, self._url = options.text("storeFactory"), options.text("store")
 
+    @property
     def _store(self) -> MapStore:
-        if self._opened is None:
-            module, _, function = self._options.text("storeFactory").partition(":")
-            self._opened = getattr(importlib.import_module(module), function)(self._options.text("store"))
-        return self._opened
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The reader travels to the workers; each opens the store anew.
-        return self.__dict__ | {"_opened": None}
+        return open_store(self._factory, self._url)
 
     def initialOffset(self) -> Offset:
-        bounds = self._store().bounds(self._map)
-        if bounds is None:
-            return dict(WAITING)
-        sequence = bounds.newest if self._start == "current" else bounds.oldest - 1
-        return {"incarnation": bounds.incarnation, "sequence": sequence}
+        return self._options.start_offset(dict(UNDECIDED))
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:
-        return self._options.agreed(start, lambda: self._advance(start))
+        return self._options.agreed(start, lambda: self._advance(start, self._options.limited(self._max_events)))
 
-    def _advance(self, start: Offset) -> Offset:
-        bounds = self._store().bounds(self._map)
+    def everything(self, start: Offset) -> Offset:
+        """The offset after all events that are there now."""
+        bounds = self._store.bounds(self._map)
+        return dict(WAITING) if bounds is None else {"incarnation": bounds.incarnation, "sequence": bounds.newest}
+
+    def _advance(self, start: Offset, most: int) -> Offset:
+        bounds = self._store.bounds(self._map)
         if bounds is None:
-            return start
+            return dict(WAITING) if start == UNDECIDED else start
+        if start == UNDECIDED and self._start == "current":
+            return {"incarnation": bounds.incarnation, "sequence": bounds.newest}
         after = self._after(start, bounds.incarnation, bounds.oldest)
-        end = min(bounds.newest, max(after, bounds.oldest - 1) + self._options.limited(self._max_events))
-        if end == after and start["incarnation"] == bounds.incarnation:
-            return start
+        # From the oldest on, so that events which were lost are followed by one that says so.
+        end = min(bounds.newest, max(after, bounds.oldest - 1) + most)
         return {"incarnation": bounds.incarnation, "sequence": end}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        if start == end:
-            return [Events(0, 0, 0)]
-        last = int(end["sequence"])
-        bounds = self._store().bounds(self._map)
-        oldest = bounds.oldest if bounds is not None else last + 1
-        after = self._after(start, str(end["incarnation"]), oldest)
-        lost = max(0, min(oldest - 1, last) - after)
-        if lost:
-            self._options.log.warning(
-                f"lost events: {lost} events of the journal of map '{self._map}' after sequence {after} were dropped before "
-                "they were read; give the journal a larger capacity."
+        incarnation, last = str(end["incarnation"]), int(end["sequence"])
+        if start == end or not incarnation or (start == UNDECIDED and self._start == "current"):
+            return [Events("", 0, 0)]
+        if start["incarnation"] and start["incarnation"] != incarnation:
+            self._log.warning(
+                f"Map '{self._map}' was made anew: what its old journal still had after sequence {start['sequence']} cannot be "
+                "read; its new journal is read from the oldest event."
             )
-        return [Events(after, last, lost)]
+        bounds = self._store.bounds(self._map)
+        oldest = bounds.oldest if bounds is not None and bounds.incarnation == incarnation else 1
+        return [Events(incarnation, self._after(start, incarnation, oldest), last)]
 
     def _after(self, start: Offset, incarnation: str, oldest: int) -> int:
-        if start["incarnation"] == incarnation:
-            return int(start["sequence"])
-        if start["incarnation"]:
-            self._options.log.warning(f"Map '{self._map}' was made anew: reading its new journal from the oldest event.")
-        return oldest - 1
+        """The last event that need not be read. A stream that begins now has no claim on what was dropped before."""
+        if start == UNDECIDED:
+            return oldest - 1
+        return int(start["sequence"]) if start["incarnation"] == incarnation else 0
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Events)
-        after, lost = partition.after, partition.lost
+        after = partition.after
         while after < partition.last:
-            found = self._store().journal(self._map, after, min(PAGE, partition.last - after))
-            events = [event for event in found.events if event.sequence <= partition.last]
+            found = self._store.journal(self._map, after, min(PAGE, partition.last - after))
+            same = found.bounds.incarnation == partition.incarnation
+            events = [event for event in found.events if event.sequence <= partition.last] if same else []
+            lost = (events[0].sequence if events else partition.last + 1) - after - 1
+            if lost:
+                self._log.warning(
+                    f"lost events: {lost} events of the journal of map '{self._map}' after sequence {after} were dropped before "
+                    "they were read; give the journal a larger capacity."
+                )
             if not events:
                 return
             after = events[-1].sequence
-            columns = [
-                pa.array([e.sequence for e in events], pa.int64()),
-                pa.array([e.kind.value for e in events], pa.string()),
-                pa.array([e.key for e in events], pa.string()),
-                pa.array([e.old_value for e in events], pa.string()),
-                pa.array([e.new_value for e in events], pa.string()),
-                pa.array([int(e.at * 1_000_000) for e in events], pa.timestamp("us", "UTC")),
-                pa.array([lost] + [0] * (len(events) - 1), pa.int64()),
-            ]
-            lost = 0
-            names = ["sequence", "kind", "key", "old_value", "new_value", "time", "lost"]
-            yield pa.RecordBatch.from_arrays(columns, names=names)
+            yield _batch(events, lost)
+
+
+def _batch(events: list[JournalEvent], lost: int) -> pa.RecordBatch:
+    columns = [
+        pa.array([e.sequence for e in events], pa.int64()),
+        pa.array([e.kind.value for e in events], pa.string()),
+        pa.array([e.key for e in events], pa.string()),
+        pa.array([e.old_value for e in events], pa.string()),
+        pa.array([e.new_value for e in events], pa.string()),
+        pa.array([round(e.at * 1_000_000) for e in events], pa.timestamp("us", "UTC")),
+        pa.array([lost] + [0] * (len(events) - 1), pa.int64()),
+    ]
+    names = ["sequence", "kind", "key", "old_value", "new_value", "time", "lost"]
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 class MapJournalSource(DataSource):
-    """Options: map, start, maxEvents, store, storeFactory."""
+    """Options: map, start, maxEvents, store, storeFactory, and those of every source (shared.py)."""
 
     @classmethod
     def name(cls) -> str:
@@ -119,3 +142,6 @@ class MapJournalSource(DataSource):
 
     def streamReader(self, schema: StructType) -> MapJournalReader:
         return MapJournalReader(SourceOptions("map_journal", self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return EverythingReader(MapJournalReader(SourceOptions("map_journal", self.options)))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pitstop.errors import UsageError
 from pitstop.kit.canonical import dumps, fingerprint
 from pitstop.spark.admission import Throttle
 from pitstop.spark.sources.log import SourceLog
@@ -21,7 +22,11 @@ Offset = dict[str, Any]
 
 
 class SourceOptions:
-    """Options of a source, with the ones that every source has."""
+    """Options of a source, with the ones that every source has.
+
+    ``stage`` and ``job`` name it in the log; ``startOffset`` is the JSON text of the offset to begin at, for a query
+    without a checkpoint; ``admission`` is the file of spark.admission; ``agreements`` the folder of agreements.
+    """
 
     def __init__(self, kind: str, options: Mapping[str, str]) -> None:
         self._options = options
@@ -36,11 +41,28 @@ class SourceOptions:
     def text(self, name: str, default: str | None = None) -> str:
         value = self._options.get(name, default)
         if value is None:
-            raise ValueError(f"source '{self.stage}' needs the option {name}")
+            raise UsageError(f"Source '{self.stage}' needs the option {name}.")
         return str(value)
 
     def number(self, name: str, default: int) -> int:
-        return int(self._options.get(name, default))
+        value = self._options.get(name, default)
+        try:
+            return int(value)
+        except ValueError:
+            raise UsageError(f"Source '{self.stage}': option {name} is {value!r}; it must be a whole number.") from None
+
+    def start_offset(self, default: Offset) -> Offset:
+        """Where a query without a checkpoint begins: at ``startOffset`` if given. UsageError if that is no offset."""
+        text = self._options.get("startOffset")
+        if text is None:
+            return default
+        try:
+            offset = json.loads(text)
+        except ValueError:
+            offset = None
+        if not isinstance(offset, dict) or not default.keys() <= offset.keys():
+            raise UsageError(f"Source '{self.stage}': startOffset is {text!r}; an offset looks like {dumps(default)}.")
+        return offset
 
     def agreed(self, start: Offset, decide: Callable[[], Offset]) -> Offset:
         """Where the epoch from ``start`` ends: as another reader of the stage has decided, or as ``decide()`` says."""
@@ -58,8 +80,7 @@ class Agreement:
         with self._path.open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            text = file.read()
-            known = json.loads(text) if text else {}
+            known = _decision(file.read())
             if known.get("start") == dumps(start):
                 return dict(known["end"])
             end = decide()
@@ -67,3 +88,11 @@ class Agreement:
                 file.truncate(0)
                 file.write(json.dumps({"start": dumps(start), "end": end}))
             return end
+
+
+def _decision(text: str) -> dict[str, Any]:
+    """A decision that its writer did not finish, for it was killed, was never acted upon."""
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {}

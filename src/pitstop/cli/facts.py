@@ -1,0 +1,70 @@
+"""A job as people and programs read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pitstop.kit.clock import iso
+from pitstop.model.job import Job
+from pitstop.service.api import JobView
+
+
+def describe(job: Job) -> str:
+    """The job in a sentence (jet.md §5 cancel)."""
+    return f"id={job.id}, name={job.display_name}, submissionTime={iso(job.submission_time)}"
+
+
+def job_facts(view: JobView) -> dict[str, Any]:
+    """A job as structured output."""
+    job = view.job
+    return {
+        "id": job.id,
+        "name": job.name,
+        "status": job.state.value,
+        "submission_time": iso(job.submission_time),
+        "start_time": iso(job.start_time),
+        "completion_time": iso(job.completion_time),
+        "user_cancelled": job.user_cancelled,
+        "suspension_cause": job.suspension_cause,
+        "failure": job.failure,
+        "config": job.config.to_dict(),
+        "source": job.source.to_dict(),
+        "progress": view.progress.to_dict(),
+    }
+
+
+def job_lines(view: JobView) -> list[str]:
+    """A job as a list of facts; those that there are."""
+    job, progress = view.job, view.progress
+    watermark = None if progress.watermark_ms is None else iso(progress.watermark_ms / 1000)
+    facts = {
+        "ID": job.id,
+        "Name": job.display_name,
+        "Status": job.state.value,
+        "Meaning": job.state.sentence,
+        "Submitted": iso(job.submission_time),
+        "Started": iso(job.start_time),
+        "Ended": iso(job.completion_time),
+        "Suspended": job.suspension_cause,
+        "Failure": job.failure,
+        "Guarantee": job.config.processing_guarantee.value,
+        "Started from": job.config.initial_snapshot,
+        "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
+        "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
+        "Unparsed rows": f"{progress.bad_rows:,}",
+        "Watermark": watermark,
+    }
+    indent = "\n" + " " * 15
+    return [f"{key + ':':<14} {value.replace(chr(10), indent)}" for key, value in facts.items() if value is not None]
+
+
+def metric_lines(view: JobView) -> list[str]:
+    """What a job's run says of itself: its own numbers, then a line a stage."""
+    progress = view.progress.to_dict()
+    stages: dict[str, dict[str, Any]] = progress.pop("stages")
+    lines = [f"{key:<16} {'-' if value is None else value}" for key, value in progress.items()]
+    if stages:
+        width = max(len("STAGE"), *(len(name) for name in stages))
+        lines += ["", f"{'STAGE':<{width}} METRICS"]
+        lines += [f"{name:<{width}} " + " ".join(f"{key}={value}" for key, value in stages[name].items()) for name in stages]
+    return lines

@@ -1,0 +1,130 @@
+"""Commands that look at jobs."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from pitstop.cli.context import Call, Output
+from pitstop.cli.facts import job_facts, job_lines, metric_lines
+from pitstop.cli.jobs import JobArgument
+from pitstop.cli.register import register
+from pitstop.errors import UnreachableError, UsageError
+from pitstop.kit.clock import iso
+from pitstop.service.api import Service
+
+POLL_SECONDS = 0.3
+AWAY_SECONDS = 60.0
+"""Following goes on over an absence of the server that is not longer: jobs outlive it."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    register(app, list_jobs, "list-jobs")
+    for command in (status, metrics, logs):
+        register(app, command)
+
+
+def list_jobs(call: Call, all: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs, too")] = False) -> None:
+    """List jobs."""
+    views = call.service().jobs(include_ended=all)
+    if call.structured:
+        call.show([job_facts(view) for view in views])
+        return
+    print(f"{'ID':<19} {'STATUS':<18} {'SUBMISSION TIME':<23} NAME")
+    for view in views:
+        job = view.job
+        print(f"{job.id:<19} {job.state.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}")
+
+
+def status(call: Call, job: JobArgument) -> None:
+    """Show one job."""
+    view = call.service().job(job)
+    if call.structured:
+        call.show(job_facts(view))
+        return
+    print("\n".join(job_lines(view)))
+    if call.verbose and view.job.failure_details:
+        print(f"\n{view.job.failure_details}")
+
+
+def metrics(call: Call, job: JobArgument) -> None:
+    """Show what a job's run says of itself, stage by stage."""
+    view = call.service().job(job)
+    if call.structured:
+        call.show(view.progress.to_dict())
+    else:
+        print("\n".join(metric_lines(view)))
+
+
+def logs(
+    call: Call,
+    job: JobArgument,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines until the job ends")] = False,
+    grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Only lines that match this regular expression")] = None,
+) -> None:
+    """Show a job's log: JSON lines, oldest first."""
+    try:
+        pattern = re.compile(grep) if grep is not None else None
+    except re.error as error:
+        raise UsageError(f"--grep {grep!r} is no regular expression: {error}.") from None
+    service = call.service()
+    found = service.job(job).job.id
+    for line in _follow(call, found) if follow else _written(service, found):
+        if pattern is None or pattern.search(line):
+            print(_rendered(line, call.output), flush=follow)
+
+
+def _written(service: Service, job_id: str) -> Iterator[str]:
+    after = 0
+    while True:
+        lines, after = service.logs(job_id, after)
+        if not lines:
+            return
+        yield from lines
+
+
+def _follow(call: Call, job_id: str) -> Iterator[str]:
+    """Every line until the job has ended. The place is kept in the log itself, so that nothing is lost or told twice."""
+    service, after = call.service(), 0
+    away_since: float | None = None
+    while True:
+        try:
+            # Asked before the lines: what an ended job has written is all there then.
+            ended = service.job(job_id).job.state.terminal
+            lines, after = service.logs(job_id, after)
+            away_since = None
+        except UnreachableError as error:
+            now = time.monotonic()
+            if away_since is None:
+                call.warn(f"{error.message}\nGoing on as soon as it answers.")
+                away_since = now
+            if now - away_since > AWAY_SECONDS:
+                raise
+            time.sleep(POLL_SECONDS)
+            continue
+        yield from lines
+        if not lines:
+            if ended:
+                return
+            time.sleep(POLL_SECONDS)
+
+
+def _rendered(line: str, output: Output) -> str:
+    if output is Output.TABLE:
+        return line
+    try:
+        data: Any = json.loads(line)
+    except ValueError:
+        data = {"msg": line}
+    if output is Output.JSON:
+        return json.dumps(data, ensure_ascii=False)
+    import yaml
+
+    document: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, explicit_start=True)
+    return document.rstrip("\n")

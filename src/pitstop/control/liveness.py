@@ -1,0 +1,82 @@
+"""Which runs are gone: their process has ended, hangs, or never took its job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pitstop.control.ports import Launcher, Registry
+from pitstop.kit.clock import Clock
+from pitstop.model.job import JobState
+
+RUNNING_STATES = (JobState.STARTING, JobState.RUNNING)
+"""States in which a job has a run."""
+CLAIM_SECONDS = 90.0
+"""How long a started run may take to claim its job: Python, Java and a busy machine."""
+HANG_SECONDS = 30.0
+"""How long the lease of a living process may stay expired. Measured by the monotonic clock, which stands still
+while the machine sleeps: a run that slept with us gets the time to renew."""
+
+Run = tuple[str, int]
+"""Job id and token."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A run that will do nothing more, and the sentence that says how that was seen."""
+
+    job_id: str
+    token: int
+    reason: str
+
+
+class Liveness:
+    """Looks at the processes of runs; never acts on them."""
+
+    def __init__(self, registry: Registry, launcher: Launcher, clock: Clock) -> None:
+        self._registry, self._launcher, self._clock = registry, launcher, clock
+        self._unclaimed_since: dict[Run, float] = {}
+        self._expired_since: dict[Run, float] = {}
+        self._watched: set[Run] = set()
+
+    def gone(self) -> list[Gone]:
+        """Runs that are gone. Look before reading the facts, so that a run's last words count first."""
+        jobs = self._registry.jobs(include_ended=False)
+        runs = [(job.id, job.token) for job in jobs if job.state in RUNNING_STATES]
+        self._forget_all_but(set(runs))
+        seen = [(run, self._reason(run)) for run in runs]
+        return [Gone(*run, reason) for run, reason in seen if reason is not None]
+
+    def _reason(self, run: Run) -> str | None:
+        process = self._registry.process_of(*run)
+        if process is None:
+            return self._why_unclaimed(run)
+        if not self._launcher.alive(*process):
+            return "The runner's process ended"
+        if self._hangs(run):
+            return "The runner stopped renewing its lease"
+        if run not in self._watched:
+            self._watched.add(run)
+            self._launcher.watch(*run, *process)
+        return None
+
+    def _why_unclaimed(self, run: Run) -> str | None:
+        since = self._unclaimed_since.setdefault(run, self._clock.monotonic())
+        if self._launcher.start_failed(*run):
+            return "The runner ended before it took its job"
+        if self._clock.monotonic() - since > CLAIM_SECONDS:
+            return f"The runner did not start within {CLAIM_SECONDS:.0f} seconds"
+        return None
+
+    def _hangs(self, run: Run) -> bool:
+        expires = self._registry.lease_expiry(*run)
+        if expires is None or expires > self._clock.now():
+            self._expired_since.pop(run, None)
+            return False
+        since = self._expired_since.setdefault(run, self._clock.monotonic())
+        return self._clock.monotonic() - since > HANG_SECONDS
+
+    def _forget_all_but(self, runs: set[Run]) -> None:
+        self._watched &= runs
+        for seen in (self._unclaimed_since, self._expired_since):
+            for run in seen.keys() - runs:
+                del seen[run]

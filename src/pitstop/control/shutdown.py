@@ -1,0 +1,40 @@
+"""End all runs when the control plane ends for good; their jobs go on when it is started again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pitstop.control.liveness import RUNNING_STATES
+from pitstop.control.ports import Launcher, Registry
+from pitstop.control.retention import job_folder
+from pitstop.kit.wake import wake
+from pitstop.model.job import Job, JobState
+from pitstop.model.operation import CommandKind
+
+LOOK_SECONDS = 0.1
+
+
+def end_runs(registry: Registry, launcher: Launcher, data_dir: Path, seconds: float) -> None:
+    """Let every run end at its next epoch boundary; end those at once that have not after so many seconds.
+
+    To be called when the control loop has ended. The stopped runs leave their facts in the store: the next control
+    plane finds each job stopped without a wish to end it, and starts it again.
+    """
+    jobs = [job for job in registry.jobs(include_ended=False) if job.state in RUNNING_STATES]
+    for job in jobs:
+        if job.state is JobState.RUNNING and job.termination is None:
+            registry.add_command(job.id, job.token, CommandKind.STOP, {})
+            wake(job_folder(data_dir, job.id) / "runner.sock")
+    deadline = time.monotonic() + seconds
+    while any(_alive(registry, launcher, job) for job in jobs) and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS)
+    for job in jobs:
+        process = registry.process_of(job.id, job.token)
+        if process is not None:
+            launcher.kill(*process)
+
+
+def _alive(registry: Registry, launcher: Launcher, job: Job) -> bool:
+    process = registry.process_of(job.id, job.token)
+    return process is not None and launcher.alive(*process)

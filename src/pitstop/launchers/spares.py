@@ -1,0 +1,139 @@
+"""Warm spares: runner processes whose Spark session is up and that wait for a job.
+
+Each has a folder ``<data>/spares/<id>`` with ``process.json`` (written here), ``ready`` and its working files (written by
+the spare) and ``assignment.json`` once it has a job. The folder stays until the process is gone: Spark works in it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from pitstop.kit.wake import wake
+from pitstop.launchers.processes import identity_of, is_alive, kill_all
+
+log = structlog.get_logger("pitstop.launcher")
+MOST_BACK_OFF_SECONDS = 60.0
+UNKNOWN_SECONDS = 600.0
+"""A folder this old whose process was never written down is left over from a crash."""
+
+Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
+"""Starts ``pitstop.runner`` with arguments and a log file."""
+
+
+class Spares:
+    """Keeps so many spares ready. Spares of a control plane that was killed are ended: they may be of another version."""
+
+    def __init__(self, data_dir: Path, wished: int, spawn: Spawn) -> None:
+        self._folder, self._wished, self._spawn = data_dir / "spares", wished, spawn
+        self._waiting: dict[str, subprocess.Popen[bytes]] = {}
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._not_before = 0.0
+        self._end_strays()
+
+    def replenish(self) -> None:
+        """Start spares until there are as many as wished; after failures not before a growing while."""
+        with self._lock:
+            self._notice_ends()
+            self._remove_left_folders()
+            while len(self._waiting) < self._wished and time.monotonic() >= self._not_before:
+                self._start_one()
+
+    def assign(self, job_id: str, token: int) -> subprocess.Popen[bytes] | None:
+        """Give a run to a spare: a ready one if there is one, else one that is still warming up and so is ahead."""
+        with self._lock:
+            self._notice_ends()
+            for spare_id in sorted(self._waiting, key=lambda spare_id: not self._is_ready(spare_id)):
+                folder = self._folder / spare_id
+                _write(folder / "assignment.json", {"job": job_id, "token": token})
+                wake(folder / "wake.sock")
+                self._failures = 0
+                return self._waiting.pop(spare_id)
+        return None
+
+    def end(self) -> None:
+        """End the spares that have no job."""
+        with self._lock:
+            for spare_id, process in self._waiting.items():
+                identity = identity_of(process.pid)
+                if process.poll() is None and identity is not None:
+                    kill_all(*identity)
+                    process.wait()
+                shutil.rmtree(self._folder / spare_id, ignore_errors=True)
+            self._waiting.clear()
+
+    def _start_one(self) -> None:
+        spare_id = secrets.token_hex(4)
+        folder = self._folder / spare_id
+        folder.mkdir(parents=True)
+        process = self._spawn(["spare", "--spare", spare_id], folder / "spare.log")
+        self._waiting[spare_id] = process
+        identity = identity_of(process.pid)
+        if identity is not None:
+            _write(folder / "process.json", {"pid": identity[0], "created": identity[1]})
+
+    def _is_ready(self, spare_id: str) -> bool:
+        return (self._folder / spare_id / "ready").exists()
+
+    def _notice_ends(self) -> None:
+        for spare_id, process in list(self._waiting.items()):
+            if process.poll() is None:
+                continue
+            del self._waiting[spare_id]
+            self._failures += 1
+            self._not_before = time.monotonic() + min(2.0**self._failures, MOST_BACK_OFF_SECONDS)
+            last = _last_line(self._folder / spare_id / "spare.log")
+            log.warning("a spare ended by itself", exit_code=process.returncode, last_line=last, failures=self._failures)
+
+    def _remove_left_folders(self) -> None:
+        for folder in self._folder.glob("*"):
+            if folder.name not in self._waiting and _is_left(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _end_strays(self) -> None:
+        for folder in self._folder.glob("*"):
+            identity = _identity_in(folder)
+            if identity is not None and not (folder / "assignment.json").exists():
+                kill_all(*identity)
+            if _is_left(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_left(folder: Path) -> bool:
+    identity = _identity_in(folder)
+    if identity is not None:
+        return not is_alive(*identity)
+    return time.time() - folder.stat().st_mtime > UNKNOWN_SECONDS
+
+
+def _identity_in(folder: Path) -> tuple[int, float] | None:
+    for name in ("process.json", "ready"):
+        try:
+            found = json.loads((folder / name).read_text())
+            return int(found["pid"]), float(found["created"])
+        except (OSError, ValueError, KeyError):
+            continue
+    return None
+
+
+def _write(path: Path, content: dict[str, object]) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(content))
+    temporary.rename(path)
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""

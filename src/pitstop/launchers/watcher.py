@@ -1,0 +1,56 @@
+"""Tell when processes end, also those that are not our children: one thread for all of them."""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from pitstop.launchers.processes import find
+
+log = structlog.get_logger("pitstop.launcher")
+
+
+class Watcher:
+    """Calls ``ended`` each time a watched process has ended."""
+
+    def __init__(self, ended: Callable[[], object]) -> None:
+        self._ended = ended
+        self._epoll = select.epoll()
+        self._stop = os.eventfd(0, os.EFD_CLOEXEC)
+        self._epoll.register(self._stop, select.EPOLLIN)
+        self._thread = threading.Thread(target=self._run, daemon=True, name="watch-processes")
+        self._thread.start()
+
+    def watch(self, pid: int, created: float) -> None:
+        """Watch a process from now on; if it is gone already, ``ended`` is called at once."""
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._ended()
+            return
+        except OSError as error:
+            log.warning("process cannot be watched, it is only looked at now and then", pid=pid, error=str(error))
+            return
+        if find(pid, created) is None:
+            os.close(descriptor)
+            self._ended()
+            return
+        self._epoll.register(descriptor, select.EPOLLIN)
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        os.eventfd_write(self._stop, 1)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            for descriptor, _ in self._epoll.poll():
+                if descriptor == self._stop:
+                    return
+                self._epoll.unregister(descriptor)
+                os.close(descriptor)
+                self._ended()

@@ -1,0 +1,76 @@
+"""Journal rules, as pure functions: what a list of changes does to entries, and the events it leaves.
+
+Both stores (SQL and in memory) apply changes by these functions, so that their journals agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from pitstop.maps.model import EventKind
+
+Update = Callable[[str | None, str | None], str | None]
+"""``update(old value, new value)`` gives the value to store; None removes the entry."""
+
+Stored = tuple[str, float, int]
+"""(value, created, version) of an entry. Plain tuples: they are made a hundred thousand times a second."""
+
+Event = tuple[int, str, str, str | None, str | None, float]
+"""(sequence, kind, key, old value, new value, seconds since the epoch), as JournalEvent without its cost."""
+
+_ADDED, _UPDATED, _REMOVED = EventKind.ADDED.value, EventKind.UPDATED.value, EventKind.REMOVED.value
+_EXPIRED = EventKind.EXPIRED.value
+
+
+def apply_changes(
+    changes: Iterable[tuple[str, str | None]],
+    stored: dict[str, Stored | None],
+    newest: int,
+    at: float,
+    update: Update | None = None,
+) -> list[Event]:
+    """Apply changes in order and return their events, numbered from ``newest + 1`` without gaps.
+
+    ``stored`` holds what the map has of the keys that change (a missing key or None: no entry); it is brought up to
+    date in place, None standing for a removed entry. Afterwards its keys are just those that changed, or were there
+    before. Removing what is not there leaves no event.
+    """
+    events: list[Event] = []
+    emit, find, sequence = events.append, stored.get, newest
+    for key, value in changes:
+        old = find(key)
+        before = None if old is None else old[0]
+        after = value if update is None else update(before, value)
+        if after is not None:
+            sequence += 1
+            if old is None:
+                stored[key] = (after, at, 1)
+                emit((sequence, _ADDED, key, None, after, at))
+            else:
+                stored[key] = (after, old[1], old[2] + 1)
+                emit((sequence, _UPDATED, key, before, after, at))
+        elif old is not None:
+            sequence += 1
+            stored[key] = None
+            emit((sequence, _REMOVED, key, before, None, at))
+    return events
+
+
+def removals(entries: Iterable[tuple[str, str]], newest: int, at: float, expired: bool = False) -> list[Event]:
+    """The events of entries (key, value) that go, in the order given."""
+    kind = _EXPIRED if expired else _REMOVED
+    return [(sequence, kind, key, value, None, at) for sequence, (key, value) in enumerate(entries, newest + 1)]
+
+
+def lost(after: int, oldest: int) -> int:
+    """How many events after sequence ``after`` are gone from a journal whose oldest one is ``oldest``."""
+    return max(0, oldest - 1 - after)
+
+
+def past_prefix(prefix: str) -> str | None:
+    """The least text above all texts with that prefix, in the order of their code points; None if there is none."""
+    last = prefix.rstrip("\U0010ffff")
+    if not last:
+        return None
+    code = ord(last[-1]) + 1
+    return last[:-1] + chr(0xE000 if code == 0xD800 else code)  # surrogates are no characters

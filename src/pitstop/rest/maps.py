@@ -1,0 +1,95 @@
+"""Maps over HTTP. Values are JSON values here and JSON text in the service."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from pitstop.errors import NotFoundError
+from pitstop.rest.models import (
+    DeletedModel,
+    EntriesBody,
+    EntryModel,
+    JournalModel,
+    MapModel,
+    MapSettingsBody,
+    SizeModel,
+    ValueModel,
+)
+from pitstop.service.api import Service
+
+Name = Annotated[str, Path(description="Name of a map")]
+Key = Annotated[str, Query(description="Any text")]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many")]
+
+
+def router(service: Service) -> APIRouter:
+    """Routes below /api/v1."""
+    routes = APIRouter(tags=["maps"])
+
+    @routes.get("/maps", summary="List maps")
+    def list_maps() -> list[MapModel]:
+        """With their sizes and journals."""
+        return [MapModel.model_validate(facts) for facts in service.maps()]
+
+    @routes.put("/maps/{name}", status_code=204, summary="Configure a map")
+    def configure_map(name: Name, body: MapSettingsBody) -> None:
+        """Makes it if there is none of that name."""
+        service.map_configure(name, body.journal_capacity, body.ttl_seconds)
+
+    @routes.get("/maps/{name}/size", summary="Count a map's entries")
+    def get_map_size(name: Name) -> SizeModel:
+        """0 for a map that nobody has written to."""
+        return SizeModel(size=service.map_size(name))
+
+    _add_entries(routes, service)
+
+    @routes.get("/maps/{name}/journal", summary="Read a map's journal")
+    def get_map_journal(
+        name: Name,
+        after: Annotated[int | None, Query(ge=0, description="Only events after this sequence; default: all kept")] = None,
+        limit: Limit = 1000,
+    ) -> JournalModel:
+        """Oldest first. `lost` tells how many events after `after` are no longer kept."""
+        found = service.map_journal(name, after, limit)
+        return JournalModel.model_validate(found | {"events": [_event(event) for event in found["events"]]})
+
+    return routes
+
+
+def _add_entries(routes: APIRouter, service: Service) -> None:
+    @routes.get("/maps/{name}/entries", summary="Read a map's entries")
+    def get_map_entries(
+        name: Name,
+        prefix: Annotated[str, Query(description="Only keys that begin so")] = "",
+        after: Annotated[str | None, Query(description="The last key of the page before")] = None,
+        limit: Limit = 1000,
+    ) -> list[EntryModel]:
+        """By key, a page at a time."""
+        found = service.map_entries(name, prefix, after, limit)
+        return [EntryModel.model_validate(entry | {"value": json.loads(entry["value"])}) for entry in found]
+
+    @routes.post("/maps/{name}/entries", status_code=204, summary="Put entries")
+    def put_map_entries(name: Name, body: EntriesBody) -> None:
+        """All of them in one transaction; makes the map if there is none."""
+        service.map_put(name, {key: json.dumps(value, ensure_ascii=False) for key, value in body.entries.items()})
+
+    @routes.get("/maps/{name}/entry", summary="Get an entry")
+    def get_map_entry(name: Name, key: Key) -> ValueModel:
+        """404 if there is none."""
+        value = service.map_get(name, key)
+        if value is None:
+            raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
+        return ValueModel(key=key, value=json.loads(value))
+
+    @routes.delete("/maps/{name}/entry", summary="Delete an entry")
+    def delete_map_entry(name: Name, key: Key) -> DeletedModel:
+        """Not an error if there is none."""
+        return DeletedModel(deleted=service.map_delete(name, key))
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    values = {side: event[side] and json.loads(event[side]) for side in ("old_value", "new_value")}
+    return event | values

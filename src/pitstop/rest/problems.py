@@ -1,0 +1,75 @@
+"""Errors as application/problem+json (RFC 9457), with our code, message and details."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from pitstop.errors import DeniedError, EngineError, NotFoundError, PitstopError, UsageError
+from pitstop.rest.models import Problem
+
+MEDIA_TYPE = "application/problem+json"
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "description": "What was asked for is wrong, unknown or not allowed now"},
+    "5XX": {"model": Problem, "description": "The server could not do it"},
+}
+
+
+def add_to(app: FastAPI) -> None:
+    """Every error of the application leaves it as a problem, those of the framework included."""
+    app.add_exception_handler(PitstopError, _pitstop)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def first_fault(error: ValidationError | RequestValidationError) -> UsageError:
+    """The first thing that is wrong with a request, as one sentence."""
+    fault = error.errors()[0]
+    where = ".".join(str(part) for part in fault["loc"] if part not in ("query", "body", "path"))
+    return UsageError(f"The request is wrong at {where or 'its body'}: {fault['msg']}.")
+
+
+def _pitstop(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, PitstopError)
+    headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, DeniedError) else None
+    return _answer(error, error.http_status, headers)
+
+
+def _invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    return _answer(first_fault(error), UsageError.http_status)
+
+
+def _framework(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    asked = f"{request.method} {request.url.path}"
+    if error.status_code == 404:
+        told: PitstopError = NotFoundError(f"There is nothing at {asked}: see /openapi.json for what there is.")
+    elif error.status_code == 405:
+        told = UsageError(f"{asked} is not possible: see /openapi.json for what is.")
+    else:
+        told = UsageError(f"{asked} is wrong: {error.detail}")
+    return _answer(told, error.status_code, dict(error.headers or {}))
+
+
+def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    # The server's log gets the stack trace; the client gets what it can report.
+    told = EngineError(f"The server failed on {request.method} {request.url.path}: {type(error).__name__}: {error}")
+    return _answer(told, told.http_status)
+
+
+def _answer(error: PitstopError, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    body = {
+        "type": f"urn:pitstop:{error.code.lower()}",
+        "title": type(error).__name__.removesuffix("Error"),
+        "status": status,
+        "detail": error.message,
+        **error.to_dict(),
+    }
+    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)

@@ -1,0 +1,60 @@
+"""What only one server can have: a data folder and a port."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from pitstop.errors import ConflictError, UsageError
+
+BACKLOG = 128
+
+
+@contextlib.contextmanager
+def only_server(data_dir: Path) -> Iterator[None]:
+    """Hold the data folder; ConflictError naming the process that holds it already.
+
+    The lock goes with the process, however it ends. ``control.pid`` tells spares whose they are.
+    """
+    path = data_dir / "control.pid"
+    with (data_dir / "control.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConflictError(f"Another server (process {_owner(path)}) already serves the data in {data_dir}.") from None
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(json.dumps({"pid": os.getpid(), "created": psutil.Process().create_time()}))
+        temporary.rename(path)
+        yield
+
+
+def _owner(path: Path) -> str:
+    try:
+        return str(json.loads(path.read_text())["pid"])
+    except (OSError, ValueError, KeyError):
+        return "unknown"
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that accepts connections; UsageError if the port is taken or not ours to take. Port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+            listener.listen(BACKLOG)  # clients that come before the server is ready wait instead of being refused
+        except OSError as error:
+            reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be opened ({error.strerror})"
+            raise UsageError(f"Port {port} on {host} {reason}: stop what uses it, or choose another with --port.") from None
+        yield listener

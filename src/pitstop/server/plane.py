@@ -1,0 +1,93 @@
+"""The control plane without its doors: store, control loop, launcher and service of one data folder."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+import structlog
+
+from pitstop.control.controller import Controller
+from pitstop.control.shutdown import end_runs
+from pitstop.kit.clock import SystemClock
+from pitstop.kit.version import __version__
+from pitstop.kit.wake import wake
+from pitstop.launchers.local_process import LocalProcessLauncher
+from pitstop.model.job import JobState
+from pitstop.server.settings import Settings
+from pitstop.service.changes import Changes
+from pitstop.service.local import LocalService
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.maps import SqlMapStore
+from pitstop.store.registry import SqlRegistry
+
+LOOP_SECONDS = 30.0
+"""How long the loop's last round may take when the server ends."""
+STOP_SECONDS = 20.0
+"""How long runs may take to reach an epoch boundary when they end with the server."""
+
+log = structlog.get_logger("pitstop.server")
+
+
+class ControlPlane:
+    """Everything that ``pitstop serve`` is, but HTTP. ``address``: where clients reach it (host:port)."""
+
+    def __init__(self, settings: Settings, data_dir: Path, java_home: Path, address: str) -> None:
+        self._settings, self._data_dir, self._address = settings, data_dir, address
+        store_url = sqlite_url(data_dir / "pitstop.db")
+        self._database = open_database(store_url)
+        self._registry, self._changes = SqlRegistry(self._database), Changes()
+        shutil.rmtree(data_dir / "compile", ignore_errors=True)
+        environment = {"JAVA_HOME": str(java_home), "PITSTOP_MASTER": settings.master}
+        self._launcher = LocalProcessLauncher(data_dir, store_url, self._wake, settings.spares, environment)
+        self._controller = Controller(self._registry, self._launcher, SystemClock(), data_dir, store_url, self._changes.notify)
+        self._loop: threading.Thread | None = None
+        self.service = LocalService(
+            self._registry, SqlMapStore(self._database), self._launcher, data_dir, self._wake, self._changes, self._info
+        )
+
+    def start(self, failed: Callable[[], None]) -> None:
+        """Start the control loop; ``failed`` is called if it ends by itself: without it nothing must be accepted."""
+
+        def loop() -> None:
+            try:
+                self._controller.run()
+            except Exception:
+                log.exception("the control loop has ended: the server ends, too")
+                failed()
+
+        self._loop = threading.Thread(target=loop, name="control", daemon=True)
+        self._loop.start()
+
+    def release_waiters(self) -> None:
+        """Answer every call that waits for a job: the server is about to end."""
+        self._changes.close()
+
+    def end(self) -> None:
+        """End the loop and the spares. Runs go on, or end with the server if the settings say so."""
+        self._controller.stop()
+        if self._loop is not None:
+            self._loop.join(LOOP_SECONDS)
+        self._launcher.end_spares()
+        if self._settings.stop_jobs_on_exit:
+            end_runs(self._registry, self._launcher, self._data_dir, STOP_SECONDS)
+        self._launcher.close()
+        self._database.close()
+
+    def _wake(self) -> None:
+        wake(self._data_dir / "control.sock")
+
+    def _info(self) -> dict[str, object]:
+        running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
+        uuid = str(uuid5(NAMESPACE_URL, str(self._data_dir)))
+        members = [{"address": self._address, "uuid": uuid, "master": self._settings.master}]
+        return {
+            "state": "ACTIVE",
+            "version": __version__,
+            "size": len(members),
+            "members": members,
+            "running_jobs": len(running),
+        }

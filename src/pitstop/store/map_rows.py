@@ -1,0 +1,240 @@
+"""Rows of maps and journals in SQLite, inside a transaction of the caller.
+
+The statements are SQLite's own and go to the driver: a sink writes a hundred thousand rows a second here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pitstop.errors import FencedError
+from pitstop.kit.ids import check_name
+from pitstop.maps.journal import Event, Stored, Update, apply_changes, removals
+from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, MapConfig
+from pitstop.maps.ports import EpochId, Fence
+
+PURGE_BATCH = 1000
+"""Expired entries removed by one write, so that no put pays for a whole map that expires at once."""
+
+_LOOKUP = 500
+_LIVE = "(expires IS NULL OR expires > ?)"
+_KINDS = {kind.value: kind for kind in EventKind}
+
+
+@dataclass(frozen=True)
+class MapRow:
+    """A map as recorded."""
+
+    id: int
+    incarnation: str
+    capacity: int
+    ttl: float | None
+    newest: int
+    stored: int
+
+
+def find_map(cursor: sqlite3.Cursor, name: str) -> MapRow | None:
+    row = cursor.execute(
+        "SELECT id, incarnation, journal_capacity, ttl_seconds, newest, stored FROM maps WHERE name = ?", (name,)
+    ).fetchone()
+    return MapRow(*row) if row else None
+
+
+def ensure_map(cursor: sqlite3.Cursor, name: str) -> MapRow:
+    """The map, made with the usual settings if there is none; UsageError if its name cannot be one."""
+    found = find_map(cursor, name)
+    if found is not None:
+        return found
+    usual = MapConfig(check_name("map", name))
+    made = cursor.execute(
+        "INSERT INTO maps (name, incarnation, journal_capacity, ttl_seconds, newest, stored) VALUES (?, ?, ?, ?, 0, 0) "
+        "RETURNING id, incarnation, journal_capacity, ttl_seconds, newest, stored",
+        (name, uuid.uuid4().hex, usual.journal_capacity, usual.ttl_seconds),
+    ).fetchone()
+    return MapRow(*made)
+
+
+def drop_map(cursor: sqlite3.Cursor, found: MapRow) -> None:
+    for table in ("map_entries", "map_journal", "sink_epochs"):
+        cursor.execute(f"DELETE FROM {table} WHERE map_id = ?", (found.id,))
+    cursor.execute("DELETE FROM maps WHERE id = ?", (found.id,))
+
+
+def trim(cursor: sqlite3.Cursor, map_id: int, newest: int, capacity: int) -> None:
+    """Drop the events that are too many: one range at the journal's old end."""
+    cursor.execute("DELETE FROM map_journal WHERE map_id = ? AND sequence <= ?", (map_id, newest - capacity))
+
+
+class MapWriter:
+    """One write transaction's changes of one map: entries at once, their events and the counts with :meth:`finish`."""
+
+    def __init__(self, cursor: sqlite3.Cursor, found: MapRow, now: float) -> None:
+        self._cursor = cursor
+        self._map = found
+        self._now = now
+        self._newest = found.newest
+        self._stored = found.stored
+        self._events: list[Event] = []
+
+    def expire(self, limit: int = PURGE_BATCH) -> int:
+        """Remove entries that have expired, oldest first; returns how many. -1 removes all of them."""
+        due = self._cursor.execute(
+            "SELECT key, value FROM map_entries WHERE map_id = ? AND expires <= ? ORDER BY expires, key LIMIT ?",
+            (self._map.id, self._now, limit),
+        ).fetchall()
+        return self._expire(due)
+
+    def change(self, changes: Sequence[tuple[str, str | None]], update: Update | None = None) -> None:
+        """Apply changes in order; ``update`` as in MapStore.update_epoch."""
+        if self.expire() == PURGE_BATCH:
+            # There may be more, and a key that is written anew must be seen to expire before.
+            keys = {key for key, _ in changes}
+            self._expire([due for due in self._select("key, value", keys, "expires <= ?") if due])
+        rows = self._select("key, value, created, version", {key for key, _ in changes}, _LIVE)
+        stored: dict[str, Stored | None] = {key: (value, created, version) for key, value, created, version in rows}
+        before = len(stored)
+        events = apply_changes(changes, stored, self._newest, self._now, update)
+        self._newest += len(events)
+        self._events += events
+        self._stored += self._write(stored) - before
+
+    def clear(self) -> int:
+        """Remove all entries, in the order of their keys; returns how many there were."""
+        self.expire(limit=-1)
+        count = self._stored
+        # Only events that the journal can hold are made: a map may be much larger than memory.
+        last = self._cursor.execute(
+            "SELECT key, value FROM map_entries WHERE map_id = ? ORDER BY key DESC LIMIT ?", (self._map.id, self._map.capacity)
+        ).fetchall()
+        self._newest += count - len(last)
+        self._emit(removals(reversed(last), self._newest, self._now))
+        self._cursor.execute("DELETE FROM map_entries WHERE map_id = ?", (self._map.id,))
+        self._stored = 0
+        return count
+
+    def finish(self) -> None:
+        """Append the events, drop those beyond the capacity, record the counts."""
+        found, capacity = self._map, self._map.capacity
+        if self._newest == found.newest:
+            return
+        trim(self._cursor, found.id, self._newest, capacity)
+        kept = self._events[-capacity:] if capacity else []
+        if kept:
+            self._cursor.executemany(
+                "INSERT INTO map_journal (map_id, sequence, kind, key, old_value, new_value, at) "
+                f"VALUES ({found.id:d}, ?, ?, ?, ?, ?, ?)",
+                kept,
+            )
+        self._cursor.execute("UPDATE maps SET newest = ?, stored = ? WHERE id = ?", (self._newest, self._stored, found.id))
+
+    def _emit(self, events: list[Event]) -> None:
+        self._events += events
+        self._newest += len(events)
+
+    def _expire(self, due: list[tuple[str, str]]) -> int:
+        self._cursor.executemany(
+            f"DELETE FROM map_entries WHERE map_id = {self._map.id:d} AND key = ?", [(key,) for key, _ in due]
+        )
+        self._emit(removals(due, self._newest, self._now, expired=True))
+        self._stored -= len(due)
+        return len(due)
+
+    def _select(self, columns: str, keys: set[str], condition: str) -> list[tuple]:
+        wanted, rows = sorted(keys), []
+        for start in range(0, len(wanted), _LOOKUP):
+            some = wanted[start : start + _LOOKUP]
+            marks = ",".join("?" * len(some))
+            rows += self._cursor.execute(
+                f"SELECT {columns} FROM map_entries WHERE map_id = ? AND key IN ({marks}) AND {condition}",
+                (self._map.id, *some, self._now),
+            ).fetchall()
+        return rows
+
+    def _write(self, stored: dict[str, Stored | None]) -> int:
+        """Store what changed; returns how many of the keys have an entry now."""
+        now, expires = self._now, None if self._map.ttl is None else self._now + self._map.ttl
+        # In key order: neighbours share pages, which halves the time of large batches.
+        puts, gone = [], []
+        for key in sorted(stored):
+            entry = stored[key]
+            if entry is None:
+                gone.append((key,))
+            else:
+                puts.append((key, entry[0], entry[1], now, expires, entry[2]))
+        self._cursor.executemany(
+            "INSERT INTO map_entries (map_id, key, value, created, updated, expires, version) "
+            f"VALUES ({self._map.id:d}, ?, ?, ?, ?, ?, ?) ON CONFLICT (map_id, key) DO UPDATE SET value = excluded.value, "
+            "created = excluded.created, updated = excluded.updated, expires = excluded.expires, version = excluded.version",
+            puts,
+        )
+        self._cursor.executemany(f"DELETE FROM map_entries WHERE map_id = {self._map.id:d} AND key = ?", gone)
+        return len(puts)
+
+
+def get_entry(cursor: sqlite3.Cursor, found: MapRow, key: str, now: float) -> Entry | None:
+    row = cursor.execute(
+        f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key = ? AND {_LIVE}",
+        (found.id, key, now),
+    ).fetchone()
+    return Entry(*row) if row else None
+
+
+def scan_entries(
+    cursor: sqlite3.Cursor, found: MapRow, low: str, high: str | None, after: str | None, limit: int, now: float
+) -> Iterable[Entry]:
+    """Entries with ``low <= key < high`` (None: no end) and key > ``after``, ordered by key; limit -1: all."""
+    sql = f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key >= ? AND {_LIVE}"
+    arguments: list[object] = [found.id, low, now]
+    if high is not None:
+        sql += " AND key < ?"
+        arguments.append(high)
+    if after is not None:
+        sql += " AND key > ?"
+        arguments.append(after)
+    rows = cursor.execute(f"{sql} ORDER BY key LIMIT ?", (*arguments, limit))
+    return (Entry(*row) for row in rows)
+
+
+def count_expired(cursor: sqlite3.Cursor, found: MapRow, now: float) -> int:
+    """Entries that have expired and are not yet purged."""
+    sql = "SELECT COUNT(*) FROM map_entries WHERE map_id = ? AND expires <= ?"
+    return int(cursor.execute(sql, (found.id, now)).fetchone()[0])
+
+
+def journal_bounds(cursor: sqlite3.Cursor, found: MapRow) -> JournalBounds:
+    oldest = cursor.execute("SELECT MIN(sequence) FROM map_journal WHERE map_id = ?", (found.id,)).fetchone()[0]
+    return JournalBounds(found.incarnation, found.newest + 1 if oldest is None else int(oldest), found.newest)
+
+
+def read_events(cursor: sqlite3.Cursor, found: MapRow, after: int, limit: int) -> tuple[JournalEvent, ...]:
+    rows = cursor.execute(
+        "SELECT sequence, kind, key, old_value, new_value, at FROM map_journal "
+        "WHERE map_id = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+        (found.id, after, limit),
+    )
+    return tuple(JournalEvent(number, _KINDS[kind], key, old, new, at) for number, kind, key, old, new, at in rows)
+
+
+def mark_epoch(cursor: sqlite3.Cursor, map_id: int, epoch: EpochId) -> bool:
+    """Mark the epoch as written; False if it, or a later one, already is."""
+    row = cursor.execute(
+        "SELECT epoch FROM sink_epochs WHERE lineage = ? AND sink = ? AND map_id = ?", (epoch.lineage, epoch.sink, map_id)
+    ).fetchone()
+    if row is not None and int(row[0]) >= epoch.epoch:
+        return False
+    cursor.execute(
+        "INSERT INTO sink_epochs (lineage, sink, map_id, epoch) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (lineage, sink, map_id) DO UPDATE SET epoch = excluded.epoch",
+        (epoch.lineage, epoch.sink, map_id, epoch.epoch),
+    )
+    return True
+
+
+def check_fence(cursor: sqlite3.Cursor, fence: Fence) -> None:
+    """FencedError if the job has a newer run. A job that the store does not know has none."""
+    row = cursor.execute("SELECT token FROM jobs WHERE id = ?", (fence.job_id,)).fetchone()
+    if row is not None and int(row[0]) > fence.token:
+        raise FencedError(f"Run {fence.token} of job {fence.job_id} has been replaced by run {row[0]}: it must not write.")

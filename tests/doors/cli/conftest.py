@@ -1,0 +1,48 @@
+"""The command line in this process, against a real server of a service in memory."""
+
+import os
+import sys
+
+import pytest
+
+from pitstop.cli import main as cli_main
+from pitstop.testing.http import serving
+from tests.doors import doors
+
+TOKEN = "the-long-token"
+
+
+@pytest.fixture
+def state():
+    return doors.service()
+
+
+@pytest.fixture
+def url(state):
+    with serving(state, TOKEN) as found:
+        yield found
+
+
+@pytest.fixture
+def bare(monkeypatch, capfd):
+    """Call ``pitstop`` with exactly these arguments: (exit code, standard output, standard error)."""
+    for name in [name for name in os.environ if name.startswith(("PITSTOP_", "_PITSTOP"))]:
+        monkeypatch.delenv(name)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["pitstop", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli_main.main()
+        out, err = capfd.readouterr()
+        return ended.value.code or 0, out, err
+
+    return call
+
+
+@pytest.fixture
+def cli(bare, url, monkeypatch):
+    """Call ``pitstop`` against the server."""
+    monkeypatch.setenv("PITSTOP_URL", url)
+    monkeypatch.setenv("PITSTOP_TOKEN", TOKEN)
+    return bare

@@ -1,0 +1,184 @@
+"""Every error is one sentence on standard error, and its exit code is that of its kind."""
+
+import socket
+
+import pytest
+
+from pitstop.model.job import JobState
+from tests.doors.doors import running
+
+HINT = "\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n"
+JOB = "0401-9f77-b9c0-0001"
+
+
+@pytest.mark.parametrize("verb", ["suspend", "resume", "restart", "cancel", "status", "metrics", "logs"])
+def test_an_unknown_job(cli, verb):
+    assert cli(verb, "nosuch") == (1, "", f"ERROR: No job with name or id 'nosuch' was found{HINT}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "state_name", "sentence"),
+    [
+        (("suspend", "x"), "SUSPENDED", "Job 'x' is not running. Current state: SUSPENDED"),
+        (("suspend", "x"), "FAILED", "Job 'x' is not running. Current state: FAILED"),
+        (("restart", "x"), "NOT_RUNNING", "Job 'x' is not running. Current state: NOT_RUNNING"),
+        (("resume", "x"), "RUNNING", "Job 'x' is not suspended. Current state: RUNNING"),
+        (("cancel", "x"), "COMPLETED", "Job 'x' is not active. Current state: COMPLETED"),
+        (("cancel", JOB), "FAILED", f"Job '{JOB}' is not active. Current state: FAILED"),
+        (("save-snapshot", "x", "s"), "FAILED", "Job 'x' is not active. Current state: FAILED"),
+        (("save-snapshot", "-C", "x", "s"), "COMPLETED", "Job 'x' is not active. Current state: COMPLETED"),
+    ],
+)
+def test_what_the_state_of_a_job_forbids_is_refused_before_anything_is_said(cli, state, arguments, state_name, sentence):
+    running(state, "x")
+    state.change(JOB, state=JobState(state_name))
+    assert cli(*arguments) == (1, "", f"ERROR: {sentence}{HINT}")
+    assert state.job(JOB).job.state.value == state_name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "state_name", "sentence"),
+    [
+        (("save-snapshot", "x", "s"), "STARTING", "Cannot EXPORT, job status is STARTING, should be RUNNING or SUSPENDED"),
+        (("cancel", "x"), "SUSPENDED_EXPORTING_SNAPSHOT", "Cannot cancel when job status is SUSPENDED_EXPORTING_SNAPSHOT"),
+    ],
+)
+def test_what_the_server_forbids_is_told_in_its_words(cli, state, arguments, state_name, sentence):
+    running(state, "x")
+    state.change(JOB, state=JobState(state_name))
+    code, _, err = cli(*arguments)
+    assert (code, err) == (1, f"ERROR: {sentence}{HINT}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("delete-snapshot", "nosuch"), "Didn't find a snapshot named 'nosuch'"),
+        (("submit", "-s", "nosuch", "ARTIFACT"), "Didn't find a snapshot named 'nosuch'"),
+        (("submit", "/no/such.py"), "File /no/such.py could not be found."),
+        (("submit", "-n", "x", "ARTIFACT"), f"Another active job with equal name (x) exists: {JOB}"),
+        (("submit", "-O", "partitions", "ARTIFACT"), "-O takes key=value, not 'partitions'."),
+        (("submit", "-O", "a=1", "-O", "a=2", "ARTIFACT"), "Option 'a' specified more than once"),
+        (("submit", "-O", "spark.a=1", "-O", "spark.a=2", "ARTIFACT"), "Option 'spark.a' specified more than once"),
+        (("submit", "-O", "partitions=many", "ARTIFACT"), "Invalid number for partitions: many"),
+        (
+            ("submit", "-O", "spark=[1", "ARTIFACT"),
+            "-O spark takes settings as a JSON object, not '[1'; or write -O spark.some.setting=value.",
+        ),
+        (
+            ("check", "ARTIFACT", "-j", "x", "-s", "y"),
+            "A version is compared with a job (-j) or with a snapshot (-s), not with both at once.",
+        ),
+        (("check", "ARTIFACT", "-j", "nosuch"), "No job with name or id 'nosuch' was found"),
+        (("check", "ARTIFACT", "-s", "nosuch"), "Didn't find a snapshot named 'nosuch'"),
+        (("map", "get", "m", "k"), "Map 'm' has no entry 'k'."),
+        (("map", "delete", "m", "k"), "Map 'm' has no entry 'k'."),
+        (("serve", "--token-file", "/no/such"), "The token file /no/such cannot be read: No such file or directory."),
+        (
+            ("serve", "--token-file", "ARTIFACT", "--token", "x"),
+            "Give the token with --token or with --token-file, not with both.",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(cli, state, tmp_path, arguments, sentence):
+    running(state, "x")
+    path = tmp_path / "job.py"
+    path.touch()
+    code, _, err = cli(*(str(path) if word == "ARTIFACT" else word for word in arguments))
+    assert (code, err) == (1, f"ERROR: {sentence}{HINT}")
+
+
+def test_a_wrong_regular_expression(cli, state):
+    running(state, "x")
+    code, out, err = cli("logs", "x", "--grep", "(")
+    assert (code, out) == (1, "")
+    assert err.startswith("ERROR: --grep '(' is no regular expression: ")
+
+
+def test_a_wrong_token(cli):
+    sentence = "The token is missing or wrong: give it with --token or PITSTOP_TOKEN."
+    assert cli("--token", "wrong", "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+
+
+def test_no_server(bare):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    sentence = f"No Pitstop server answers at {url}: start one with 'pitstop serve' or give its address with --url."
+    assert bare("-t", url, "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+
+
+@pytest.mark.parametrize("arguments", [("-v", "status", "nosuch"), ("status", "nosuch", "--verbosity")])
+def test_the_stack_trace_only_when_asked_for(cli, arguments):
+    code, _, err = cli(*arguments)
+    assert code == 1
+    assert err.startswith("ERROR: No job with name or id 'nosuch' was found\n\nTraceback (most recent call last):\n")
+    assert "To see the full stack trace" not in err
+
+
+def test_even_what_nobody_expected_is_one_sentence(cli, monkeypatch):
+    def burst(service):
+        raise RuntimeError("the moon is full")
+
+    monkeypatch.setattr("pitstop.client.http.HttpService.snapshots", burst)
+    assert cli("list-snapshots") == (1, "", f"ERROR: RuntimeError: the moon is full{HINT}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("no-such-command",), "No such command 'no-such-command'"),
+        (("list-jobs", "--no-such-option"), "No such option: --no-such-option"),
+        (("list-jobs", "more"), "unexpected extra argument"),
+        (("suspend",), "Missing argument 'JOB'"),
+        (("-o", "xml", "list-jobs"), "'xml' is not one of 'table', 'json', 'yaml'"),
+        (("serve", "--port", "70000"), "'--port': Input should be less than or equal to 65535"),
+        (("completion", "cobol"), "'cobol' is not one of 'bash', 'zsh', 'fish'"),
+        (("map", "configure", "m", "--journal-capacity", "-1"), "'--journal-capacity': Input should be greater"),
+    ],
+)
+def test_wrong_usage_is_exit_code_two(bare, arguments, part):
+    code, out, err = bare(*arguments)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert err.startswith("Usage: pitstop")
+
+
+def test_without_a_command_the_usage_is_shown(bare):
+    code, out, err = bare()
+    assert (code, err) == (0, "")
+    assert out.startswith("Usage: pitstop [OPTIONS] COMMAND [ARGS]...\n")
+    assert bare("-h") == (0, out, "") == bare("--help")
+
+
+def test_every_command_is_in_the_help_and_has_its_own(bare):
+    commands = [
+        "serve",
+        "submit",
+        "check",
+        "suspend",
+        "resume",
+        "restart",
+        "cancel",
+        "list-jobs",
+        "status",
+        "metrics",
+        "logs",
+        "save-snapshot",
+        "list-snapshots",
+        "delete-snapshot",
+        "map",
+        "cluster",
+        "completion",
+    ]
+    out = bare("--help")[1]
+    listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()]
+    assert sorted(listed) == sorted(commands)
+    for command in commands:
+        code, text, _ = bare(command, "-h")
+        assert (code, text.startswith(f"Usage: pitstop {command} ")) == (0, True)
+
+
+def test_the_version(bare):
+    for option in ("-V", "--version"):
+        assert bare(option) == (0, "pitstop 0.1.0\n", "")

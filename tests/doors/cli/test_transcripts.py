@@ -1,0 +1,329 @@
+"""What the commands print, to the column (jet.md §5; the table of snapshots is the manual's own, S002)."""
+
+import json
+
+import pytest
+import yaml
+
+from pitstop.model.job import JobState, Progress
+from tests.doors.doors import request, running
+
+JOB = "0401-9f77-b9c0-0001"
+SUBMITTED = "2020-03-15T14:37:01.011"
+DESCRIBED = f"id={JOB}, name=hello-world, submissionTime={SUBMITTED}"
+
+
+@pytest.fixture
+def artifact(tmp_path):
+    def write(text="", name="hello-world.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_list_snapshots_is_the_manuals_table(cli, state):
+    running(state)
+    state.export_snapshot(JOB, "snapshot-v1")
+    assert cli("list-snapshots") == (
+        0,
+        "TIME                    SIZE (bytes)    JOB NAME                 SNAPSHOT NAME\n"
+        "2020-03-15T14:37:01.011 1,196           hello-world              snapshot-v1\n",
+        "",
+    )
+
+
+def test_long_job_names_are_cut_unless_asked_for(cli, state):
+    state.export_snapshot(running(state, "a-name-of-24-characters-"), "b")
+    state.export_snapshot(running(state, "a-name-of-25-characters--"), "a")
+    assert cli("list-snapshots")[1].splitlines()[1:] == [
+        "2020-03-15T14:37:01.011 1,196           a-name-of-25-characters* a",
+        "2020-03-15T14:37:01.011 1,196           a-name-of-24-characters- b",
+    ]
+    assert cli("list-snapshots", "-F")[1].splitlines()[1] == (
+        "2020-03-15T14:37:01.011 1,196           a-name-of-25-characters-- a"
+    )
+
+
+def test_list_jobs_hides_ended_ones_unless_asked_for(cli, state):
+    running(state)
+    state.change(running(state, "two"), state=JobState.SUSPENDED_EXPORTING_SNAPSHOT)
+    state.change(running(state, "gone"), state=JobState.FAILED)
+    state.change(running(state, "unnamed"), name=None)
+    header = "ID                  STATUS             SUBMISSION TIME         NAME\n"
+    first = "0401-9f77-b9c0-0001 RUNNING            2020-03-15T14:37:01.011 hello-world\n"
+    second = "0401-9f77-b9c0-0002 SUSPENDED_EXPORTING_SNAPSHOT 2020-03-15T14:37:01.011 two\n"
+    ended = "0401-9f77-b9c0-0003 FAILED             2020-03-15T14:37:01.011 gone\n"
+    unnamed = "0401-9f77-b9c0-0004 RUNNING            2020-03-15T14:37:01.011 N/A\n"
+    assert cli("list-jobs") == (0, header + first + second + unnamed, "")
+    for option in ("-a", "--all"):
+        assert cli("list-jobs", option) == (0, header + first + second + ended + unnamed, "")
+
+
+def test_submit_tells_what_it_does_and_waits_until_the_job_runs(cli, state, artifact):
+    state.export_snapshot(running(state, "before"), "snapshot-v1")
+    path = artifact()
+    command = ("submit", "-s", "snapshot-v1", "-n", "hello-world", "-c", "m:f", "-O", "partitions=3")
+    assert cli(*command, path, "a", "-s", "--name=x", "-v") == (
+        0,
+        f"Submitting artifact '{path}' with arguments [a, -s, --name=x, -v]\n"
+        "Using job name 'hello-world'\n"
+        "Will restore the job from the snapshot with name 'snapshot-v1'\n"
+        f"Job id=0401-9f77-b9c0-0002, name=hello-world, submissionTime={SUBMITTED} is RUNNING.\n",
+        "",
+    )
+    job = state.job("hello-world").job
+    assert (job.source.args, job.source.entry) == (("a", "-s", "--name=x", "-v"), "m:f")
+    assert (job.config.partitions, job.config.initial_snapshot) == (3, "snapshot-v1")
+
+
+def test_submit_sends_only_the_options_that_were_given(cli, state, artifact):
+    path = artifact()
+    assert cli("submit", path) == (
+        0,
+        f"Submitting artifact '{path}' with arguments []\nJob {DESCRIBED} is RUNNING.\n",
+        "",
+    )
+    assert state.job("hello-world").job.options == {}
+
+
+def test_spark_settings_are_options_of_their_own(cli, state, artifact):
+    settings = ["-O", "spark.a.b=1", "-O", "spark.c=x=y", "-O", "processing_guarantee=exactly_once"]
+    assert cli("submit", *settings, artifact())[0] == 0
+    assert state.job("hello-world").job.options == {
+        "spark": {"spark.a.b": "1", "spark.c": "x=y"},
+        "processing_guarantee": "exactly_once",
+    }
+
+
+def test_submit_of_a_bounded_job_tells_that_it_completed(cli, artifact):
+    assert cli("submit", artifact("# completes"))[1].splitlines()[-1] == f"Job {DESCRIBED} is COMPLETED."
+
+
+def test_submit_of_a_job_that_fails_tells_its_failure(cli, artifact):
+    path = artifact("# fails: Stage 'speed': there is no column vin.")
+    assert cli("submit", path) == (
+        1,
+        f"Submitting artifact '{path}' with arguments []\n",
+        "ERROR: Stage 'speed': there is no column vin.\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n",
+    )
+    assert cli("submit", "-v", path)[2] == (
+        "ERROR: Stage 'speed': there is no column vin.\n\n"
+        "Traceback (most recent call last):\nStage 'speed': there is no column vin.\n"
+    )
+
+
+def test_submit_of_a_job_that_its_failure_suspends_is_an_error(cli, artifact):
+    code, _, err = cli("submit", "-O", "suspend_on_failure=true", artifact("# fails: No such column."))
+    assert (code, err.splitlines()[0]) == (1, "ERROR: Job 'hello-world' is suspended: No such column.")
+
+
+@pytest.mark.parametrize(
+    ("command", "before", "doing", "done", "after"),
+    [
+        ("suspend", "RUNNING", "Suspending", "Job suspended.", "SUSPENDED"),
+        ("resume", "SUSPENDED", "Resuming", "Job resumed.", "RUNNING"),
+        ("restart", "RUNNING", "Restarting", "Job restarted.", "RUNNING"),
+        ("cancel", "RUNNING", "Cancelling", "Job cancelled.", "FAILED"),
+    ],
+)
+@pytest.mark.parametrize("asked", ["hello-world", JOB])
+def test_a_verb_tells_what_it_does_and_when_it_is_done(cli, state, command, before, doing, done, after, asked):
+    state.change(running(state), state=JobState(before))
+    assert cli(command, asked) == (0, f"{doing} job {DESCRIBED}...\n{done}\n", "")
+    assert state.job(JOB).job.state.value == after
+
+
+@pytest.mark.parametrize(("option", "also", "after"), [((), "", "RUNNING"), (("-C",), " and cancelling the job", "FAILED")])
+def test_save_snapshot(cli, state, option, also, after):
+    running(state)
+    assert cli("save-snapshot", *option, JOB, "snapshot-v1") == (
+        0,
+        f"Saving snapshot with name 'snapshot-v1' from job 'hello-world'{also}...\nExported snapshot 'snapshot-v1'.\n",
+        "",
+    )
+    assert state.job(JOB).job.state.value == after
+    assert cli("delete-snapshot", "snapshot-v1") == (0, "Deleted snapshot 'snapshot-v1'.\n", "")
+    assert state.snapshots() == []
+
+
+def test_cluster(cli):
+    assert cli("cluster") == (
+        0,
+        "State: ACTIVE\nVersion: 0.1.0\nSize: 1\n\n"
+        "ADDRESS                  UUID\n"
+        "127.0.0.1:8701           6a0c5f4e-0000-4000-8000-000000000001\n",
+        "",
+    )
+
+
+def test_status_and_metrics(cli, state):
+    running(state, initial_snapshot=None)
+    stages = {"speed": {"rows_in": 5, "state_rows": 2}, "sink": {"rows_out": 1}}
+    state.change(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages))
+    assert cli("status", "hello-world")[1].splitlines() == [
+        f"ID:            {JOB}",
+        "Name:          hello-world",
+        "Status:        RUNNING",
+        "Meaning:       Epochs are being processed.",
+        f"Submitted:     {SUBMITTED}",
+        f"Started:       {SUBMITTED}",
+        "Guarantee:     none",
+        "Epoch:         7",
+        "Rows read:     1,234,567 (1,234.6 a second)",
+        "Unparsed rows: 3",
+        f"Watermark:     {SUBMITTED}",
+    ]
+    assert cli("metrics", "hello-world")[1].splitlines() == [
+        "epoch            7",
+        "watermark_ms     1584283021011",
+        "input_rows       1234567",
+        "rows_per_second  1234.56",
+        "epoch_ms         250",
+        "bad_rows         3",
+        "",
+        "STAGE METRICS",
+        "speed rows_in=5 state_rows=2",
+        "sink  rows_out=1",
+    ]
+
+
+def test_status_tells_why_a_job_is_not_running(cli, state):
+    running(state, text="# fails: No such column.")
+    out = cli("-v", "status", JOB)[1]
+    assert "Failure:       No such column.\n" in out
+    assert out.endswith("\nTraceback (most recent call last):\nNo such column.\n")
+    assert "Traceback" not in cli("status", JOB)[1]
+
+
+def test_logs_are_printed_whole_and_can_be_searched(cli, state):
+    running(state)
+    text = "".join(f'{{"level": "INFO", "msg": "line {i}"}}\n' for i in range(2500)) + "not JSON: ä\n"
+    state.write_log(JOB, text)
+    assert cli("logs", JOB) == (0, text, "")
+    assert cli("logs", JOB, "--grep", r"line 24\d\d")[1].count("\n") == 100
+    assert cli("logs", JOB, "--grep", "nowhere") == (0, "", "")
+    lines = cli("-o", "json", "logs", JOB)[1].splitlines()
+    assert [json.loads(line)["msg"] for line in lines[-2:]] == ["line 2499", "not JSON: ä"]
+    documents = list(yaml.safe_load_all(cli("-o", "yaml", "logs", JOB, "--grep", 'line 1"|not')[1]))
+    assert documents == [{"level": "INFO", "msg": "line 1"}, {"msg": "not JSON: ä"}]
+
+
+def test_following_an_ended_job_prints_all_and_ends(cli, state):
+    running(state, text="# completes")
+    state.write_log(JOB, "a\nb\n")
+    assert cli("logs", "-f", JOB) == (0, "a\nb\n", "")
+
+
+def test_check_prints_the_report_and_its_exit_code_is_the_verdict(cli, state, artifact):
+    running(state, text="# stage: speed bigint")
+    state.export_snapshot(JOB, "snapshot-v1")
+    fits = artifact("# stage: speed bigint\n# stage: more double", "v2.py")
+    code, out, err = cli("check", fits, "a", "--rate", "5", "-j", "hello-world")
+    assert (code, err) == (0, "")
+    assert [line.split()[:2] for line in out.splitlines()] == [["source", "restored"], ["speed", "restored"], ["more", "new"]]
+    refused = artifact("# stage: speed double", "v3.py")
+    code, out, _ = cli("check", "-s", "snapshot-v1", refused)
+    assert (code, out.splitlines()[1].split()[:2]) == (1, ["speed", "refused"])
+    code, out, _ = cli("-o", "json", "check", "-s", "snapshot-v1", refused)
+    assert (code, json.loads(out)["report"]["refused"]) == (1, True)
+    assert cli("check", refused) == (0, "The pipeline is sound; nothing to compare with.\n", "")
+
+
+def test_maps_are_read_and_written(cli):
+    assert cli("map", "put", "cars", "a", '{"x": 1}') == (0, "Put 'a' into map 'cars'.\n", "")
+    assert cli("map", "put", "cars", "b", "plain ä text")[0] == 0
+    assert cli("map", "put", "cars", "c", "-1.5")[0] == 0
+    assert cli("map", "put", "cars", "d", "NaN")[0] == 0
+    assert cli("map", "get", "cars", "a") == (0, '{"x": 1}\n', "")
+    assert cli("map", "size", "cars") == (0, "4\n", "")
+    assert cli("map", "entries", "cars")[1] == 'a\t{"x": 1}\nb\t"plain ä text"\nc\t-1.5\nd\t"NaN"\n'
+    assert cli("map", "entries", "cars", "--limit", 2)[1].count("\n") == 2
+    assert cli("map", "entries", "cars", "--prefix", "c")[1] == "c\t-1.5\n"
+    assert cli("map", "delete", "cars", "a") == (0, "Deleted 'a' from map 'cars'.\n", "")
+    assert cli("map", "configure", "cars", "--journal-capacity", 2) == (0, "Configured map 'cars'.\n", "")
+    assert cli("map", "list")[1].splitlines() == [
+        "NAME                           SIZE               JOURNAL   CAPACITY",
+        "cars                              3                  4..5          2",
+    ]
+    code, out, err = cli("map", "journal", "cars", "--after", "1")
+    assert out.splitlines() == [
+        "  SEQUENCE TIME                    KIND     KEY                  VALUE",
+        '         4 2020-03-15T14:37:01.011 ADDED    d                    "NaN"',
+        "         5 2020-03-15T14:37:01.011 REMOVED  a",
+    ]
+    assert (code, err) == (0, "2 events after 1 are no longer kept; the oldest is 4.\n")
+
+
+def test_long_maps_and_journals_are_printed_whole(cli, state):
+    state.map_put("m", {f"k{i:04}": str(i) for i in range(2345)})
+    assert cli("map", "entries", "m")[1].count("\n") == 2345
+    assert len(json.loads(cli("map", "journal", "m", "-o", "json")[1])) == 2345
+    assert len(json.loads(cli("map", "entries", "m", "--limit", "1234", "-o", "json")[1])) == 1234
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (("list-jobs",), [{"id": JOB, "name": "hello-world", "status": "RUNNING", "submission_time": SUBMITTED}]),
+        (("status", JOB), {"id": JOB, "failure": None, "config": None, "progress": None}),
+        (("metrics", JOB), {"epoch": -1, "stages": {}}),
+        (("list-snapshots",), [{"name": "s", "bytes": 1196, "job_name": "hello-world", "created": SUBMITTED}]),
+        (("save-snapshot", JOB, "s"), {"name": "s", "bytes": 1196}),
+        (("suspend", JOB), {"status": "SUSPENDED", "suspension_cause": "Requested by user"}),
+        (("restart", JOB), {"status": "RUNNING"}),
+        (("cancel", JOB), {"status": "FAILED", "user_cancelled": True}),
+        (("cluster",), {"state": "ACTIVE", "size": 1}),
+        (("map", "list"), [{"name": "m", "size": 1}]),
+        (("map", "get", "m", "ä"), {"x": "ö"}),
+        (("map", "size", "m"), {"size": 1}),
+        (("map", "entries", "m"), [{"key": "ä", "value": {"x": "ö"}}]),
+        (
+            ("map", "journal", "m"),
+            [{"sequence": 1, "kind": "ADDED", "old_value": None, "new_value": {"x": "ö"}, "at": SUBMITTED}],
+        ),
+    ],
+)
+def test_structured_output_is_data_and_nothing_else(cli, state, output, command, expected):
+    running(state)
+    state.export_snapshot(JOB, "s")
+    state.map_put("m", {"ä": '{"x": "ö"}'})
+    code, out, _ = cli(*command, "--output", output)
+    found = json.loads(out) if output == "json" else yaml.safe_load(out)
+    assert code == 0
+    for part, wanted in (
+        zip([found], [expected], strict=True) if isinstance(expected, dict) else zip(found, expected, strict=True)
+    ):
+        for key, value in wanted.items():
+            assert key in part
+            if value is not None or key in ("failure", "old_value"):
+                assert part[key] == value
+
+
+def test_with_structured_output_progress_goes_beside_it(cli, artifact):
+    path = artifact()
+    code, out, err = cli("-o", "json", "submit", path)
+    assert (code, json.loads(out)["status"]) == (0, "RUNNING")
+    assert err == f"Submitting artifact '{path}' with arguments []\nJob {DESCRIBED} is RUNNING.\n"
+
+
+def test_global_options_may_stand_before_or_after_the_command(bare, url, state):
+    running(state)
+    before = bare("--url", url, "--token", "the-long-token", "-o", "json", "list-jobs")
+    after = bare("list-jobs", "-t", url, "--token", "the-long-token", "--output", "json")
+    host = bare("-t", url.removeprefix("http://"), "list-jobs", "--token", "the-long-token", "-o", "json")
+    assert before == after == host
+    assert json.loads(before[1])[0]["id"] == JOB
+
+
+def test_a_job_that_is_not_waited_for_any_more_goes_on(cli, state, artifact, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pitstop.client.http.HttpService.wait_for", interrupted)
+    code, out, _ = cli("submit", artifact())
+    assert (code, out.splitlines()[-1]) == (130, f"Not waiting any more; job {JOB} goes on by itself.")
+    assert state.job(JOB).job.state is JobState.NOT_RUNNING
+    assert state.submit(request("other")).id != JOB

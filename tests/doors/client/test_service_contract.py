@@ -1,0 +1,262 @@
+"""One suite for every service: in memory, and the same over HTTP."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pitstop.client.http import HttpService
+from pitstop.errors import ConflictError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.model.job import JobState, Progress
+from pitstop.testing.http import serving
+from tests.doors.doors import MOMENT, request, running
+from tests.doors.doors import service as in_memory
+
+S = JobState
+
+
+@pytest.fixture(params=["memory", "http"])
+def pair(request):
+    """(service under test, the service that keeps the state)."""
+    state = in_memory()
+    if request.param == "memory":
+        yield state, state
+        return
+    with serving(state, "the-token") as url:
+        client = HttpService(url, "the-token")
+        yield client, state
+        client.close()
+
+
+def test_a_submitted_job_is_found_by_name_and_by_id_with_all_that_was_asked_for(pair):
+    service, _ = pair
+    options = {"processing_guarantee": "exactly_once", "partitions": 3, "spark": {"a.b": "c"}}
+    job = service.submit(request("käse", entry="jobs:main", args=("a", "", "b c"), options=options))
+    assert (job.state, job.submission_time, job.options) == (S.NOT_RUNNING, pytest.approx(MOMENT, abs=1e-6), options)
+    for asked in ("käse", job.id):
+        assert service.job(asked).job == job
+    assert (job.source.entry, job.source.args, job.config.partitions) == ("jobs:main", ("a", "", "b c"), 3)
+
+
+def test_an_option_that_is_none_leaves_what_the_code_says(pair):
+    service, _ = pair
+    assert service.submit(request(options={"partitions": None})).options == {}
+
+
+def test_a_name_is_taken_until_its_job_has_ended(pair):
+    service, state = pair
+    first = running(state, "x")
+    with pytest.raises(ConflictError, match=rf"^Another active job with equal name \(x\) exists: {first}$"):
+        service.submit(request("x"))
+    service.cancel("x")
+    assert service.submit(request("x")).id != first
+
+
+def test_ended_jobs_are_listed_only_when_asked_for(pair):
+    service, state = pair
+    first, second = running(state, "a"), running(state, "b")
+    service.cancel(first)
+    assert [view.job.id for view in service.jobs()] == [second]
+    assert [view.job.id for view in service.jobs(include_ended=True)] == [first, second]
+
+
+def test_what_a_run_says_of_itself_comes_through_whole(pair):
+    service, state = pair
+    job = running(state)
+    progress = Progress(7, 1_700_000_000_123, 10**12, 12.5, 250, 3, {"speed": {"rows_in": 1, "offset": '{"a":1}'}})
+    state.change(job, progress)
+    assert service.job(job).progress == progress
+
+
+def test_a_job_is_suspended_resumed_restarted_and_cancelled(pair):
+    service, state = pair
+    job = running(state)
+    service.suspend(job)
+    found = service.job(job).job
+    assert (found.state, found.suspension_cause) == (S.SUSPENDED, "Requested by user")
+    service.resume(job)
+    assert service.wait_for(job, (S.RUNNING,), 5).job.token == 2
+    service.restart(job)
+    assert service.wait_for(job, (S.RUNNING,), 5).job.token == 3
+    service.cancel(job)
+    found = service.job(job).job
+    assert (found.state, found.user_cancelled, found.completion_time) == (S.FAILED, True, pytest.approx(MOMENT, abs=1e-6))
+
+
+@pytest.mark.parametrize(
+    ("state", "call", "sentence"),
+    [
+        (S.SUSPENDED, "suspend", "Cannot SUSPEND, job status is SUSPENDED, should be RUNNING"),
+        (S.STARTING, "restart", "Cannot RESTART, job status is STARTING, should be RUNNING"),
+        (S.SUSPENDED_EXPORTING_SNAPSHOT, "cancel", "Cannot cancel when job status is SUSPENDED_EXPORTING_SNAPSHOT"),
+        (S.COMPLETED, "resume", "Job already completed"),
+        (S.COMPLETED, "suspend", "Cannot SUSPEND job 0401-9f77-b9c0-0001 because it already has a result: COMPLETED"),
+    ],
+)
+def test_what_a_state_forbids_is_refused_with_its_sentence(pair, state, call, sentence):
+    service, kept = pair
+    job = running(kept)
+    kept.change(job, state=state)
+    with pytest.raises(ConflictError) as refused:
+        getattr(service, call)(job)
+    assert refused.value.message == sentence
+    assert service.job(job).job.state is state
+
+
+def test_resume_of_what_runs_and_cancel_of_what_has_ended_change_nothing(pair):
+    service, state = pair
+    job = running(state)
+    service.resume(job)
+    assert service.job(job).job.state is S.RUNNING
+    state.change(job, state=S.COMPLETED)
+    service.cancel(job)
+    assert service.job(job).job.state is S.COMPLETED
+
+
+def test_a_wait_ends_with_the_state_or_with_a_sentence(pair):
+    service, _ = pair
+    job = service.submit(request("slow", "# hangs"))
+    with pytest.raises(WaitTimeoutError, match=r"^Job 'slow' is STARTING, not RUNNING or FAILED, after 0 seconds\.$"):
+        service.wait_for("slow", (S.RUNNING, S.FAILED), 0.05)
+    service.cancel(job.id)
+    assert service.wait_for(job.id, (S.RUNNING, S.FAILED), 5).job.state is S.FAILED
+
+
+def test_snapshots_are_exported_listed_read_and_deleted(pair):
+    service, state = pair
+    job = running(state, "hello-world")
+    state.change(job, Progress(epoch=41))
+    record = service.export_snapshot(job, "snapshot-v1")
+    assert (record.name, record.job_name, record.bytes, record.epoch) == ("snapshot-v1", "hello-world", 1196, 41)
+    assert record.created == pytest.approx(MOMENT, abs=1e-6)
+    assert service.snapshots() == [record]
+    assert service.snapshot("snapshot-v1") == state.snapshot("snapshot-v1")
+    assert service.job(job).job.state is S.RUNNING
+    service.delete_snapshot("snapshot-v1")
+    assert service.snapshots() == []
+
+
+def test_an_export_that_cancels_ends_the_job(pair):
+    service, state = pair
+    job = running(state)
+    service.export_snapshot(job, "s", cancel=True)
+    found = service.job(job).job
+    assert (found.state, found.user_cancelled) == (S.FAILED, True)
+    with pytest.raises(ConflictError, match="Cannot EXPORT, job status is FAILED"):
+        service.export_snapshot(job, "s")
+
+
+@pytest.mark.parametrize("name", ["nosuch", "", ".", "..", "a/b", "a b?c#d%2F", "jobs/../x"])
+def test_what_there_is_not_is_told_by_its_name_whatever_the_name(pair, name):
+    service, _ = pair
+    with pytest.raises(NotFoundError) as missing:
+        service.job(name)
+    assert missing.value.message == f"No job with name or id '{name}' was found"
+    for call in (service.snapshot, service.delete_snapshot):
+        with pytest.raises(NotFoundError) as missing:
+            call(name)
+        assert missing.value.message == f"Didn't find a snapshot named '{name}'"
+
+
+def test_a_new_version_is_compared_with_a_job_or_a_snapshot(pair):
+    service, state = pair
+    job = running(state, text="# stage: speed bigint")
+    service.export_snapshot(job, "s")
+    fits = service.check(request(text="# stage: speed bigint\n# stage: more double"), job=job)
+    assert [(line["stage"], line["verdict"]) for line in fits["report"]["lines"]] == [
+        ("source", "restored"),
+        ("speed", "restored"),
+        ("more", "new"),
+    ]
+    refused = service.check(request(text="# stage: speed double"), snapshot="s")
+    assert refused["report"]["refused"] is True
+    assert "speed" in refused["text"]
+    assert service.check(request())["report"] is None
+
+
+def test_a_log_is_read_on_from_where_it_was_left(pair):
+    service, state = pair
+    job = running(state)
+    state.write_log(job, "ä\nb\n\nhalf")
+    lines, place = service.logs(job, 0, 2)
+    assert lines == ["ä", "b"]
+    lines, place = service.logs(job, place)
+    assert lines == [""]
+    assert service.logs(job, place) == ([], place)
+    state.write_log(job, " whole\n")
+    assert service.logs(job, place)[0] == ["half whole"]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(key=st.text() | st.sampled_from(["", ".", "..", "a/../b", "a//b", "%2F", "?x=1#y", "+ "]), value=VALUES)
+def test_any_text_is_a_key_and_any_json_a_value(pair, key, value):
+    service, _ = pair
+    service.map_put("m", {key: json.dumps(value)})
+    assert json.loads(service.map_get("m", key)) == value
+    found = service.map_entries("m", prefix=key, limit=1)[0]
+    assert (found["key"], json.loads(found["value"])) == (key, value)
+    assert service.map_delete("m", key) is True
+    assert service.map_delete("m", key) is False
+    assert service.map_get("m", key) is None
+
+
+def test_entries_come_in_pages_by_key(pair):
+    service, _ = pair
+    service.map_put("m", {f"k{i:02}": str(i) for i in range(7)} | {"other": "1"})
+    first = service.map_entries("m", "k", None, 4)
+    second = service.map_entries("m", "k", first[-1]["key"], 4)
+    assert [entry["key"] for entry in first + second] == [f"k{i:02}" for i in range(7)]
+    assert first[0]["created"] == pytest.approx(MOMENT, abs=1e-6)
+    assert (service.map_size("m"), service.map_size("nosuch"), service.map_entries("nosuch")) == (8, 0, [])
+
+
+def test_a_journal_tells_what_happened_and_what_it_has_lost(pair):
+    service, _ = pair
+    service.map_configure("m", journal_capacity=3)
+    service.map_put("m", {"a": "1"})
+    service.map_put("m", {"a": "null"})
+    service.map_put("m", {"b": '"x"'})
+    service.map_delete("m", "a")
+    found = service.map_journal("m", after=0)
+    facts = [(e["sequence"], e["kind"], e["key"], e["old_value"], e["new_value"]) for e in found["events"]]
+    assert facts == [
+        (2, "UPDATED", "a", "1", "null"),
+        (3, "ADDED", "b", None, '"x"'),
+        (4, "REMOVED", "a", "null", None),
+    ]
+    assert (found["lost"], found["oldest"], found["newest"]) == (1, 2, 4)
+    assert service.map_journal("m")["lost"] == 0
+    assert service.map_journal("m", after=3, limit=1)["events"][0]["sequence"] == 4
+    facts = {"name": "m", "size": 1, "journal_capacity": 3, "ttl_seconds": None, "oldest": 2, "newest": 4}
+    assert service.maps() == [facts]
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../x"])
+def test_a_map_has_a_proper_name(pair, name):
+    with pytest.raises(UsageError, match="cannot name a map"):
+        pair[0].map_put(name, {"k": "1"})
+
+
+def test_errors_keep_their_class_and_details_on_the_way(pair, monkeypatch):
+    service, state = pair
+
+    def refuse(*arguments):
+        raise IncompatibleError("Stage 'speed' cannot go on.", stages=["speed"])
+
+    monkeypatch.setattr(state, "delete_snapshot", refuse)
+    with pytest.raises(IncompatibleError, match="cannot go on") as caught:
+        service.delete_snapshot("s")
+    assert caught.value.details == {"stages": ["speed"]}
+
+
+def test_the_cluster_tells_its_state_and_members(pair):
+    info = pair[0].server_info()
+    assert (info["state"], info["size"], len(info["members"])) == ("ACTIVE", 1, 1)

@@ -1,0 +1,257 @@
+"""The REST contract, against the application itself."""
+
+import json
+import threading
+
+import pytest
+from fastapi.testclient import TestClient
+from prometheus_client.parser import text_string_to_metric_families
+
+from pitstop.model.job import JobState, Progress
+from pitstop.rest.app import create_app
+from pitstop.rest.waiting import MOST_WAITING
+from tests.doors.doors import request, running
+from tests.doors.doors import service as in_memory
+
+TOKEN = "the-long-token"
+JOB = "0401-9f77-b9c0-0001"
+
+
+@pytest.fixture
+def state():
+    return in_memory()
+
+
+@pytest.fixture
+def http(state):
+    with TestClient(create_app(state), raise_server_exceptions=False) as client:
+        yield client
+
+
+def problem(response):
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
+    assert body["status"] == response.status_code
+    assert body["detail"] == body["message"]
+    assert body["type"] == f"urn:pitstop:{body['code'].lower()}"
+    return body["code"], body["detail"]
+
+
+def submit(http, text="", **body):
+    files = {"request": (None, json.dumps({"artifact": "job.py"} | body)), "artifact": ("job.py", text.encode())}
+    return http.post("/api/v1/jobs", files=files)
+
+
+def test_a_job_is_submitted_with_its_file(http):
+    response = submit(http, name="hello-world", args=["a", "b"], entry="m:f", options={"partitions": 2})
+    assert response.status_code == 201
+    job = response.json()
+    assert (job["id"], job["name"], job["status"]) == (JOB, "hello-world", "NOT_RUNNING")
+    assert job["submission_time"] == "2020-03-15T14:37:01.011000Z"
+    assert job["source"] == {"artifact": "job.py", "entry": "m:f", "args": ["a", "b"]}
+    assert (job["config"]["partitions"], job["options"]) == (2, {"partitions": 2})
+    assert job["progress"]["epoch"] == -1
+
+
+def test_a_job_is_submitted_as_json_with_a_path_that_the_server_reads(http, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("# completes")
+    assert http.post("/api/v1/jobs", json={"artifact": str(path)}).status_code == 201
+    found = http.get("/api/v1/jobs/mine", params={"wait_for": "COMPLETED, FAILED", "timeout": 5})
+    assert found.json()["status"] == "COMPLETED"
+
+
+@pytest.mark.parametrize(
+    ("sent", "sentence"),
+    [
+        ({"json": {"artifact": "a.py", "nmae": "x"}}, "The request is wrong at nmae: Extra inputs are not permitted."),
+        ({"json": {"name": "x"}}, "The request is wrong at artifact: Field required."),
+        ({"content": b"{", "headers": {"content-type": "application/json"}}, "The request is wrong at its body: Invalid JSON"),
+        ({"content": b"x", "headers": {"content-type": "text/plain"}}, "Send application/json or multipart/form-data, not"),
+        ({"files": {"request": (None, '{"artifact": "a.py"}'), "file": ("a.py", b"")}}, "The form has a part 'request'"),
+        ({"files": {"artifact": ("a.py", b"")}}, "The form has a part 'request'"),
+        ({"json": {"artifact": "a.py", "options": {"colour": "red"}}}, "Unknown job option: colour."),
+    ],
+)
+def test_a_wrong_submission_is_refused_in_one_sentence(http, tmp_path, monkeypatch, sent, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").touch()
+    response = http.post("/api/v1/jobs", **sent)
+    code, told = problem(response)
+    assert (response.status_code, code) == (400, "USAGE")
+    assert told.startswith(sentence)
+    assert http.get("/api/v1/jobs", params={"all": True}).json() == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code", "sentence"),
+    [
+        ("GET", "/api/v1/jobs/nosuch", 404, "NOT_FOUND", "No job with name or id 'nosuch' was found"),
+        ("POST", "/api/v1/jobs/nosuch/cancel", 404, "NOT_FOUND", "No job with name or id 'nosuch' was found"),
+        ("GET", "/api/v1/snapshots/nosuch", 404, "NOT_FOUND", "Didn't find a snapshot named 'nosuch'"),
+        ("GET", "/api/v1/maps/m/entry?key=k", 404, "NOT_FOUND", "Map 'm' has no entry 'k'."),
+        ("GET", "/nowhere", 404, "NOT_FOUND", "There is nothing at GET /nowhere: see /openapi.json for what there is."),
+        ("GET", "/api/v1/jobs/", 404, "NOT_FOUND", "There is nothing at GET /api/v1/jobs/: see /openapi.json"),
+        ("PATCH", "/api/v1/jobs", 405, "USAGE", "PATCH /api/v1/jobs is not possible: see /openapi.json for what is."),
+        ("GET", "/api/v1/jobs?all=perhaps", 400, "USAGE", "The request is wrong at all: "),
+        ("GET", "/api/v1/jobs/x?wait_for=WALKING", 400, "USAGE", "'WALKING' names no job states; there are: NOT_RUNNING, "),
+        ("GET", "/api/v1/jobs/x?wait_for=RUNNING&timeout=601", 400, "USAGE", "The request is wrong at timeout: "),
+        ("GET", "/api/v1/maps/m/entries?limit=0", 400, "USAGE", "The request is wrong at limit: "),
+    ],
+)
+def test_every_error_is_a_problem_with_its_code(http, method, path, status, code, sentence):
+    response = http.request(method, path)
+    assert response.status_code == status
+    assert problem(response)[0] == code
+    assert problem(response)[1].startswith(sentence)
+
+
+def test_what_nobody_expected_is_a_problem_too(http, state, monkeypatch):
+    def burst():
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(state, "snapshots", burst)
+    response = http.get("/api/v1/snapshots")
+    assert response.status_code == 500
+    assert problem(response) == ("ENGINE", "The server failed on GET /api/v1/snapshots: RuntimeError: the disk is full")
+
+
+def test_a_verb_answers_with_the_job_as_it_is_then(http, state):
+    running(state)
+    answers = [http.post(f"/api/v1/jobs/hello-world/{verb}").json()["status"] for verb in ("suspend", "resume")]
+    assert answers == ["SUSPENDED", "NOT_RUNNING"]
+    response = http.post(f"/api/v1/jobs/{JOB}/suspend")
+    assert response.status_code == 409
+    assert problem(response) == ("CONFLICT", "Cannot SUSPEND, job status is NOT_RUNNING, should be RUNNING")
+
+
+def test_a_wait_that_is_too_long_is_told_with_its_own_status(http, state):
+    state.submit(request("slow", "# hangs"))
+    response = http.get("/api/v1/jobs/slow", params={"wait_for": "RUNNING", "timeout": 0.05})
+    assert response.status_code == 504
+    assert problem(response) == ("TIMEOUT", "Job 'slow' is STARTING, not RUNNING, after 0 seconds.")
+
+
+def test_those_who_wait_keep_nobody_else_waiting(http, state):
+    """More waiting requests than the thread pool of the framework has threads (40)."""
+    waiting, ready = 60, threading.Barrier(61, timeout=30)
+    assert waiting < MOST_WAITING
+    job = state.submit(request("slow", "# hangs")).id
+    wait_for = state.wait_for
+
+    def counted(*arguments):
+        ready.wait()
+        return wait_for(*arguments)
+
+    state.wait_for = counted
+    answers = []
+    params = {"wait_for": "FAILED", "timeout": 60}
+    threads = [
+        threading.Thread(target=lambda: answers.append(http.get(f"/api/v1/jobs/{job}", params=params).json()["status"]))
+        for _ in range(waiting)
+    ]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    assert http.get("/api/v1/snapshots").json() == []
+    state.cancel(job)
+    for thread in threads:
+        thread.join(30)
+    assert answers == ["FAILED"] * waiting
+
+
+def test_a_snapshot_is_exported_listed_and_deleted(http, state):
+    running(state)
+    made = http.post(f"/api/v1/jobs/{JOB}/snapshots", json={"name": "s", "cancel": True})
+    assert made.status_code == 201
+    assert (made.json()["created"], made.json()["bytes"]) == ("2020-03-15T14:37:01.011000Z", 1196)
+    assert http.get("/api/v1/snapshots").json() == [made.json()]
+    assert http.get("/api/v1/snapshots/s").json() == json.loads(json.dumps(state.snapshot("s").to_dict()))
+    assert http.get(f"/api/v1/jobs/{JOB}").json()["user_cancelled"] is True
+    assert http.delete("/api/v1/snapshots/s").status_code == 204
+    assert http.get("/api/v1/snapshots").json() == []
+
+
+def test_the_log_is_paged_by_bytes(http, state):
+    running(state)
+    state.write_log(JOB, "ä\nb\n")
+    first = http.get(f"/api/v1/jobs/{JOB}/logs", params={"limit": 1}).json()
+    assert first == {"lines": ["ä"], "next": 3}
+    assert http.get(f"/api/v1/jobs/{JOB}/logs", params={"after": 3}).json() == {"lines": ["b"], "next": 5}
+
+
+def test_maps_speak_json(http):
+    assert http.put("/api/v1/maps/cars", json={"journal_capacity": 2}).status_code == 204
+    assert http.post("/api/v1/maps/cars/entries", json={"entries": {"a/b": {"x": [1, None]}, "c": "ä"}}).status_code == 204
+    assert http.get("/api/v1/maps/cars/entry?key=a/b").json() == {"key": "a/b", "value": {"x": [1, None]}}
+    entry = http.get("/api/v1/maps/cars/entries", params={"after": "a/b"}).json()[0]
+    moment = "2020-03-15T14:37:01.011000Z"
+    assert entry == {"key": "c", "value": "ä", "created": moment, "updated": moment, "expires": None, "version": 1}
+    assert http.delete("/api/v1/maps/cars/entry?key=c").json() == {"deleted": True}
+    journal = http.get("/api/v1/maps/cars/journal", params={"after": 0}).json()
+    assert [(e["kind"], e["old_value"], e["new_value"]) for e in journal["events"]] == [
+        ("ADDED", None, "ä"),
+        ("REMOVED", "ä", None),
+    ]
+    assert (journal["lost"], journal["oldest"], journal["newest"]) == (1, 2, 3)
+    assert http.get("/api/v1/maps/cars/size").json() == {"size": 1}
+    assert http.get("/api/v1/maps").json()[0]["journal_capacity"] == 2
+    assert problem(http.put("/api/v1/maps/cars", json={"capacity": 2}))[0] == "USAGE"
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": TOKEN}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}]
+)
+def test_without_the_token_nothing_but_the_probes_answers(state, headers):
+    http = TestClient(create_app(state, TOKEN))
+    paths = [path for path, operations in http.get("/openapi.json").json()["paths"].items() if "get" in operations]
+    for path in paths:
+        response = http.get(path.replace("{", "").replace("}", ""), headers=headers)
+        if path in ("/healthz", "/readyz"):
+            assert response.status_code == 200
+        else:
+            assert response.status_code == 401
+            assert response.headers["www-authenticate"] == "Bearer"
+            assert problem(response)[0] == "DENIED"
+    assert problem(http.post("/api/v1/jobs", headers=headers))[0] == "DENIED"
+
+
+def test_with_the_token_it_answers(state):
+    http = TestClient(create_app(state, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"})
+    assert http.get("/api/v1/jobs").json() == []
+    assert http.get("/metrics").status_code == 200
+
+
+def test_the_pages_that_would_load_scripts_from_elsewhere_are_off(http):
+    assert [http.get(path).status_code for path in ("/docs", "/redoc")] == [404, 404]
+
+
+def test_metrics_are_what_prometheus_reads(http, state):
+    job = running(state, "a quoted name")
+    state.change(job, Progress(epoch=5, input_rows=1000, rows_per_second=12.5, epoch_ms=250, bad_rows=2))
+    state.export_snapshot(job, "s")
+    state.map_put("cars", {"a": "1", "b": "2"})
+    ended = running(state, "ended", "# completes")
+    response = http.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain")
+    samples = {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(response.text)
+        for sample in family.samples
+    }
+    identity = (("id", job), ("job", "a quoted name"))
+    assert samples["pitstop_job_epoch", identity] == 5
+    assert samples["pitstop_job_input_rows_total", identity] == 1000
+    assert samples["pitstop_job_rows_per_second", identity] == 12.5
+    assert samples["pitstop_job_bad_rows_total", identity] == 2
+    assert samples["pitstop_job_epoch_seconds", identity] == 0.25
+    assert samples["pitstop_snapshot_bytes", (("job", "a quoted name"), ("snapshot", "s"))] == 1196
+    assert samples["pitstop_map_entries", (("map", "cars"),)] == 2
+    states = {
+        dict(labels)["status"]: v
+        for (name, labels), v in samples.items()
+        if name == "pitstop_job_status" and identity[0] in labels
+    }
+    assert states == {state.value: float(state is JobState.RUNNING) for state in JobState}
+    of_ended = {name: value for (name, labels), value in samples.items() if ("id", ended) in labels}
+    assert of_ended == {"pitstop_job_status": 1.0}

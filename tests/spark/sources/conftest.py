@@ -1,0 +1,69 @@
+"""A real HTTP server that fails, stutters, hangs and forgets."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+
+class Feed:
+    """``count`` objects, of which those below ``oldest`` are forgotten. ``faults`` are answered first, (status, body) each.
+
+    While ``hanging`` is set, no answer is given; ``dripping`` sends a byte now and then for ever.
+    """
+
+    def __init__(self):
+        self.count, self.oldest, self.faults, self.requests, self.queries = 0, 0, [], [], []
+        self.hanging, self.dripping, self.ended = threading.Event(), False, threading.Event()
+        self.go_on = threading.Event()
+        feed = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                feed.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/pings"
+        self._thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def answer(self, handler):
+        query = parse_qs(urlparse(handler.path).query)
+        self.queries.append(query)
+        since, limit = int(query["since"][0]), int(query["limit"][0])
+        self.requests.append(since)
+        if self.hanging.is_set():
+            self.go_on.wait(30)
+        status, body = self.faults.pop(0) if self.faults else (200, self.page(since, limit))
+        handler.send_response(status)
+        handler.end_headers()
+        try:
+            while self.dripping and not self.ended.wait(0.02):
+                handler.wfile.write(b" ")
+                handler.wfile.flush()
+            handler.wfile.write(body)
+        except OSError:
+            pass  # the client has given up
+
+    def page(self, since, limit):
+        first = max(since + 1, self.oldest)
+        return json.dumps([{"sequence": n, "v": n} for n in range(first, self.count)][:limit]).encode()
+
+    def close(self):
+        self.ended.set()
+        self.go_on.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def feed():
+    made = Feed()
+    yield made
+    made.close()

@@ -1,0 +1,231 @@
+"""Polling a real HTTP server that fails, stutters, hangs and forgets."""
+
+import json
+import re
+import threading
+import time
+
+import pytest
+
+from pitstop.spark.sources.batch import EverythingReader
+from pitstop.spark.sources.http_poll import HttpPollReader
+from pitstop.spark.sources.shared import SourceOptions
+
+START = {"sequence": -1}
+
+
+@pytest.fixture
+def open_reader(feed):
+    opened = []
+
+    def make(**more):
+        options = {"url": feed.url, "intervalMs": "0", "limit": "10"} | {k: str(v) for k, v in more.items()}
+        opened.append(HttpPollReader(SourceOptions("http_poll", options)))
+        return opened[-1]
+
+    yield make
+    for reader in opened:
+        reader.stop()
+
+
+def rows(reader, start, end):
+    batches = [batch for part in reader.partitions(start, end) for batch in reader.read(part)]
+    return [row["sequence"] for batch in batches for row in batch.to_pylist()]
+
+
+def poll_until(reader, start, reached, timeout=10.0):
+    """Look again and again, as Spark does, until the source has ``reached``."""
+    deadline = time.monotonic() + timeout
+    while (end := reader.latestOffset(start, None)) != {"sequence": reached}:
+        assert time.monotonic() < deadline, f"the source got no further than {end}"
+        time.sleep(0.01)
+    return end
+
+
+def test_all_objects_arrive_once_and_are_fetched_once(feed, open_reader, capfd):
+    feed.count = 25
+    reader = open_reader(intervalMs=10_000)
+    end = reader.latestOffset(reader.initialOffset(), None)
+    assert end == {"sequence": 24}
+    assert rows(reader, START, end) == list(range(25))
+    assert feed.requests == [-1, 9, 19]
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert lines[-1]["msg"] == "Added 5 pings. Highest sequence number is: 24"
+    assert lines[-1]["level"] == "INFO"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{3}", lines[-1]["time"])
+
+
+def test_the_value_is_the_whole_object_as_json(feed, open_reader):
+    feed.faults = [(200, '[{"sequence": 0, "name": "Zoë \\ud800", "codes": ["P0010"], "x": null}]'.encode())]
+    reader = open_reader()
+    end = reader.latestOffset(START, None)
+    (batch,) = [batch for part in reader.partitions(START, end) for batch in reader.read(part)]
+    assert json.loads(batch.to_pylist()[0]["value"]) == {"sequence": 0, "name": "Zoë ?", "codes": ["P0010"], "x": None}
+
+
+def test_a_caught_up_source_waits_its_interval_before_it_asks_again(feed, open_reader):
+    feed.count = 3
+    reader = open_reader(intervalMs=60_000)
+    end = reader.latestOffset(START, None)
+    feed.count = 5
+    assert reader.latestOffset(end, None) == end
+    assert len(feed.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ((503, b"busy"), "the server answered 503"),
+        ((200, b'[{"vin": '), "the answer is no JSON"),
+        ((200, b""), "the answer is no JSON"),
+        ((200, b'{"not": "an array"}'), "the answer is no JSON array"),
+        ((200, b"[7]"), "an object has no whole number 'sequence'"),
+        ((200, b'[{"no": "sequence"}]'), "an object has no whole number 'sequence'"),
+        ((200, b'[{"sequence": 99999999999999999999}]'), "an object has no whole number 'sequence'"),
+    ],
+)
+def test_a_fault_is_logged_and_loses_nothing(feed, open_reader, fault, told, capfd):
+    feed.count, feed.faults = 5, [fault]
+    reader = open_reader()
+    assert reader.latestOffset(START, None) == START
+    message = json.loads(capfd.readouterr().err)["msg"]
+    assert told in message
+    assert message.endswith("trying again in 0.5 s")
+    end = poll_until(reader, START, 4)
+    assert rows(reader, START, end) == [0, 1, 2, 3, 4]
+
+
+def test_pauses_double_while_the_server_is_away_and_nothing_is_raised(feed, open_reader, capfd):
+    url = feed.url.replace("/pings", "")
+    feed.close()
+    reader = open_reader(url=url)
+    for _ in range(3):
+        reader._next_poll = 0.0
+        assert reader.latestOffset(START, None) == START
+    pauses = re.findall(r"ConnectError.*trying again in ([\d.]+) s", capfd.readouterr().err)
+    assert pauses == ["0.5", "1.0", "2.0"]
+
+
+def test_a_hanging_server_holds_up_the_query_a_second_at_most_and_its_answer_is_taken_later(feed, open_reader):
+    feed.count = 5
+    feed.hanging.set()
+    reader = open_reader(timeoutMs=60_000)
+    began = time.monotonic()
+    assert reader.latestOffset(START, None) == START
+    assert time.monotonic() - began < 2.0
+    feed.hanging.clear()
+    feed.go_on.set()
+    end = poll_until(reader, START, 4)
+    assert rows(reader, START, end) == [0, 1, 2, 3, 4]
+    assert feed.requests.count(-1) == 1
+
+
+def test_a_server_that_does_not_answer_in_time_is_told_and_asked_again(feed, open_reader, capfd):
+    feed.count = 5
+    feed.hanging.set()
+    reader = open_reader(timeoutMs=200)
+    assert reader.latestOffset(START, None) == START
+    assert "ReadTimeout" in capfd.readouterr().err
+    feed.hanging.clear()
+    feed.go_on.set()
+    assert poll_until(reader, START, 4) == {"sequence": 4}
+
+
+def test_an_answer_that_drips_for_ever_ends_at_the_timeout(feed, open_reader, capfd):
+    feed.dripping = True
+    assert open_reader(timeoutMs=300).latestOffset(START, None) == START
+    assert "the answer was not complete after 0.3 s" in capfd.readouterr().err
+
+
+def test_an_epoch_that_is_written_again_is_fetched_again_whole(feed, open_reader):
+    feed.count = 25
+    assert rows(open_reader(), {"sequence": 3}, {"sequence": 17}) == list(range(4, 18))
+
+
+def test_a_replay_waits_for_a_server_that_fails_or_is_behind(feed, open_reader, capfd):
+    feed.count, feed.faults = 10, [(503, b""), (200, b"[]")]
+    assert rows(open_reader(), START, {"sequence": 9}) == list(range(10))
+    told = capfd.readouterr().err
+    assert "the server answered 503; trying again in 0.5 s" in told
+    assert "the server has nothing after -1, yet 9 was seen before; trying again in 1.0 s" in told
+
+
+def test_what_the_server_no_longer_keeps_is_told_with_its_number(feed, open_reader, capfd):
+    feed.count, feed.oldest = 25, 10
+    reader = open_reader()
+    end = reader.latestOffset({"sequence": 3}, None)
+    assert rows(reader, {"sequence": 3}, end) == list(range(10, 25))
+    assert "lost 6 events: the server no longer has 4 to 9 (6 lost in this run)." in capfd.readouterr().err
+
+
+def test_a_replay_whose_range_is_gone_tells_each_loss_once(feed, open_reader, capfd):
+    feed.count, feed.oldest = 30, 20
+    reader = open_reader()
+    assert rows(reader, {"sequence": 3}, {"sequence": 17}) == []
+    end = reader.latestOffset({"sequence": 17}, None)
+    assert rows(reader, {"sequence": 17}, end) == list(range(20, 30))
+    told = capfd.readouterr().err
+    assert "lost 14 events: the server no longer has 4 to 17 (14 lost in this run)." in told
+    assert "lost 2 events: the server no longer has 18 to 19 (16 lost in this run)." in told
+
+
+def test_an_epoch_takes_no_more_than_it_may_and_the_rest_comes_next_without_asking_again(feed, open_reader):
+    feed.count = 25
+    reader = open_reader(maxRows=15, intervalMs=60_000)
+    first = reader.latestOffset(START, None)
+    assert first == {"sequence": 14}
+    assert rows(reader, START, first) == list(range(15))
+    reader.commit(first)
+    second = reader.latestOffset(first, None)
+    assert rows(reader, first, second) == list(range(15, 25))
+    assert feed.requests == [-1, 9, 19]
+
+
+def test_the_throttle_divides_an_epoch_below_the_size_of_a_page(feed, open_reader, tmp_path):
+    feed.count = 10
+    throttle = tmp_path / "admission.json"
+    throttle.write_text('{"share": 0.25}')
+    reader = open_reader(maxRows=12, admission=str(throttle))
+    assert reader.latestOffset(START, None) == {"sequence": 2}
+
+
+def test_readers_of_one_stage_agree_and_the_second_fetches_what_the_first_has_seen(feed, open_reader, tmp_path):
+    feed.count = 5
+    first, second = (open_reader(agreements=str(tmp_path), stage="beta") for _ in range(2))
+    end = first.latestOffset(START, None)
+    feed.count = 9
+    assert second.latestOffset(START, None) == end
+    assert rows(first, START, end) == rows(second, START, end) == [0, 1, 2, 3, 4]
+    later = second.latestOffset(end, None)
+    assert first.latestOffset(end, None) == later == {"sequence": 8}
+    assert rows(first, end, later) == rows(second, end, later) == [5, 6, 7, 8]
+
+
+def test_a_batch_holds_all_there_is_now_however_often_the_server_fails_first(feed):
+    feed.count, feed.faults = 25, [(503, b"")]
+    options = {"url": feed.url, "limit": "10", "maxRows": "5"}
+    reader = EverythingReader(HttpPollReader(SourceOptions("http_poll", options)))
+    found = [row["sequence"] for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert found == list(range(25))
+
+
+def test_the_url_keeps_its_own_parameters_and_the_log_shows_no_secret(feed, open_reader, capfd):
+    feed.count, feed.faults = 1, [(503, b"")]
+    reader = open_reader(url=feed.url.replace("//", "//user:word@") + "?token=hush&since=7")
+    assert reader.latestOffset(START, None) == START
+    assert feed.queries[0]["token"] == ["hush"]
+    assert feed.queries[0]["since"] == ["-1"]
+    told = capfd.readouterr().err
+    assert feed.url in told
+    assert "hush" not in told
+    assert "word" not in told
+
+
+def test_stopping_does_not_wait_for_a_request_under_way(feed, open_reader):
+    feed.hanging.set()
+    reader = open_reader(timeoutMs=60_000)
+    reader.latestOffset(START, None)
+    began = time.monotonic()
+    reader.stop()
+    assert time.monotonic() - began < 2.0
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "http-poll")
