@@ -16,8 +16,8 @@ import pytest
 from pitstop.client.http import HttpService
 from pitstop.model.job import JobState
 from pitstop.testing.http import serving
-from tests.doors.doors import request, running
 from tests.doors.cli.conftest import TOKEN
+from tests.doors.doors import request, running
 
 PITSTOP = str(Path(sys.executable).with_name("pitstop"))
 JOB = "0401-9f77-b9c0-0001"
@@ -183,7 +183,8 @@ def test_completion_scripts_are_printed(start, shell):
 def test_bash_completes_commands_and_words(environment, start):
     script, _ = start("completion", "bash").communicate(timeout=30)
     ask = (
-        '{}\ncomplete_it() {{\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pitstop_completion pitstop; echo ${{COMPREPLY[@]}}; }}\n'
+        '{}\ncomplete_it() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        "_pitstop_completion pitstop; echo ${{COMPREPLY[@]}}; }}\n"
         "complete_it pitstop sus\ncomplete_it pitstop map j\ncomplete_it pitstop completion z\n"
     )
     path = {"PATH": f"{Path(PITSTOP).parent}:{environment['PATH']}"}
