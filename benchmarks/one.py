@@ -49,7 +49,7 @@ def until_read(checkpoint, rows):
     assert wait_until(lambda: (n := checkpoint.committed()) >= 0 and done in checkpoint.offsets(n).offsets, 600)
 
 
-def pipeline(rows, step, keys, finish, size="10 seconds"):
+def pipeline(rows, step, keys, finish, size="1 minute"):
     p = ps.Pipeline()
     source = p.read_from(ps.sources.custom(Events, schema=SCHEMA, rows=rows, step=step, keys=keys), name="events")
     finish(source, size)
@@ -67,7 +67,7 @@ def plain(folder, spark):
     spark.dataSource.register(Events)
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     stream = spark.readStream.format("benchmark_events").options(rows=ROWS, step=STEP, keys=KEYS).load()
-    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "10 seconds"))
+    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "1 minute"))
     result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
 
     def write(rows, epoch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +11,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType, _pa
 
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sources import Source
+from pitstop.spark.sources.values import rows_text
 
 CORRUPT = "__corrupt"
 PARSED = "__row"
@@ -66,8 +66,7 @@ def read_static(spark: SparkSession, node: Node) -> DataFrame:
     """A bounded source as a static DataFrame."""
     source: Source = node.params["source"]
     if source.kind == "items":
-        rows = [tuple(row.values()) if isinstance(row, dict) else tuple(row) for row in source.reader]
-        return spark.createDataFrame(rows, source.schema)
+        return spark.read.format("pitstop_items").options(stage=node.name, **_items(source)).load()
     options = dict(source.options)
     path, form = options.pop("path"), options.pop("format")
     reader = spark.read.format(form).options(**options)
@@ -77,8 +76,7 @@ def read_static(spark: SparkSession, node: Node) -> DataFrame:
 def _items(source: Source) -> dict[str, str]:
     if source.kind != "items":
         return {}
-    rows = [list(row.values()) if isinstance(row, dict) else list(row) for row in source.reader]
-    return {"rows": json.dumps(rows, default=str), "schema": source.schema or ""}
+    return {"rows": rows_text(source.reader), "schema": source.schema or ""}
 
 
 def with_parsed(frame: DataFrame, source: Source) -> DataFrame:

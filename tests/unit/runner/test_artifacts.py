@@ -1,0 +1,75 @@
+"""Whatever is wrong with an artifact, its entry or its arguments is one sentence that says what and where."""
+
+import zipfile
+
+import pytest
+
+from pitstop.errors import ArtifactError, PipelineError, UsageError
+from pitstop.runner.artifacts import load_entry
+
+JOB = """
+import pitstop as ps
+
+@ps.job(snapshot_interval="5 seconds")
+def {name}(folder: str, limit: str = "3"):
+    p = ps.Pipeline()
+    p.read_from(ps.sources.rate(int(limit)), name="numbers").write_to(ps.sinks.noop(), name=folder)
+    return p
+"""
+
+
+@pytest.fixture
+def artifact(tmp_path):
+    def make(text, name="made_job.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return make
+
+
+def test_the_only_job_of_a_file_needs_no_entry(artifact):
+    definition = load_entry(artifact(JOB.format(name="alone")), None)
+    assert definition.config.snapshot_interval_ms == 5000
+    assert [node.name for node in definition.build(("out", "7")).nodes] == ["numbers", "out"]
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "message"),
+    [
+        ("x = 1\n", None, r"^made_job\.py has no job: mark its function with @ps\.job\.$"),
+        (JOB.format(name="a"), "made_job:b", r"^made_job\.py has no job 'b'\. It has: a\.$"),
+        (JOB.format(name="a") + JOB.format(name="b"), None, r"has several jobs \(a, b\): name one with -c module:function\.$"),
+        ("def broken(:\n", None, r"^made_job\.py is not valid Python: invalid syntax \(line 1\)\.$"),
+        ("import not_there\n", None, r"^made_job\.py needs or names a module that is not there: not_there\.$"),
+        ("\n1 / 0\n", None, r"^made_job\.py failed while it was loaded: ZeroDivisionError: division by zero \(line 2\)\.$"),
+    ],
+)
+def test_what_is_wrong_with_an_artifact_is_told(artifact, text, entry, message):
+    with pytest.raises(ArtifactError, match=message):
+        load_entry(artifact(text), entry)
+
+
+def test_a_missing_unknown_or_damaged_file_is_told(artifact, tmp_path):
+    with pytest.raises(ArtifactError, match=r"^File .*nowhere\.py could not be found\.$"):
+        load_entry(tmp_path / "nowhere.py", None)
+    with pytest.raises(ArtifactError, match=r"^job\.jar is no \.py, \.zip or \.whl file\.$"):
+        load_entry(artifact("", "job.jar"), None)
+    with pytest.raises(ArtifactError, match=r"^job\.zip is damaged: it is no zip archive\.$"):
+        load_entry(artifact("no archive", "job.zip"), None)
+
+
+def test_a_job_is_found_in_an_archive_by_its_module(tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("archived_one.py", JOB.format(name="one"))
+        archive.writestr("archived_two.py", JOB.format(name="two"))
+    with pytest.raises(ArtifactError, match=r"^two\.zip holds 2 modules with jobs: name one with -c module:function\.$"):
+        load_entry(tmp_path / "two.zip", None)
+    assert load_entry(tmp_path / "two.zip", "archived_two:two").build(("out",)).nodes[-1].name == "out"
+
+
+@pytest.mark.parametrize("arguments", [(), ("out", "3", "more")])
+def test_wrong_arguments_are_told_with_those_the_job_takes(artifact, arguments):
+    definition = load_entry(artifact(JOB.format(name="picky")), None)
+    with pytest.raises((UsageError, PipelineError), match=r"picky.*folder.*limit"):
+        definition.build(arguments)
