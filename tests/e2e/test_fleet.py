@@ -7,6 +7,8 @@ import signal
 import pytest
 
 from pitstop.model.job import JobState
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import checkpoint_folder
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 
@@ -94,16 +96,16 @@ def test_ten_kills_at_random_moments_lose_and_double_nothing(stack):
     job.wait_started()
     registry = SqlRegistry(open_database(sqlite_url(stack.data / "pitstop.db")))
     killed = []
-    for _ in range(10):
-        token = wait_until(lambda: running_token(job, killed), 120, "the next run")
-        seen = job.metrics().epoch
-        # A moment inside some epoch: so many milliseconds after progress was seen.
-        wait_until(lambda seen=seen: job.metrics().epoch > seen, 60, "an epoch", step=0.01)
+    for number in range(10):
+        # Every second time already in the first epoch of a run, which repeats what the killed one had planned.
+        token, checkpoint = wait_until(lambda: next_run(job, stack.data, killed, registry), 120, "the next run")
+        if number % 2:
+            wait_epoch(job, checkpoint.committed() + 1)
+        wait_planned(checkpoint)
         wait_until(Countdown(moments.random()), 5, "the moment", step=0.005)
-        pid, _ = registry.process_of(job.id, token)
-        kill(pid)
+        kill(registry.process_of(job.id, token)[0])
         killed.append(token)
-    wait_until(lambda: running_token(job, killed), 120, "the last run")
+    wait_until(lambda: job.details.token not in killed and job.status is JobState.RUNNING, 120, "the last run")
     verdict, _ = verdict_at_end(stack, job)
     assert (verdict.missed, verdict.doubled) == (0, 0)
 
@@ -139,9 +141,24 @@ class Countdown:
         return self._clock() >= self._end
 
 
-def running_token(job, killed):
+def wait_epoch(job, epoch):
+    from stack import wait_until
+
+    wait_until(lambda: job.metrics().epoch >= epoch, 120, f"epoch {epoch}", step=0.01)
+
+
+def wait_planned(checkpoint):
+    from stack import wait_until
+
+    wait_until(lambda: checkpoint.planned() > checkpoint.committed(), 120, "a planned epoch", step=0.002)
+
+
+def next_run(job, data, killed, registry):
+    """(token, checkpoint) of a run after those that were killed, once it has a process and a checkpoint."""
     details = job.details
-    return details.token if details.state is JobState.RUNNING and details.token not in killed else None
+    if details.token in killed or details.lineage is None or registry.process_of(job.id, details.token) is None:
+        return None
+    return details.token, Checkpoint(checkpoint_folder(data, job.id, details.lineage))
 
 
 def kill(pid):

@@ -20,7 +20,7 @@ from tests.spark.sequence import SCHEMA, Sequence, expected_windows, millis
 
 pyspark.cloudpickle.register_pickle_by_value(sequence)
 
-ROWS, KEYS = 240_000, 50
+ROWS, KEYS = 140_000, 50
 TUMBLING = ps.tumbling("10 seconds")
 SLIDING = ps.sliding("40 seconds", slide="10 seconds")
 
@@ -121,7 +121,7 @@ def version_one(harness, windows, cancel=True):
     sinks = {}
     checkpoint = harness.folder / "checkpoint-0"
     running = harness.start(pipeline(sinks, windows), checkpoint, 2)
-    harness.until(running, 4)
+    harness.until(running, 2)
     running.stop(30)
     record = export_checkpoint(Checkpoint(checkpoint), harness.folder, "saved")
     for sink in sinks.values():

@@ -6,10 +6,8 @@ import sys
 import pytest
 
 from pitstop.cli import main as cli_main
-from pitstop.testing.http import serving
 from tests.doors import doors
-
-TOKEN = "the-long-token"
+from tests.doors.conftest import TOKEN
 
 
 @pytest.fixture
@@ -18,9 +16,8 @@ def state():
 
 
 @pytest.fixture
-def url(state):
-    with serving(state, TOKEN) as found:
-        yield found
+def url(serve, state):
+    return serve(state)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pitstop.client.http import HttpService
 from pitstop.errors import ConflictError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.model.job import JobState, Progress
-from pitstop.testing.http import serving
+from tests.doors.conftest import TOKEN
 from tests.doors.doors import MOMENT, request, running
 from tests.doors.doors import service as in_memory
 
@@ -17,16 +17,15 @@ S = JobState
 
 
 @pytest.fixture(params=["memory", "http"])
-def pair(request):
+def pair(request, serve):
     """(service under test, the service that keeps the state)."""
     state = in_memory()
     if request.param == "memory":
         yield state, state
         return
-    with serving(state, "the-token") as url:
-        client = HttpService(url, "the-token")
-        yield client, state
-        client.close()
+    client = HttpService(serve(state), TOKEN)
+    yield client, state
+    client.close()
 
 
 def test_a_submitted_job_is_found_by_name_and_by_id_with_all_that_was_asked_for(pair):
