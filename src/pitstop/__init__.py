@@ -9,10 +9,13 @@ from typing import Any
 from pitstop.errors import PitstopError
 from pitstop.kit.version import __version__
 from pitstop.pipeline import sinks, sources
-from pitstop.pipeline.aggregates import Aggregate, aggregate, avg, count, max, max_by, min, min_by, sum
+from pitstop.pipeline.aggregates import Aggregate, aggregate, all_of, avg, count, first, last, max, max_by, min, min_by, sum
+from pitstop.pipeline.collecting import approx_count_distinct, bottom_n, collect_list, collect_set, count_distinct, top_n
 from pitstop.pipeline.job import JobDefinition, job
-from pitstop.pipeline.stages import KeyedStage, Pipeline, Stage
-from pitstop.pipeline.windows import Window, sliding, tumbling
+from pitstop.pipeline.keyed import KeyedStage, co_group
+from pitstop.pipeline.stages import Pipeline, Stage
+from pitstop.pipeline.statistics import linear_trend, stddev, variance
+from pitstop.pipeline.windows import Session, Window, session, sliding, tumbling
 
 __all__ = [
     "Aggregate",
@@ -20,22 +23,37 @@ __all__ = [
     "KeyedStage",
     "Pipeline",
     "PitstopError",
+    "Session",
     "Stage",
     "Window",
     "__version__",
     "aggregate",
+    "all_of",
+    "approx_count_distinct",
     "avg",
+    "bottom_n",
+    "co_group",
+    "collect_list",
+    "collect_set",
     "count",
+    "count_distinct",
+    "first",
     "job",
+    "last",
+    "linear_trend",
     "max",
     "max_by",
     "min",
     "min_by",
+    "session",
     "sinks",
     "sliding",
     "sources",
+    "stddev",
     "sum",
+    "top_n",
     "tumbling",
+    "variance",
 ]
 
 

@@ -16,8 +16,19 @@ class StageKind(StrEnum):
     WATERMARK = "watermark"
     WINDOW = "window"
     """Windowed aggregate, tumbling or sliding: state in frames of the slide."""
+    SESSION = "session"
+    """Aggregate of session windows."""
+    ROLLING = "rolling"
+    """Rolling aggregate: one row of accumulators a key."""
+    MAPPED = "mapped"
+    """State of the user's own, one row a key."""
+    DISTINCT = "distinct"
+    JOIN = "join"
+    """Join of two streams: the rows of both that may still find a match."""
     OPAQUE = "opaque"
     """Any Structured Streaming code with Spark's own stateful operators."""
+    LOOKUP = "lookup"
+    """Hash join: keeps no state."""
     SINK = "sink"
 
 
@@ -33,9 +44,15 @@ class StateLayout:
     aggregates: tuple[tuple[str, str], ...] = ()
     """(result column, class of its combining), to tell a min from a max of the same type."""
     parameters: dict[str, Any] = field(default_factory=dict)
-    """Window: ``size_ms``, ``slide_ms``."""
-    operators: int = 0
-    """How many stateful Spark operators the stage has in its query."""
+    """Window: ``size_ms``, ``slide_ms``; session: ``timeout_ms``; and ``text``, for people."""
+    roles: tuple[str | int, ...] = ()
+    """Its stateful Spark operators by their roles, in Spark's numbering, from the sink upwards; a number stands for
+    all that is upstream of that input."""
+
+    def same_state(self, other: StateLayout) -> bool:
+        """Same kind, keys, accumulators and window: what a renamed stage is recognised by."""
+        mine = (self.kind, self.keys, self.accumulators, self.aggregates, self.parameters["text"])
+        return mine == (other.kind, other.keys, other.accumulators, other.aggregates, other.parameters["text"])
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"kind": self.kind.value}
@@ -51,5 +68,5 @@ class StateLayout:
             accumulators=pairs("accumulators"),
             aggregates=pairs("aggregates"),
             parameters=dict(data.get("parameters", {})),
-            operators=int(data.get("operators", 0)),
+            roles=tuple(data.get("roles", ())),
         )

@@ -12,51 +12,51 @@ from dataclasses import dataclass
 from typing import Any
 
 from pitstop.errors import UsageError
+from pitstop.pipeline.combining import MAX, MIN, SUM, Combining, Expression, custom
 
 Lift = Callable[..., tuple[Any, ...]]
-Combine = Callable[[Any, Any], Any]
 Finish = Callable[..., Any]
+
+
+class EventTime:
+    """Stands for the event-time column of the stage that aggregates."""
+
+
+EVENT_TIME = EventTime()
 
 
 @dataclass(frozen=True)
 class Aggregate:
     """One aggregate.
 
-    ``lift(F, *inputs)`` gives the accumulator columns of one row; ``combines[i](F, column)`` is the
-    aggregate expression that combines the i-th accumulator; ``finish(F, *accumulators)`` is the result.
-    ``inputs`` are column names or Column expressions.
+    ``lift(F, *inputs)`` gives the lifted columns of one row; ``combines[i]`` gathers and combines the i-th of them;
+    ``finish(F, *accumulators)`` is the result. ``inputs`` are column names, SQL expressions, Column expressions or
+    EVENT_TIME.
     """
 
     kind: str
     inputs: tuple[Any, ...]
     lift: Lift
-    combines: tuple[Combine, ...]
+    combines: tuple[Combining, ...]
     finish: Finish
-    parameters: tuple[Any, ...] = ()
 
     @property
     def state_class(self) -> str:
-        """Aggregates of one class combine their accumulators in the same way."""
-        return _STATE_CLASS.get(self.kind, self.kind)
+        """Aggregates of one class, and of the same accumulator types, may exchange their state."""
+        return ",".join(combine.name for combine in self.combines)
+
+    @property
+    def readable(self) -> bool:
+        """True if the saved accumulators can be read and converted."""
+        return all(combine.readable for combine in self.combines)
 
 
-def _sum(F: Any, column: Any) -> Any:
-    return F.sum(column)
+def _same(F: Any, value: Any) -> tuple[Any, ...]:
+    return (value,)
 
 
-def _min(F: Any, column: Any) -> Any:
-    return F.min(column)
-
-
-def _max(F: Any, column: Any) -> Any:
-    return F.max(column)
-
-
-def _first_accumulator(F: Any, accumulator: Any) -> Any:
+def _only(F: Any, accumulator: Any) -> Any:
     return accumulator
-
-
-_STATE_CLASS = {"count": "sum", "sum": "sum", "avg": "sum,sum"}
 
 
 def count(column: Any = None) -> Aggregate:
@@ -67,14 +67,13 @@ def count(column: Any = None) -> Aggregate:
             return (F.lit(1).cast("bigint"),)
         return (F.when(inputs[0].isNotNull(), 1).otherwise(0).cast("bigint"),)
 
-    return Aggregate(
-        "count", () if column is None else (column,), lift, (_sum,), lambda F, n: F.coalesce(n, F.lit(0).cast("bigint"))
-    )
+    inputs = () if column is None else (column,)
+    return Aggregate("count", inputs, lift, (SUM,), lambda F, n: F.coalesce(n, F.lit(0).cast("bigint")))
 
 
 def sum(column: Any) -> Aggregate:
     """Sum of the values that are not null; null if there is none. Whole numbers give bigint."""
-    return Aggregate("sum", (column,), lambda F, x: (x,), (_sum,), _first_accumulator)
+    return Aggregate("sum", (column,), _same, (SUM,), _only)
 
 
 def avg(column: Any) -> Aggregate:
@@ -83,23 +82,20 @@ def avg(column: Any) -> Aggregate:
     def lift(F: Any, x: Any) -> tuple[Any, ...]:
         return (x.cast("double"), F.when(x.isNotNull(), 1).otherwise(0).cast("bigint"))
 
-    def finish(F: Any, total: Any, n: Any) -> Any:
-        return F.when(n > 0, total / n)
-
-    return Aggregate("avg", (column,), lift, (_sum, _sum), finish)
+    return Aggregate("avg", (column,), lift, (SUM, SUM), lambda F, total, n: F.when(n > 0, total / n))
 
 
 def min(column: Any) -> Aggregate:
     """Smallest value that is not null."""
-    return Aggregate("min", (column,), lambda F, x: (x,), (_min,), _first_accumulator)
+    return Aggregate("min", (column,), _same, (MIN,), _only)
 
 
 def max(column: Any) -> Aggregate:
     """Largest value that is not null."""
-    return Aggregate("max", (column,), lambda F, x: (x,), (_max,), _first_accumulator)
+    return Aggregate("max", (column,), _same, (MAX,), _only)
 
 
-def _by(kind: str, combine: Combine, value: Any, by: Any) -> Aggregate:
+def _by(kind: str, combine: Combining, value: Any, by: Any) -> Aggregate:
     # A struct compares field by field: equal ``by`` values are decided by the value itself, so the
     # result does not depend on the order of events.
     def lift(F: Any, v: Any, b: Any) -> tuple[Any, ...]:
@@ -110,16 +106,55 @@ def _by(kind: str, combine: Combine, value: Any, by: Any) -> Aggregate:
 
 def min_by(value: Any, by: Any) -> Aggregate:
     """``value`` of the row with the smallest ``by``; of several, the smallest value."""
-    return _by("min_by", _min, value, by)
+    return _by("min_by", MIN, value, by)
 
 
 def max_by(value: Any, by: Any) -> Aggregate:
     """``value`` of the row with the largest ``by``; of several, the largest value."""
-    return _by("max_by", _max, value, by)
+    return _by("max_by", MAX, value, by)
+
+
+def first(value: Any) -> Aggregate:
+    """``value`` of the row with the earliest event time; of several, the smallest value."""
+    return _by("first", MIN, value, EVENT_TIME)
+
+
+def last(value: Any) -> Aggregate:
+    """``value`` of the row with the latest event time; of several, the largest value."""
+    return _by("last", MAX, value, EVENT_TIME)
+
+
+def all_of(**aggregates: Aggregate) -> Aggregate:
+    """Several aggregates as one, whose result is a struct with a field for each."""
+    if not aggregates:
+        raise UsageError("all_of needs at least one aggregate: all_of(low=ps.min('v'), high=ps.max('v')).")
+    parts = tuple(aggregates.values())
+
+    def lift(F: Any, *inputs: Any) -> tuple[Any, ...]:
+        shares = _shared_out(parts, [len(part.inputs) for part in parts], inputs)
+        return tuple(column for part, own in shares for column in part.lift(F, *own))
+
+    def finish(F: Any, *accumulators: Any) -> Any:
+        shares = _shared_out(parts, [len(part.combines) for part in parts], accumulators)
+        return F.struct(*[part.finish(F, *own).alias(name) for name, (part, own) in zip(aggregates, shares, strict=True)])
+
+    inputs = tuple(value for part in parts for value in part.inputs)
+    combines = tuple(combine for part in parts for combine in part.combines)
+    return Aggregate("all_of", inputs, lift, combines, finish)
+
+
+def _shared_out(
+    parts: tuple[Aggregate, ...], sizes: list[int], values: tuple[Any, ...]
+) -> list[tuple[Aggregate, tuple[Any, ...]]]:
+    shares, at = [], 0
+    for part, size in zip(parts, sizes, strict=True):
+        shares.append((part, values[at : at + size]))
+        at += size
+    return shares
 
 
 def aggregate(
-    lift: Lift, combine: Combine | tuple[Combine, ...], finish: Finish | None = None, inputs: tuple[Any, ...] = ()
+    lift: Lift, combine: Expression | tuple[Expression, ...], finish: Finish | None = None, inputs: tuple[Any, ...] = ()
 ) -> Aggregate:
     """An aggregate of one's own.
 
@@ -133,4 +168,4 @@ def aggregate(
     combines = combine if isinstance(combine, tuple) else (combine,)
     if finish is None and len(combines) != 1:
         raise UsageError("An aggregate with several accumulators needs a finish function.")
-    return Aggregate("custom", tuple(inputs), lift, combines, finish or _first_accumulator)
+    return Aggregate("custom", tuple(inputs), lift, tuple(custom(one) for one in combines), finish or _only)

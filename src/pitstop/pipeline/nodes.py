@@ -26,6 +26,14 @@ class Op(StrEnum):
     TIMESTAMPS = "timestamps"
     INGESTION_TIMESTAMPS = "ingestion_timestamps"
     WINDOW_AGGREGATE = "window_aggregate"
+    """Also of several inputs: co-aggregation."""
+    ROLLING_AGGREGATE = "rolling_aggregate"
+    MAP_STATEFUL = "map_stateful"
+    DISTINCT = "distinct"
+    JOIN = "join"
+    HASH_JOIN = "hash_join"
+    STATEFUL = "stateful"
+    """The user's own stateful Spark code."""
     SINK = "sink"
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import milliseconds
 from pitstop.kit.ids import check_name
-from pitstop.pipeline.aggregates import Aggregate
+from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.nodes import Node, Op, caller_location
 from pitstop.pipeline.sinks import Sink, logger
 from pitstop.pipeline.sources import Source
-from pitstop.pipeline.windows import Duration, Window
+from pitstop.pipeline.windows import Duration
 
 
 class Pipeline:
@@ -116,27 +116,82 @@ class Stage:
 
     def merge(self, *stages: Stage, name: str | None = None) -> Stage:
         """This stage's rows and those of others, by column name; the columns must agree."""
-        for stage in stages:
-            if stage._pipeline is not self._pipeline:
-                raise PipelineError(f"Stage '{stage.name}' belongs to another pipeline.")
-        return self._next(Op.MERGE, name, others=tuple(stage._node for stage in stages))
+        return self._joined(Op.MERGE, name, stages)
 
     def peek(self, name: str = "peek", template: str | None = None) -> Stage:
         """Log each row as the logger sink does, under this name, and go on with the same rows."""
         self.write_to(logger(template), self._pipeline._free_name(name))
         return self
 
-    def with_timestamps(self, column: str, allowed_lag: Duration = 0, name: str | None = None) -> Stage:
-        """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``."""
-        return self._next(Op.TIMESTAMPS, name, column=column, allowed_lag_ms=milliseconds(allowed_lag, "allowed lag"))
+    def with_timestamps(
+        self, column: str, allowed_lag: Duration = 0, idle_timeout: Duration = "60 seconds", name: str | None = None
+    ) -> Stage:
+        """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``.
+
+        Of several stages with timestamps the slowest holds the watermark back, unless it has had no row for
+        ``idle_timeout`` while another had some; 0 lets it wait for ever (jet.md §3.4).
+        """
+        return self._next(
+            Op.TIMESTAMPS,
+            name,
+            column=column,
+            allowed_lag_ms=milliseconds(allowed_lag, "allowed lag"),
+            idle_timeout_ms=milliseconds(idle_timeout, "idle timeout"),
+        )
 
     def with_ingestion_timestamps(self, column: str = "ingestion_time", name: str | None = None) -> Stage:
         """Stamp rows with the time of their epoch, in a new column. A replay stamps them anew."""
         return self._next(Op.INGESTION_TIMESTAMPS, name, column=column)
 
     def group_by(self, *columns: str) -> KeyedStage:
-        """Group rows by these columns, for an aggregate."""
+        """Group rows by these columns, for an aggregate or for state of one's own; no columns: all rows are one group."""
         return KeyedStage(self, tuple(columns))
+
+    def join(self, name: str, other: Stage, on: str | tuple[str, ...], within: Duration, how: str = "inner") -> Stage:
+        """Rows of this stage with those of another that have equal ``on`` columns and event times at most ``within`` apart.
+
+        ``how``: ``inner``, or ``left`` to keep rows of this stage without a match, once none can come any more.
+        Columns out: those of this stage, then the other's without ``on``; other equal names are refused. The event
+        time is this stage's. ``name`` is the key of this state in snapshots.
+        """
+        if how not in ("inner", "left"):
+            raise UsageError(f"Stage '{name}': a join of two streams is inner or left, not {how!r}.")
+        keys = (on,) if isinstance(on, str) else tuple(on)
+        times = tuple(stage.timestamp_column() for stage in (self, other))
+        for stage, time in zip((self, other), times, strict=True):
+            if time is None:
+                raise PipelineError(f"Stage '{name}' needs the event time of '{stage.name}': call with_timestamps before it.")
+        ms = milliseconds(within, "time between two rows")
+        return self._joined(Op.JOIN, name, (other,), on=keys, within_ms=ms, how=how, times=times)
+
+    def hash_join(
+        self,
+        side: Stage | Callable[[Any], Any],
+        on: str | tuple[str, ...],
+        how: str = "left",
+        refresh: Duration | None = None,
+        name: str | None = None,
+    ) -> Stage:
+        """Enrich each row from a table that is kept in memory: a stage of batch sources, or a function SparkSession -> DataFrame.
+
+        ``how``: ``left`` keeps rows without a match, ``inner`` drops them. The table is read at the start, and anew
+        every ``refresh`` if given. It is no state: a snapshot does not hold it (jet.md §2.4).
+        """
+        if how not in ("inner", "left"):
+            raise UsageError(f"A hash join is inner or left, not {how!r}.")
+        keys = (on,) if isinstance(on, str) else tuple(on)
+        refresh_ms = None if refresh is None else milliseconds(refresh, "refresh time")
+        if isinstance(side, Stage):
+            return self._joined(Op.HASH_JOIN, name, (side,), on=keys, how=how, refresh_ms=refresh_ms, function=None)
+        return self._next(Op.HASH_JOIN, name, on=keys, how=how, refresh_ms=refresh_ms, function=side)
+
+    def stateful(self, name: str, function: Callable[..., Any], *others: Stage) -> Stage:
+        """Any Structured Streaming code, stateful operators included: ``function(DataFrame, *others) -> DataFrame``.
+
+        Aggregations need a watermark (``with_timestamps``), for every job writes in append mode. ``name`` is the key of
+        this state in snapshots; it is restored as long as the operators in it keep their form.
+        """
+        return self._joined(Op.STATEFUL, name, others, function=function)
 
     def write_to(self, sink: Sink, name: str) -> None:
         """End in a sink."""
@@ -146,62 +201,28 @@ class Stage:
         """The event-time column that reaches this stage, None without timestamps."""
         return _timestamp_column(self._node)
 
+    def _joined(self, op: Op, name: str | None, others: tuple[Stage, ...], **params: Any) -> Stage:
+        for stage in others:
+            if stage._pipeline is not self._pipeline:
+                raise PipelineError(f"Stage '{stage.name}' belongs to another pipeline.")
+        return self._next(op, name, tuple(stage._node for stage in others), **params)
+
     def _next(self, op: Op, name: str | None, others: tuple[Node, ...] = (), **params: Any) -> Stage:
         chosen = name if name is not None else self._pipeline._free_name(op.value)
         return Stage(self._pipeline, self._pipeline._add(op, chosen, (self._node, *others), params))
 
 
-class KeyedStage:
-    """Rows grouped by key columns. No columns: one group of all rows."""
-
-    def __init__(self, stage: Stage, keys: tuple[str, ...]) -> None:
-        self._stage = stage
-        self._keys = keys
-
-    def window(self, window: Window) -> WindowedStage:
-        """Cut each group into windows of event time; the stage needs ``with_timestamps`` before."""
-        return WindowedStage(self._stage, self._keys, window)
-
-
-class WindowedStage:
-    """A group cut into windows, waiting for its aggregates."""
-
-    def __init__(self, stage: Stage, keys: tuple[str, ...], window: Window) -> None:
-        self._stage = stage
-        self._keys = keys
-        self._window = window
-
-    def aggregate(self, name: str, **aggregates: Aggregate) -> Stage:
-        """One row a key and window once the watermark has passed its end.
-
-        Columns out: the keys, ``window_start``, ``window_end`` (timestamps), and one per aggregate. ``name`` is the
-        key of this state in snapshots.
-        """
-        if not aggregates:
-            raise PipelineError(f"Stage '{name}' computes nothing: give it at least one aggregate.")
-        for column, aggregate in aggregates.items():
-            if not isinstance(aggregate, Aggregate):
-                raise PipelineError(f"Column '{column}' of stage '{name}' is no aggregate: use ps.count(), ps.sum(...), ...")
-            if column in self._keys or column in ("window_start", "window_end"):
-                raise PipelineError(f"Stage '{name}' has two columns named '{column}': rename the aggregate.")
-        timestamp = self._stage.timestamp_column()
-        if timestamp is None:
-            raise PipelineError(f"Stage '{name}' needs event time: call with_timestamps before its window.")
-        return self._stage._next(
-            Op.WINDOW_AGGREGATE,
-            name,
-            keys=self._keys,
-            window=self._window,
-            timestamp=timestamp,
-            aggregates=dict(aggregates),
-        )
+_WITHOUT_TIME = (Op.WINDOW_AGGREGATE, Op.ROLLING_AGGREGATE, Op.MAP_STATEFUL, Op.STATEFUL)
+"""Stages whose rows have no event time of their own."""
 
 
 def _timestamp_column(node: Node) -> str | None:
     if node.op in (Op.TIMESTAMPS, Op.INGESTION_TIMESTAMPS):
         return str(node.params["column"])
-    if node.op is Op.WINDOW_AGGREGATE:
+    if node.op in _WITHOUT_TIME:
         return None
+    if node.op in (Op.JOIN, Op.HASH_JOIN):
+        return _timestamp_column(node.inputs[0])
     found = [_timestamp_column(parent) for parent in node.inputs]
     if node.op is Op.MERGE and len(set(found)) > 1:
         return None

@@ -28,11 +28,19 @@ class Window:
         return f"sliding({text(self.size_ms)}, {text(self.slide_ms)})"
 
 
+@dataclass(frozen=True)
+class Session:
+    """A window that lasts while events of its key follow one another within the timeout (jet.md §3.4)."""
+
+    timeout_ms: int
+
+    def describe(self) -> str:
+        return f"session({text(self.timeout_ms)})"
+
+
 def tumbling(size: Duration) -> Window:
     """Windows of ``size`` that touch and do not overlap: ``tumbling("1 minute")``."""
-    ms = milliseconds(size, "window size")
-    if ms == 0:
-        raise UsageError("A window's size must be more than 0.")
+    ms = _positive(size, "A window's size")
     return Window(ms, ms)
 
 
@@ -41,9 +49,22 @@ def sliding(size: Duration, slide: Duration) -> Window:
 
     State is kept in frames of the slide, so an event is touched once however many windows cover it.
     """
-    size_ms, slide_ms = milliseconds(size, "window size"), milliseconds(slide, "window slide")
-    if slide_ms == 0 or size_ms == 0:
-        raise UsageError("A window's size and slide must be more than 0.")
+    size_ms, slide_ms = _positive(size, "A window's size"), _positive(slide, "A window's slide")
     if size_ms % slide_ms:
         raise UsageError(f"A sliding window's size must be a multiple of its slide: {text(size_ms)} is none of {text(slide_ms)}.")
     return Window(size_ms, slide_ms)
+
+
+def session(timeout: Duration) -> Session:
+    """One window for events of a key of which each comes less than ``timeout`` after another; it ends ``timeout`` after its last.
+
+    Windows that merely touch stay apart (jet.md §3.4).
+    """
+    return Session(_positive(timeout, "A session's timeout"))
+
+
+def _positive(duration: Duration, what: str) -> int:
+    ms = milliseconds(duration, what[2:])
+    if ms == 0:
+        raise UsageError(f"{what} must be more than 0.")
+    return ms

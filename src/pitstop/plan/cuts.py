@@ -8,14 +8,17 @@ cut once, and the steps below it run on the rows of the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.plan.model import OperatorSlot, SourceSlot
 
 PASSABLE = frozenset({Op.SELECT, Op.FILTER, Op.WITH_COLUMNS, Op.TRANSFORM, Op.TIMESTAMPS, Op.PARSED, Op.DEAD_LETTERS})
 """Steps that mean the same on a stream and on the rows of one epoch."""
+STATEFUL = frozenset({Op.WINDOW_AGGREGATE, Op.ROLLING_AGGREGATE, Op.MAP_STATEFUL, Op.DISTINCT, Op.JOIN, Op.STATEFUL})
+"""Steps that keep state."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ def cuts_of(nodes: tuple[Node, ...]) -> tuple[Cut, ...]:
     return tuple(_cut(members) for members in groups.values())
 
 
+def chained(nodes: tuple[Node, ...]) -> bool:
+    """True if a stateful stage reads what another one gives."""
+    return any(other is not node and other.op in STATEFUL for node in nodes if node.op in STATEFUL for other in node.upstream())
+
+
 def _path_to_anchor(node: Node) -> list[Node]:
     """From a sink's input up through passable steps to the first stage that is none."""
     path = [node]
@@ -45,11 +53,15 @@ def _path_to_anchor(node: Node) -> list[Node]:
 
 def _cut(members: list[tuple[Node, list[Node]]]) -> Cut:
     paths = [path for _, path in members]
+    if paths[0][-1].op in STATEFUL:
+        # What follows must not shape the stage's state (Spark would prune columns, and filter keys, before they are kept),
+        # and early results join the rows of the stage itself.
+        return Cut(paths[0][-1], tuple(sink for sink, _ in members))
     common = next(node for node in paths[0] if all(any(node is other for other in path) for path in paths))
     return Cut(common, tuple(sink for sink, _ in members))
 
 
-def operators_of(cuts: tuple[Cut, ...]) -> tuple[OperatorSlot, ...]:
+def operators_of(cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> tuple[OperatorSlot, ...]:
     """Stateful operators in Spark's numbering: from the sink upwards, branch by branch.
 
     Spark hands out operator ids while it walks the plan from its root, children left to right.
@@ -57,32 +69,57 @@ def operators_of(cuts: tuple[Cut, ...]) -> tuple[OperatorSlot, ...]:
     copies: dict[tuple[str, str], int] = {}
     slots = []
     for cut in cuts:
-        for stage, role in _walk(cut.node):
+        for stage, role in _walk(cut.node, layouts):
             copy = copies.get((stage, role), 0)
             copies[(stage, role)] = copy + 1
             slots.append(OperatorSlot(stage, role, copy))
     return tuple(slots)
 
 
-def _walk(node: Node) -> Iterator[tuple[str, str]]:
-    if node.op is Op.WINDOW_AGGREGATE:
-        if not node.params["window"].tumbling:
-            yield node.name, "windows"
-        yield node.name, "frames"
-    for parent in node.inputs:
-        yield from _walk(parent)
+def _walk(node: Node, layouts: Mapping[str, StateLayout]) -> Iterator[tuple[str, str]]:
+    layout = layouts.get(node.name)
+    for item in layout.roles if layout is not None else range(len(streams_of(node))):
+        if isinstance(item, str):
+            yield node.name, item
+        else:
+            yield from _walk(node.inputs[item], layouts)
 
 
-def sources_of(cuts: tuple[Cut, ...]) -> tuple[SourceSlot, ...]:
+def streams_of(node: Node) -> tuple[Node, ...]:
+    """The inputs of a node that are streams: the table of a hash join is none."""
+    return node.inputs[:1] if node.op is Op.HASH_JOIN else node.inputs
+
+
+def tables_of(nodes: tuple[Node, ...]) -> set[int]:
+    """Ids of the nodes that only feed tables of hash joins: they are read whole, not as streams."""
+    streaming: set[int] = set()
+
+    def walk(node: Node) -> None:
+        if id(node) not in streaming:
+            streaming.add(id(node))
+            for parent in streams_of(node):
+                walk(parent)
+
+    for node in nodes:
+        if node.op is Op.SINK:
+            walk(node)
+    return {id(node) for node in nodes} - streaming
+
+
+def sources_of(cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> tuple[SourceSlot, ...]:
     """Readers of sources in Spark's order: as met when the query is walked from its root, children left to right."""
     slots: list[SourceSlot] = []
 
     def walk(node: Node, reader: str) -> None:
         if node.op is Op.SOURCE:
             slots.append(SourceSlot(node.name, reader))
-        below = node.name if node.op is Op.WINDOW_AGGREGATE else reader
-        for parent in node.inputs:
-            walk(parent, below)
+        layout = layouts.get(node.name)
+        below = reader if layout is None else node.name
+        streams = streams_of(node)
+        # In the order in which Spark meets the inputs, which a stage of the user's own may have turned round.
+        order = range(len(streams)) if layout is None else [item for item in layout.roles if isinstance(item, int)]
+        for item in order:
+            walk(streams[item], below)
 
     for cut in cuts:
         walk(cut.node, "")

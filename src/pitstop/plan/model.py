@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pitstop.kit.canonical import fingerprint
 from pitstop.model.layout import StageKind, StateLayout
 
 PLAN_VERSION = 1
@@ -84,6 +83,8 @@ class Plan:
     """Readers of sources, in the order in which the query numbers them."""
     partitions: int | None = None
     """Shuffle partitions the user asked for; None leaves them as they are."""
+    migrations: tuple[str, ...] = ()
+    """Stages whose state the artifact migrates by a function of its own."""
     version: int = PLAN_VERSION
 
     def stage(self, name: str) -> PlanStage | None:
@@ -98,15 +99,6 @@ class Plan:
     def sources(self) -> dict[str, PlanStage]:
         return {s.name: s for s in self.stages if s.kind is StageKind.SOURCE}
 
-    def structure(self) -> str:
-        """Equal for plans whose stateful part Spark can resume from the same checkpoint."""
-        return fingerprint(
-            {
-                "operators": [(slot.stage, slot.role, slot.copy) for slot in self.operators],
-                "layouts": {name: layout.to_dict() for name, layout in self.stateful.items()},
-            }
-        )
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "version": self.version,
@@ -114,6 +106,7 @@ class Plan:
             "operators": [[slot.stage, slot.role, slot.copy] for slot in self.operators],
             "source_slots": [[slot.stage, slot.reader] for slot in self.source_slots],
             "partitions": self.partitions,
+            "migrations": list(self.migrations),
         }
 
     @classmethod
@@ -123,5 +116,6 @@ class Plan:
             operators=tuple(OperatorSlot(*slot) for slot in data["operators"]),
             source_slots=tuple(SourceSlot(*slot) for slot in data["source_slots"]),
             partitions=data.get("partitions"),
+            migrations=tuple(data.get("migrations", ())),
             version=data.get("version", PLAN_VERSION),
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,19 @@ class Checkpoint:
         existing = self._commit(epoch) if (self.path / "commits" / str(epoch)).exists() else {}
         text = json.dumps(existing | {"nextBatchWatermarkMs": watermark_ms}, separators=(",", ":"))
         self._write("commits", epoch, f"v1\n{text}")
+
+    def as_if_committed(self, epoch: int, folder: Path) -> Checkpoint:
+        """A view, in ``folder``, in which ``epoch`` is the only one and committed: its state is written, its commit is not yet.
+
+        Spark's readers of state refuse an epoch without a commit.
+        """
+        shutil.rmtree(folder, ignore_errors=True)
+        view = Checkpoint(folder)
+        view.write_offsets(epoch, self.offsets(epoch))
+        view.write_commit(epoch, 0)
+        shutil.copy2(self.path / "metadata", folder / "metadata")
+        (folder / "state").symlink_to(self.path.resolve() / "state", target_is_directory=True)
+        return view
 
     def drop_after(self, epoch: int) -> None:
         """Forget planned and committed epochs beyond ``epoch``."""

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind
+from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import cuts_of, operators_of, sources_of
+from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.spark.columns import errors_of_stage, to_column
 from pitstop.spark.lower import Lowering
 from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.open_windows import check_early
 
 _KINDS = {
     Op.SOURCE: StageKind.SOURCE,
     Op.MERGE: StageKind.MERGE,
     Op.TIMESTAMPS: StageKind.WATERMARK,
     Op.INGESTION_TIMESTAMPS: StageKind.WATERMARK,
-    Op.WINDOW_AGGREGATE: StageKind.WINDOW,
+    Op.HASH_JOIN: StageKind.LOOKUP,
     Op.SINK: StageKind.SINK,
 }
 
 
 def bounded(pipeline: Pipeline) -> bool:
     """True if every source ends, so that the job is a batch job."""
-    return all(node.params["source"].bounded for node in pipeline.nodes if node.op is Op.SOURCE)
+    tables = tables_of(pipeline.nodes)
+    return all(node.params["source"].bounded for node in pipeline.nodes if node.op is Op.SOURCE and id(node) not in tables)
 
 
 def compile_pipeline(
@@ -37,27 +42,34 @@ def compile_pipeline(
     pipeline.check()
     streaming = not bounded(pipeline)
     lowering = Lowering(spark, settings or SourceSettings(), streaming=streaming)
+    tables = tables_of(pipeline.nodes)
+    static = Lowering(spark, lowering.settings, streaming=False)
     stages = []
     for node in pipeline.nodes:
-        if streaming and node.op is Op.SOURCE:
+        if streaming and node.op is Op.SOURCE and id(node) not in tables:
             _check_streamable(node)
-        frame = lowering.frame(node)
+        if id(node) in tables and node.op is Op.SOURCE and not node.params["source"].bounded:
+            raise PipelineError(f"Source '{node.name}' ({node.location}) does not end, so it can be no table of a hash join.")
+        frame = (static if id(node) in tables else lowering).frame(node)
         if node.op is Op.SINK:
             check_sink(node, frame)
         stages.append(_stage(node, frame, lowering))
+    check_early(pipeline.nodes, lowering.layouts)
     cuts = cuts_of(pipeline.nodes)
-    return Plan(tuple(stages), operators_of(cuts) if streaming else (), sources_of(cuts), partitions)
+    operators = operators_of(cuts, lowering.layouts) if streaming else ()
+    return Plan(tuple(stages), operators, sources_of(cuts, lowering.layouts), partitions)
 
 
 def _stage(node: Node, frame: DataFrame, lowering: Lowering) -> PlanStage:
+    layout = lowering.layouts.get(node.name)
     return PlanStage(
         name=node.name,
-        kind=_KINDS.get(node.op, StageKind.STATELESS),
+        kind=layout.kind if layout is not None else _KINDS.get(node.op, StageKind.STATELESS),
         op=node.op.value,
         inputs=tuple(parent.name for parent in node.inputs),
         description=describe(node),
         location=node.location,
-        layout=lowering.layouts.get(node.name),
+        layout=layout,
         columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
     )
 
@@ -70,12 +82,33 @@ def describe(node: Node) -> str:
     if node.op is Op.SINK:
         return f"sink {params['sink'].describe()}"
     if node.op is Op.WINDOW_AGGREGATE:
-        aggregates = ", ".join(f"{name}={a.kind}" for name, a in params["aggregates"].items())
-        keys = ", ".join(params["keys"])
-        return f"{params['window'].describe()} by ({keys}): {aggregates}"
+        parts = [
+            f"({', '.join(keys)}): {_named(wanted)}" for keys, wanted in zip(params["keys"], params["aggregates"], strict=True)
+        ]
+        early = f", early every {text(params['early_ms'])}" if params["early_ms"] else ""
+        return f"{params['window'].describe()} by {' and '.join(parts)}{early}"
+    if node.op is Op.ROLLING_AGGREGATE:
+        return f"rolling by ({', '.join(params['keys'])}): {_named(params['aggregates'])}"
+    if node.op is Op.MAP_STATEFUL:
+        ttl = f", ttl {text(params['ttl_ms'])}" if params["ttl_ms"] else ""
+        return f"state ({params['state']}) by ({', '.join(params['keys'])}){ttl}"
+    if node.op is Op.DISTINCT:
+        within = f" within {text(params['within_ms'])}" if params["within_ms"] else ""
+        return f"distinct by ({', '.join(params['keys'])}){within}"
+    if node.op is Op.JOIN:
+        return f"{params['how']} join on ({', '.join(params['on'])}) within {text(params['within_ms'])}"
+    if node.op is Op.HASH_JOIN:
+        refresh = f", table read again every {text(params['refresh_ms'])}" if params["refresh_ms"] else ""
+        return f"{params['how']} hash join on ({', '.join(params['on'])}){refresh}"
+    if node.op is Op.STATEFUL:
+        return f"stateful {getattr(params['function'], '__name__', 'function')}"
     if node.op is Op.TIMESTAMPS:
         return f"event time {params['column']}, lag {text(params['allowed_lag_ms'])}"
     return node.op.value
+
+
+def _named(aggregates: Mapping[str, Aggregate]) -> str:
+    return ", ".join(f"{name}={aggregate.kind}" for name, aggregate in aggregates.items())
 
 
 def _check_streamable(node: Node) -> None:

@@ -6,8 +6,10 @@ the pipeline on them and writes all sinks. Spark commits the epoch after it retu
 
 from __future__ import annotations
 
+import dataclasses
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,8 +17,10 @@ from pyspark.sql import functions as F
 
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower import Lowering
+from pitstop.spark.open_windows import SavedStage, early_results
 from pitstop.spark.sinks import write_sink
 
 CUT = "__cut"
@@ -45,11 +49,36 @@ def joined(frames: list[DataFrame]) -> DataFrame:
     return result
 
 
+class EarlyResults:
+    """Adds to a stage's rows, when it is time, what its open windows hold with this epoch."""
+
+    def __init__(self, node: Node, saved: SavedStage) -> None:
+        self._node, self._saved = node, saved
+        self._last = float("-inf")
+
+    def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
+        now = time.monotonic()
+        if now < self._last + self._node.params["early_ms"] / 1000:
+            return rows
+        self._last = now
+        folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
+        view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
+        saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
+        return rows.unionByName(early_results(rows.sparkSession, self._node, saved))
+
+
 class EpochWriter:
     """The callback of ``foreachBatch``, with a gate that stops the query between two epochs."""
 
-    def __init__(self, spark: SparkSession, cuts: tuple[Cut, ...], environment: Environment) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        cuts: tuple[Cut, ...],
+        environment: Environment,
+        early: Mapping[str, EarlyResults] | None = None,
+    ) -> None:
         self._spark = spark
+        self._early = early or {}
         self._cuts = cuts
         self._environment = environment
         self._condition = threading.Condition()
@@ -93,18 +122,23 @@ class EpochWriter:
                 self._condition.notify_all()
 
     def _write(self, rows: DataFrame, epoch: int) -> None:
-        if len(self._cuts) == 1 and len(self._cuts[0].sinks) == 1:
+        if len(self._cuts) == 1 and len(self._cuts[0].sinks) == 1 and not self._early:
             sink = self._cuts[0].sinks[0]
             write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
             return
         rows.persist()
         try:
+            if self._early:
+                rows.count()  # from here on the state stores hold this epoch
             for number, cut in enumerate(self._cuts):
                 self._write_cut(cut, self._part(rows, number), epoch)
         finally:
             rows.unpersist()
 
     def _write_cut(self, cut: Cut, rows: DataFrame, epoch: int) -> None:
+        early = self._early.get(cut.node.name)
+        if early is not None:
+            rows = early.beside(rows, epoch)
         lowering = self._below(cut, rows)
         for sink in cut.sinks:
             self._environment.check_fence()

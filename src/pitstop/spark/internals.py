@@ -5,12 +5,15 @@ tests/spark/test_internals.py fails loudly when Spark changes one of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
+
+_NUMBERS = re.compile(r"#\d+L?|@[0-9a-f]{4,}|0x[0-9a-f]+|\bplan_id=\d+")
 
 STATEFUL_NODES = frozenset(
     {
@@ -23,21 +26,51 @@ STATEFUL_NODES = frozenset(
 
 def stateful_nodes(frame: DataFrame) -> list[str]:
     """Names of the stateful nodes in the analysed plan of a streaming DataFrame, root first."""
-    found: list[str] = []
+    return [name for name, _ in own_operators(frame, [])]  # type: ignore[misc]
+
+
+def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[tuple[str, str] | int]:
+    """Stateful nodes in the analysed plan of a streaming DataFrame that are not those of its inputs, root first.
+
+    Each as (name, form): the form is its text without numbers of expressions, with the types of its rows, so that equal
+    code has equal forms. A number stands where that input is met, with all its own operators.
+    """
+    known = [(number, given._jdf.queryExecution().analyzed()) for number, given in enumerate(inputs)]
+    found: list[tuple[str, str] | int] = []
 
     def walk(node: Any) -> None:
-        name = node.nodeName()
-        children = node.children()
-        inputs = [children.apply(i) for i in range(children.size())]
-        if name in STATEFUL_NODES and node.isStreaming():
-            found.append(name)
-        if name == "Join" and all(child.isStreaming() for child in inputs):
-            found.append("Join")
-        for child in inputs:
+        for number, given in known:
+            if node.equals(given) or node.sameResult(given):
+                found.append(number)
+                return
+        children = [node.children().apply(i) for i in range(node.children().size())]
+        if _keeps_state(node, children):
+            found.append((node.nodeName(), _form(node, children)))
+        for child in children:
             walk(child)
 
     walk(frame._jdf.queryExecution().analyzed())
     return found
+
+
+def check_streamable(frame: DataFrame) -> None:
+    """Raise Spark's AnalysisException if it would refuse to run this streaming DataFrame in append mode."""
+    jvm = frame.sparkSession._jvm
+    mode = jvm.org.apache.spark.sql.catalyst.streaming.InternalOutputModes.__getattr__("Append$").__getattr__("MODULE$")
+    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
+
+
+def _keeps_state(node: Any, children: list[Any]) -> bool:
+    name = node.nodeName()
+    if name == "Join":
+        return all(child.isStreaming() for child in children)
+    return name in STATEFUL_NODES and bool(node.isStreaming())
+
+
+def _form(node: Any, children: list[Any]) -> str:
+    text = _NUMBERS.sub("", str(node.simpleString(1000)))
+    return f"{text} over {', '.join(str(child.schema().simpleString()) for child in children)}"
 
 
 class _Transform:

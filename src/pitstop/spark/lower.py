@@ -11,15 +11,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from pitstop.errors import PipelineError
-from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node, Op
+from pitstop.plan.cuts import streams_of
 from pitstop.spark import lower_source
 from pitstop.spark.columns import errors_of_stage, to_column
+from pitstop.spark.event_time import with_event_time
 from pitstop.spark.internals import stateful_nodes
+from pitstop.spark.lower_join import lower_distinct, lower_hash_join, lower_join
+from pitstop.spark.lower_keyed import lower_map_stateful, lower_rolling
+from pitstop.spark.lower_opaque import lower_stateful
 from pitstop.spark.lower_source import SourceSettings
 from pitstop.spark.lower_window import lower_window
-from pitstop.spark.naming import quoted
 
 OpenSource = Callable[[Node], DataFrame]
 
@@ -39,18 +42,33 @@ class Lowering:
     given: dict[int, DataFrame] = field(default_factory=dict)
     restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
     layouts: dict[str, StateLayout] = field(default_factory=dict)
+    tables: dict[str, DataFrame] = field(default_factory=dict)
+    """Hash join stage -> its table."""
     observed: dict[str, str] = field(default_factory=dict)
     """Name of an observation -> the stage it counts."""
 
     def frame(self, node: Node) -> DataFrame:
         """The DataFrame of a node."""
         if id(node) not in self.given:
-            inputs = [self.frame(parent) for parent in node.inputs]
+            inputs = [self.frame(parent) for parent in streams_of(node)]
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = _LOWER[node.op](self, node, inputs)
                 _ = result.schema  # analyse now, while we know whose fault it is
             self.given[id(node)] = result
         return self.given[id(node)]
+
+    def table(self, node: Node) -> DataFrame:
+        """The table of a hash join, read now and kept in memory."""
+        if node.name not in self.tables:
+            function = node.params["function"]
+            if function is not None:
+                table = function(self.spark)
+                if not isinstance(table, DataFrame):
+                    raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is no DataFrame.")
+            else:
+                table = Lowering(self.spark, self.settings, streaming=False).frame(node.inputs[1])
+            self.tables[node.name] = table if table.isStreaming else table.persist()
+        return self.tables[node.name]
 
 
 def _source(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
@@ -129,20 +147,48 @@ def _timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> Data
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}): column '{column}' is {kind.simpleString()}; event time is a timestamp."
         )
-    return frame.withWatermark(column, text(node.params["allowed_lag_ms"])) if frame.isStreaming else frame
+    return with_event_time(frame, column, node.params["allowed_lag_ms"])
 
 
 def _ingestion_timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     column = node.params["column"]
-    frame = inputs[0].withColumn(column, F.current_timestamp())
-    return frame.withWatermark(quoted(column), "0 seconds") if frame.isStreaming else frame
+    return with_event_time(inputs[0].withColumn(column, F.current_timestamp()), column, 0)
 
 
 def _window_aggregate(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     restored = {role: rows for (stage, role), rows in lowering.restored.items() if stage == node.name}
-    frame, layout = lower_window(node, inputs[0], restored)
-    lowering.layouts[node.name] = layout
+    return _stateful(lowering, node, lower_window(node, inputs, restored))
+
+
+def _rolling_aggregate(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_rolling(node, inputs[0], lowering.restored.get((node.name, "state"))))
+
+
+def _map_stateful(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_map_stateful(node, inputs[0], lowering.restored.get((node.name, "state"))))
+
+
+def _distinct(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_distinct(node, inputs[0]))
+
+
+def _join(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_join(node, inputs[0], inputs[1]))
+
+
+def _users_own(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_stateful(node, inputs))
+
+
+def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLayout | None]) -> DataFrame:
+    frame, layout = lowered
+    if layout is not None:
+        lowering.layouts[node.name] = layout
     return frame
+
+
+def _hash_join(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_hash_join(node, inputs[0], lowering.table(node))
 
 
 def _sink(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
@@ -161,5 +207,11 @@ _LOWER: dict[Op, Callable[[Lowering, Node, list[DataFrame]], Any]] = {
     Op.TIMESTAMPS: _timestamps,
     Op.INGESTION_TIMESTAMPS: _ingestion_timestamps,
     Op.WINDOW_AGGREGATE: _window_aggregate,
+    Op.ROLLING_AGGREGATE: _rolling_aggregate,
+    Op.MAP_STATEFUL: _map_stateful,
+    Op.DISTINCT: _distinct,
+    Op.JOIN: _join,
+    Op.HASH_JOIN: _hash_join,
+    Op.STATEFUL: _users_own,
     Op.SINK: _sink,
 }

@@ -2,105 +2,187 @@
 
 A tumbling window is one stateful operator (``frames``). A sliding window aggregates frames of its slide
 first and combines closed frames into windows with a second one (``windows``), so that an event is touched
-once however many windows cover it. The window column of each operator is named after its stage, so that
-the key of the state tells whose it is.
+once however many windows cover it. A session window is one operator (``sessions``). The window column of each
+operator is named after its stage, so that the key of the state tells whose it is. Of several inputs
+(co-aggregation) each leaves the accumulators of the others null, which is their neutral element.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import TimestampType
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.pipeline.aggregates import Aggregate
+from pitstop.pipeline.aggregates import EVENT_TIME, Aggregate
+from pitstop.pipeline.combining import Combining, Expression
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.windows import Window
+from pitstop.pipeline.windows import Session, Window
 from pitstop.spark.columns import to_column
+from pitstop.spark.event_time import event_time
 from pitstop.spark.naming import quoted, role_column
 
+EVENT = "__event"
+GAP = "__gap"
 
-def lower_window(node: Node, frame: DataFrame, restored: dict[str, DataFrame] | None = None) -> tuple[DataFrame, StateLayout]:
+
+class Aggregation:
+    """The aggregates of a stage, over all its inputs, and the names of their accumulators."""
+
+    def __init__(self, node: Node, parts: tuple[dict[str, Aggregate], ...]) -> None:
+        self.node, self.parts = node, parts
+        self.all: dict[str, Aggregate] = {name: aggregate for part in parts for name, aggregate in part.items()}
+        self.combines: dict[str, Combining] = {
+            f"{name}__{i}": combine for name, aggregate in self.all.items() for i, combine in enumerate(aggregate.combines)
+        }
+        """``<result>__<i>`` -> how it is combined, in order."""
+
+    def lifted(self, frame: DataFrame, part: Mapping[str, Aggregate], timestamp: str | None) -> list[Column]:
+        """The lifted columns of one input's rows."""
+        columns = []
+        for name, aggregate in part.items():
+            inputs = [F.col(quoted(timestamp or "")) if v is EVENT_TIME else to_column(frame, v) for v in aggregate.inputs]
+            accumulators = aggregate.lift(F, *inputs)
+            if len(accumulators) != len(aggregate.combines):
+                raise PipelineError(
+                    f"Stage '{self.node.name}' ({self.node.location}): aggregate '{name}' lifts {len(accumulators)} "
+                    f"accumulators and combines {len(aggregate.combines)}."
+                )
+            columns += [column.alias(f"{name}__{i}") for i, column in enumerate(accumulators)]
+        return columns
+
+    def stable(self, lifted: DataFrame) -> tuple[DataFrame, dict[str, str]]:
+        """Cast lifted columns until combining keeps their type, as saved ones are combined again (int -> bigint).
+
+        Also the type of each accumulator, as text.
+        """
+        for _ in range(5):
+            combined = lifted.groupBy().agg(*self.columns_of({name: c.of_rows for name, c in self.combines.items()}))
+            wanted = {name: combined.schema[name].dataType for name, c in self.combines.items() if c.gather is None}
+            if all(lifted.schema[name].dataType == kind for name, kind in wanted.items()):
+                break
+            lifted = lifted.withColumns({name: F.col(quoted(name)).cast(kind) for name, kind in wanted.items()})
+        return lifted, {name: combined.schema[name].dataType.simpleString() for name in self.combines}
+
+    def columns_of(self, expressions: Mapping[str, Expression]) -> list[Column]:
+        return [expression(F, F.col(quoted(name))).alias(name) for name, expression in expressions.items()]
+
+    def combined(self, frame: DataFrame, keys: tuple[str, ...], span: str, of_rows: bool) -> DataFrame:
+        """One row a key and span; ``of_rows``: the frame holds lifted values, else accumulators."""
+        wanted = {name: c.of_rows if of_rows else c.merge for name, c in self.combines.items()}
+        return frame.groupBy(*map(quoted, keys), quoted(span)).agg(*self.columns_of(wanted))
+
+    def results(self) -> list[Column]:
+        """What the accumulators of a row come to."""
+        return [
+            aggregate.finish(F, *[F.col(quoted(f"{name}__{i}")) for i in range(len(aggregate.combines))]).alias(name)
+            for name, aggregate in self.all.items()
+        ]
+
+
+def aggregation_of(node: Node) -> Aggregation:
+    """The aggregates of a window stage."""
+    return Aggregation(node, node.params["aggregates"])
+
+
+def lower_window(
+    node: Node, inputs: list[DataFrame], restored: dict[str, DataFrame] | None = None
+) -> tuple[DataFrame, StateLayout]:
     """The stage's result rows and the layout of its state.
 
     ``restored``: role -> rows of saved accumulators (columns: keys, window column, accumulators) to be taken
     in beside the live rows.
     """
-    window: Window = node.params["window"]
-    keys: tuple[str, ...] = node.params["keys"]
-    aggregates: dict[str, Aggregate] = node.params["aggregates"]
     restored = restored or {}
-    _check_columns(node, frame, keys)
-    frames, windows = role_column(node.name, "frames"), role_column(node.name, "windows")
-    names = accumulator_names(aggregates)
-    combines = [combine for aggregate in aggregates.values() for combine in aggregate.combines]
-    timestamp = F.col(quoted(node.params["timestamp"]))
-    spans = F.window(timestamp, text(window.slide_ms)).alias(frames)
-    lifted = frame.select(*map(quoted, keys), spans, *_lifted(node, frame, aggregates))
-    lifted, types = _stable_types(lifted, names, combines)
-    result = _combine(_beside(lifted, restored.get("frames")), keys, frames, names, combines)
-    last = frames
-    if not window.tumbling:
-        covering = F.window(F.window_time(F.col(quoted(frames))), text(window.size_ms), text(window.slide_ms))
-        spread = result.select(*map(quoted, keys), covering.alias(windows), *map(quoted, names))
-        result = _combine(_beside(spread, restored.get("windows")), keys, windows, names, combines)
-        last = windows
-    layout = _layout(window, keys, result, aggregates, types)
-    return _finished(result, keys, last, aggregates), layout
+    aggregation = aggregation_of(node)
+    keys: tuple[str, ...] = node.params["keys"][0]
+    window: Window | Session = node.params["window"]
+    live, types = _live(node, inputs, aggregation, keys)
+    if isinstance(window, Session):
+        span = role_column(node.name, "sessions")
+        result = aggregation.combined(_sessions(live, restored.get("sessions"), window, span), keys, span, of_rows=True)
+    else:
+        span, result = _framed(node, live, restored, window, aggregation, keys)
+    layout = _layout(node, keys, result, aggregation, types)
+    return finished(result, keys, span, aggregation, is_early=False if node.params["early_ms"] else None), layout
 
 
-def accumulator_names(aggregates: dict[str, Aggregate]) -> list[str]:
-    """``<result>__<i>``, in order."""
-    return [f"{name}__{i}" for name, aggregate in aggregates.items() for i in range(len(aggregate.combines))]
+def finished(frame: DataFrame, keys: tuple[str, ...], span: str, aggregation: Aggregation, is_early: bool | None) -> DataFrame:
+    """Rows of accumulators as rows of results; ``is_early`` None leaves that column out."""
+    start, end = F.col(f"{quoted(span)}.start"), F.col(f"{quoted(span)}.end")
+    flag = [] if is_early is None else [F.lit(is_early).alias("is_early")]
+    columns = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
+    return frame.select(*columns, *aggregation.results())
 
 
-def state_columns(layout: StateLayout, stage: str, role: str) -> list[str]:
-    """The columns that restored rows of a role have: keys, window column, accumulators."""
-    return [*(name for name, _ in layout.keys), role_column(stage, role), *(name for name, _ in layout.accumulators)]
+def _live(
+    node: Node, inputs: list[DataFrame], aggregation: Aggregation, keys: tuple[str, ...]
+) -> tuple[DataFrame, dict[str, str]]:
+    """Lifted rows of all inputs: keys (named as those of the first), event time, lifted columns."""
+    parts = []
+    params = node.params
+    for frame, own, declared, part in zip(inputs, params["keys"], params["timestamps"], aggregation.parts, strict=True):
+        check_columns(node, frame, own)
+        timestamp = event_time(node, frame, declared)
+        named = [F.col(quoted(column)).alias(name) for column, name in zip(own, keys, strict=True)]
+        event = F.col(quoted(timestamp)).alias(EVENT)
+        parts.append(frame.select(*named, event, *aggregation.lifted(frame, part, timestamp)))
+    for number, part in enumerate(parts[1:], 1):
+        for name in keys:
+            kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], part)]
+            if kinds[0] != kinds[1]:
+                raise PipelineError(
+                    f"Stage '{node.name}' ({node.location}): key '{name}' is {kinds[0]} in its first input and {kinds[1]} in "
+                    f"input {number + 1}: cast one of them."
+                )
+    together = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+    return aggregation.stable(together)
 
 
-def _check_columns(node: Node, frame: DataFrame, keys: tuple[str, ...]) -> None:
-    timestamp = node.params["timestamp"]
-    for column in (*keys, timestamp):
+def check_columns(node: Node, frame: DataFrame, columns: tuple[str, ...]) -> None:
+    """PipelineError unless the frame has these columns."""
+    for column in columns:
         if column not in frame.columns:
             raise PipelineError(
                 f"Stage '{node.name}' ({node.location}): there is no column '{column}'. There are: {', '.join(frame.columns)}."
             )
-    if not isinstance(frame.schema[timestamp].dataType, TimestampType):
-        raise PipelineError(f"Stage '{node.name}' ({node.location}): column '{timestamp}' is no timestamp.")
 
 
-def _lifted(node: Node, frame: DataFrame, aggregates: dict[str, Aggregate]) -> list[Column]:
-    columns = []
-    for name, aggregate in aggregates.items():
-        inputs = [to_column(frame, value) for value in aggregate.inputs]
-        accumulators = aggregate.lift(F, *inputs)
-        if len(accumulators) != len(aggregate.combines):
-            raise PipelineError(
-                f"Stage '{node.name}' ({node.location}): aggregate '{name}' lifts {len(accumulators)} accumulators "
-                f"and combines {len(aggregate.combines)}."
-            )
-        columns += [column.alias(f"{name}__{i}") for i, column in enumerate(accumulators)]
-    return columns
+def _framed(
+    node: Node,
+    live: DataFrame,
+    restored: dict[str, DataFrame],
+    window: Window,
+    aggregation: Aggregation,
+    keys: tuple[str, ...],
+) -> tuple[str, DataFrame]:
+    """(window column, accumulators by window) of a tumbling or sliding window."""
+    frames, windows = role_column(node.name, "frames"), role_column(node.name, "windows")
+    spans = F.window(F.col(EVENT), text(window.slide_ms)).alias(frames)
+    framed = live.select(*map(quoted, keys), spans, *map(quoted, aggregation.combines))
+    result = aggregation.combined(_beside(framed, restored.get("frames")), keys, frames, of_rows=True)
+    if window.tumbling:
+        return frames, result
+    covering = F.window(F.window_time(F.col(quoted(frames))), text(window.size_ms), text(window.slide_ms))
+    spread = result.select(*map(quoted, keys), covering.alias(windows), *map(quoted, aggregation.combines))
+    return windows, aggregation.combined(_beside(spread, restored.get("windows")), keys, windows, of_rows=False)
 
 
-def _stable_types(lifted: DataFrame, names: list[str], combines: list[Any]) -> tuple[DataFrame, dict[str, str]]:
-    """Cast accumulators until combining keeps their type, as saved ones are combined again (int -> bigint)."""
-    for _ in range(5):
-        combined = lifted.groupBy().agg(
-            *[combine(F, F.col(quoted(n))).alias(n) for n, combine in zip(names, combines, strict=True)]
-        )
-        wanted = {name: combined.schema[name].dataType for name in names}
-        if all(lifted.schema[name].dataType == wanted[name] for name in names):
-            break
-        lifted = lifted.select(
-            *[F.col(quoted(c)).cast(wanted[c]).alias(c) if c in wanted else F.col(quoted(c)) for c in lifted.columns]
-        )
-    return lifted, {name: lifted.schema[name].dataType.simpleString() for name in names}
+def _sessions(live: DataFrame, saved: DataFrame | None, window: Session, span: str) -> DataFrame:
+    """Rows with their session column. A saved session goes in as a row at its start whose timeout is its length."""
+    timeout = F.lit(text(window.timeout_ms))
+    if saved is None:
+        return live.withColumn(span, F.session_window(F.col(EVENT), text(window.timeout_ms)))
+    length = F.unix_micros(F.col(f"{quoted(span)}.end")) - F.unix_micros(F.col(f"{quoted(span)}.start"))
+    old = saved.withColumns(
+        {EVENT: F.col(f"{quoted(span)}.start"), GAP: F.concat(length.cast("string"), F.lit(" microseconds"))}
+    ).drop(span)
+    both = _beside(live.withColumn(GAP, timeout), old)
+    return both.withColumn(span, F.session_window(F.col(EVENT), F.col(GAP)))
 
 
 def _beside(live: DataFrame, saved: DataFrame | None) -> DataFrame:
@@ -108,28 +190,19 @@ def _beside(live: DataFrame, saved: DataFrame | None) -> DataFrame:
     return live if saved is None else live.unionByName(saved)
 
 
-def _combine(frame: DataFrame, keys: tuple[str, ...], span: str, names: list[str], combines: list[Any]) -> DataFrame:
-    parts = [combine(F, F.col(quoted(name))).alias(name) for name, combine in zip(names, combines, strict=True)]
-    return frame.groupBy(*map(quoted, keys), quoted(span)).agg(*parts)
-
-
-def _finished(frame: DataFrame, keys: tuple[str, ...], span: str, aggregates: dict[str, Aggregate]) -> DataFrame:
-    results = []
-    for name, aggregate in aggregates.items():
-        accumulators = [F.col(quoted(f"{name}__{i}")) for i in range(len(aggregate.combines))]
-        results.append(aggregate.finish(F, *accumulators).alias(name))
-    start, end = F.col(f"{quoted(span)}.start"), F.col(f"{quoted(span)}.end")
-    return frame.select(*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *results)
-
-
-def _layout(
-    window: Window, keys: tuple[str, ...], frame: DataFrame, aggregates: dict[str, Aggregate], types: dict[str, str]
-) -> StateLayout:
+def _layout(node: Node, keys: tuple[str, ...], frame: DataFrame, aggregation: Aggregation, types: dict[str, str]) -> StateLayout:
+    window: Window | Session = node.params["window"]
+    roles: tuple[str, ...]
+    if isinstance(window, Session):
+        kind, roles, parameters = StageKind.SESSION, ("sessions",), {"timeout_ms": window.timeout_ms}
+    else:
+        kind, roles = StageKind.WINDOW, ("frames",) if window.tumbling else ("windows", "frames")
+        parameters = {"size_ms": window.size_ms, "slide_ms": window.slide_ms}
     return StateLayout(
-        kind=StageKind.WINDOW,
+        kind=kind,
         keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in keys),
         accumulators=tuple(types.items()),
-        aggregates=tuple((name, aggregate.state_class) for name, aggregate in aggregates.items()),
-        parameters={"size_ms": window.size_ms, "slide_ms": window.slide_ms, "text": window.describe()},
-        operators=1 if window.tumbling else 2,
+        aggregates=tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items()),
+        parameters=parameters | {"text": window.describe()},
+        roles=(*roles, *range(len(node.inputs))),
     )

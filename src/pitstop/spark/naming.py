@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+WINDOW_ROLES = ("frames", "windows", "sessions")
+"""Roles of operators whose state is keyed by a window column, which is named after the stage."""
+
 
 def role_column(stage: str, role: str) -> str:
     """The window column of a stage's state: its name in the state's key tells whose state it is."""
@@ -11,7 +14,7 @@ def role_column(stage: str, role: str) -> str:
 def parse_role_column(column: str) -> tuple[str, str] | None:
     """(stage, role) of a column made by :func:`role_column`, None for any other."""
     role, at, stage = column.partition("@")
-    return (stage, role) if at and role in ("frames", "windows") else None
+    return (stage, role) if at and role in WINDOW_ROLES else None
 
 
 def quoted(column: str) -> str:

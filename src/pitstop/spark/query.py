@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
@@ -11,19 +11,28 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from pitstop.errors import EngineError, PitstopError
+from pitstop.model.layout import StateLayout
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import cuts_of
+from pitstop.plan.cuts import chained, cuts_of, operators_of
+from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.columns import first_line
 from pitstop.spark.environment import Environment
-from pitstop.spark.epochs import EpochBoundaryError, EpochWriter, joined
+from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, joined
 from pitstop.spark.lower import Lowering
+from pitstop.spark.open_windows import SavedStage
+from pitstop.spark.session import CHAINED_SETTINGS
 
 _COMMIT_WAIT = 10.0
 
 
 def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
-    """The whole pipeline as one streaming DataFrame: its cuts, joined."""
+    """The whole pipeline as one streaming DataFrame: its cuts, joined. Sets the session up for it."""
+    for key, value in CHAINED_SETTINGS.items():
+        if chained(pipeline.nodes):
+            lowering.spark.conf.set(key, value)
+        else:
+            lowering.spark.conf.unset(key)
     return joined([lowering.frame(cut.node) for cut in cuts_of(pipeline.nodes)])
 
 
@@ -36,7 +45,14 @@ class RunningQuery:
         lowering = Lowering(spark, environment.sources, observed=observed)
         frame = streaming_frame(lowering, pipeline)
         self.checkpoint = Checkpoint(checkpoint)
-        self.writer = EpochWriter(spark, cuts_of(pipeline.nodes), environment)
+        cuts = cuts_of(pipeline.nodes)
+        operators = operators_of(cuts, lowering.layouts)
+        early = {
+            cut.node.name: EarlyResults(cut.node, _saved_stage(checkpoint, cut.node.name, lowering.layouts, operators))
+            for cut in cuts
+            if cut.node.params.get("early_ms")
+        }
+        self.writer = EpochWriter(spark, cuts, environment, early)
         self.query: StreamingQuery = (
             frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
         )
@@ -71,6 +87,13 @@ class RunningQuery:
             raise EngineError(f"Epoch {epoch} was written and not committed within {_COMMIT_WAIT:.0f} seconds.")
 
 
+def _saved_stage(
+    checkpoint: Path, stage: str, layouts: Mapping[str, StateLayout], operators: tuple[OperatorSlot, ...]
+) -> SavedStage:
+    roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == stage and slot.copy == 0}
+    return SavedStage(checkpoint, 0, stage, layouts[stage], roles)
+
+
 def wait_until(condition: Callable[[], bool], timeout: float, step: float = 0.005) -> bool:
     """Poll a condition that nobody signals (a file that Spark writes); True if it came true in time."""
     deadline = time.monotonic() + timeout
@@ -91,6 +114,8 @@ def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
     if isinstance(cause, PitstopError):
         cause.details.setdefault("trace", trace)
         return cause
+    if cause is not None and "Python worker" in first_line(cause):
+        return EngineError(f"An epoch failed: {_deepest(str(cause))}", trace=trace)
     if cause is not None and not isinstance(cause, EpochBoundaryError):
         return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
     return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)

@@ -16,13 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from pitstop.errors import EngineError, IncompatibleError
+from pitstop.model.layout import StageKind, StateLayout
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report, Verdict, Way, compare
-from pitstop.plan.model import OperatorSlot, Plan, SourceSlot
+from pitstop.plan.model import Plan, SourceSlot
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import restore_files
@@ -30,11 +33,12 @@ from pitstop.spark import lower_source
 from pitstop.spark.internals import raw_state, rewrite_state
 from pitstop.spark.lower import Lowering
 from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.naming import quoted, role_column
+from pitstop.spark.naming import WINDOW_ROLES, quoted, role_column
 from pitstop.spark.query import explain, streaming_frame, wait_until
+from pitstop.spark.reframe import Frames, reframed
 from pitstop.spark.session import ROCKSDB
 from pitstop.spark.sources.hold import HoldSource
-from pitstop.spark.state import accumulator_rows, check_operators
+from pitstop.spark.state import check_moves, check_operators, converted, saved_rows
 
 _LAY_DOWN_SECONDS = 600.0
 
@@ -59,9 +63,9 @@ class Restore:
         return self.folder / manifests.FILES
 
 
-def judge(manifest: SnapshotManifest, plan: Plan) -> Report:
+def judge(manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None = None) -> Report:
     """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused."""
-    report = compare(manifest.plan, plan.to_dict(), manifest.partitions)
+    report = compare(manifest.plan, plan.to_dict(), manifest.partitions, renamed, manifest.watermark_ms)
     if report.refused:
         reasons = "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in report.refusals)
         raise IncompatibleError(f"Snapshot '{manifest.name}' does not fit the pipeline: {reasons}.", report=report.to_dict())
@@ -74,7 +78,7 @@ def restore(job: Restore, report: Report) -> None:
     shutil.rmtree(building, ignore_errors=True)
     if report.way is Way.RESUME:
         restore_files(job.folder, job.manifest, building)
-        _take_over_offsets(job, Checkpoint(building), job.manifest.epoch)
+        _take_over_offsets(job, Checkpoint(building), job.manifest.epoch, report.renamed)
     else:
         _rebuild(job, report, building)
     building.rename(job.target)
@@ -84,56 +88,76 @@ def _rebuild(job: Restore, report: Report, building: Path) -> None:
     kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
     raw = kept if job.rewrite and job.manifest.provider == ROCKSDB else set()
     fed = (kept | converted) - raw
-    _lay_down(job, building, _fed_rows(job, fed, building))
+    _lay_down(job, building, _fed_rows(job, fed, report.renamed, building))
     checkpoint = Checkpoint(building)
     check_operators(job.spark, building, 0, job.plan)
-    moves = _raw_moves(job, raw)
+    moves = _raw_moves(job, raw, report.renamed)
     epoch = 1 if moves else 0
     if moves:
+        check_moves(job.spark, job.saved, building, job.plan, moves)
         _rewrite(job, building, moves)
     for number in range(epoch + 1):
         checkpoint.write_commit(number, job.manifest.watermark_ms or 0)
-    _take_over_offsets(job, checkpoint, epoch)
+    _take_over_offsets(job, checkpoint, epoch, report.renamed)
     shutil.rmtree(_scratch(building), ignore_errors=True)
 
 
-def _take_over_offsets(job: Restore, checkpoint: Checkpoint, epoch: int) -> None:
+def _take_over_offsets(job: Restore, checkpoint: Checkpoint, epoch: int, renamed: dict[str, str]) -> None:
     """Put the saved offsets, in the new query's order, into the last two epochs: Spark reads both at its start."""
     checkpoint.drop_after(epoch)
-    offsets = tuple(_saved_offset(job, slot) for slot in job.plan.source_slots)
+    offsets = tuple(_saved_offset(job, slot, renamed) for slot in job.plan.source_slots)
     # A chained operator takes rows for late by the watermark of the epoch before: it must be that of the last saved
     # epoch, not the next one's, or windows that are due lose their last frame.
-    last = Checkpoint(job.saved).offsets(job.manifest.epoch).metadata
-    ran_with = {"batchWatermarkMs": last["batchWatermarkMs"]}
+    ran_with = {"batchWatermarkMs": last_watermark(job)}
     for number in {epoch, max(epoch - 1, 0)}:
         log = checkpoint.offsets(number)
         checkpoint.write_offsets(number, OffsetLog(log.metadata | ran_with, offsets))
-    _place_source_logs(job, checkpoint.path)
+    _place_source_logs(job, checkpoint.path, renamed)
 
 
-def _saved_offset(job: Restore, slot: SourceSlot) -> str | None:
+def last_watermark(job: Restore) -> int:
+    """The watermark with which the last saved epoch ran: what is closed by it is no longer in the state."""
+    return int(Checkpoint(job.saved).offsets(job.manifest.epoch).metadata["batchWatermarkMs"])
+
+
+def _saved_offset(job: Restore, slot: SourceSlot, renamed: dict[str, str]) -> str | None:
     """The offset of the same reader; a new reader of a known source begins where another one of it had got to."""
-    readers = job.manifest.offsets.get(slot.stage)
+    readers = job.manifest.offsets.get(renamed.get(slot.stage, slot.stage))
     if not readers:
         return None
-    return readers.get(slot.reader) or readers.get("") or next(iter(readers.values()))
+    return readers.get(renamed.get(slot.reader, slot.reader)) or readers.get("") or next(iter(readers.values()))
 
 
-def _fed_rows(job: Restore, stages: set[str], building: Path) -> dict[tuple[str, str], DataFrame]:
-    """Saved accumulators of the stages, written to files and opened as streams, by (stage, role)."""
-    old_plan = Plan.from_dict(job.manifest.plan)
+def _fed_rows(job: Restore, stages: set[str], renamed: dict[str, str], building: Path) -> dict[tuple[str, str], DataFrame]:
+    """Saved accumulators of the stages, converted, written to files and opened as streams, by (stage, role)."""
     found: dict[tuple[str, str], DataFrame] = {}
-    for operator, slot in enumerate(old_plan.operators):
-        key = (slot.stage, slot.role)
-        if slot.stage not in stages or key in found:
-            continue
-        old, new = old_plan.stateful[slot.stage], job.plan.stateful[slot.stage]
-        rows = accumulator_rows(job.spark, job.saved, job.manifest.epoch, operator, slot, old, new)
-        name = f"restore_{len(found)}"
-        path = str(_scratch(building) / name)
-        rows.write.parquet(path)
-        found[key] = job.spark.readStream.schema(rows.schema).parquet(path)
+    for stage in sorted(stages & set(job.plan.stateful)):
+        for role, rows in _converted_state(job, stage, renamed.get(stage, stage)).items():
+            path = str(_scratch(building) / f"restore_{len(found)}")
+            rows.write.parquet(path)
+            found[(stage, role)] = job.spark.readStream.schema(rows.schema).parquet(path)
     return found
+
+
+def _converted_state(job: Restore, stage: str, was: str) -> dict[str, DataFrame]:
+    """Role -> a stage's saved rows in the form that its new layout wants."""
+    old_plan = Plan.from_dict(job.manifest.plan)
+    old, new = old_plan.stateful[was], job.plan.stateful[stage]
+    rows: dict[str, DataFrame] = {}
+    for operator, slot in enumerate(old_plan.operators):
+        if slot.stage == was and slot.role not in rows:
+            saved = saved_rows(job.spark, job.saved, job.manifest.epoch, operator, slot, old)
+            windowed = slot.role in WINDOW_ROLES
+            span, new_span = role_column(was, slot.role), role_column(stage, slot.role)
+            rows[slot.role] = converted(saved, old, new, span if windowed else None, new_span if windowed else None)
+    if new.kind is not StageKind.WINDOW or _frames(old) == _frames(new):
+        return rows
+    spans = (role_column(stage, "frames"), role_column(stage, "windows"))
+    return reframed(job.spark, rows["frames"], rows.get("windows"), _frames(old), _frames(new), last_watermark(job), spans)
+
+
+def _frames(layout: StateLayout) -> Frames:
+    return Frames(layout.parameters["size_ms"], layout.parameters["slide_ms"])
 
 
 def _scratch(building: Path) -> Path:
@@ -180,46 +204,49 @@ def _held(job: Restore, node: Node) -> DataFrame:
     return job.spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
 
 
-def _raw_moves(job: Restore, stages: set[str]) -> dict[int, int]:
+def _raw_moves(job: Restore, stages: set[str], renamed: dict[str, str]) -> dict[int, int]:
     """New operator id -> old operator id, for state that moves as it is."""
     old: dict[tuple[str, str], int] = {}
     for number, slot in enumerate(Plan.from_dict(job.manifest.plan).operators):
         old.setdefault((slot.stage, slot.role), number)
     moves = {}
     for number, slot in enumerate(job.plan.operators):
-        if slot.stage in stages and (slot.stage, slot.role) in old:
-            moves[number] = old[(slot.stage, slot.role)]
+        was = (renamed.get(slot.stage, slot.stage), slot.role)
+        if slot.stage in stages and was in old:
+            moves[number] = old[was]
     return moves
 
 
 def _rewrite(job: Restore, building: Path, moves: dict[int, int]) -> None:
     checkpoint = Checkpoint(building)
     checkpoint.write_offsets(1, checkpoint.offsets(0))
-    slots = job.plan.operators
 
     def moved(operator: int, own: DataFrame) -> DataFrame:
         if operator not in moves:
             return own
         state = raw_state(job.spark, job.saved, job.manifest.epoch, moves[operator])
+        # The columns of a renamed stage's key bear its old name.
+        state = state.select(*[F.col(field.name).cast(field.dataType) for field in own.schema.fields])
         if job.partitions == job.manifest.partitions:
             return state
-        return state.repartition(job.partitions, *_partition_key(job, slots[operator]))
+        return state.repartition(job.partitions, *_partition_key(state))
 
     rewrite_state(job.spark, building, 0, 1, moved)
 
 
-def _partition_key(job: Restore, slot: OperatorSlot) -> list[str]:
-    """The columns by which Spark distributes an aggregation's state: all of its key."""
-    layout = job.plan.stateful[slot.stage]
-    names = [*(name for name, _ in layout.keys), role_column(slot.stage, slot.role)]
-    return [f"partition_key.{quoted(name)}" for name in names]
+def _partition_key(state: DataFrame) -> list[str]:
+    """The columns by which Spark distributes an operator's state."""
+    key = state.schema["partition_key"].dataType
+    assert isinstance(key, StructType)
+    return [f"partition_key.{quoted(name)}" for name in key.fieldNames()]
 
 
-def _place_source_logs(job: Restore, target: Path) -> None:
+def _place_source_logs(job: Restore, target: Path, renamed: dict[str, str]) -> None:
     """File sources keep a log of what they have read in ``sources/<line>``; lines follow the new order."""
     old = [slot.stage for slot in Plan.from_dict(job.manifest.plan).source_slots]
     shutil.rmtree(target / "sources", ignore_errors=True)
     for line, slot in enumerate(job.plan.source_slots):
-        saved = job.saved / "sources" / str(old.index(slot.stage)) if slot.stage in old else None
+        was = renamed.get(slot.stage, slot.stage)
+        saved = job.saved / "sources" / str(old.index(was)) if was in old else None
         if saved is not None and saved.is_dir():
             shutil.copytree(saved, target / "sources" / str(line))

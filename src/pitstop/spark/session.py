@@ -23,8 +23,21 @@ STREAM_SETTINGS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.adaptive.enabled": "true",
+    # Spark allows one applyInPandasWithState a query, though branches side by side do not touch one another. What users
+    # write themselves is checked all the same, stage by stage (internals.check_streamable).
+    "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
 """Settings of every job's session; a job's own ``spark`` option goes over them."""
+
+
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+CHAINED_SETTINGS = {
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"{_OPTIMIZER}.{rule}" for rule in ("ColumnPruning", "CollapseProject", "PushDownPredicates")
+    )
+}
+"""For jobs in which stateful stages follow one another. These rules would shape a stage's state by what follows it: with
+another select or filter below, saved state would no longer fit, or lack keys."""
 
 
 def build_session(master: str, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:

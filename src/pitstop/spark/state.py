@@ -1,18 +1,19 @@
-"""Saved state as DataFrames of accumulators, by Spark's public ``statestore`` source."""
+"""Saved state as DataFrames, by Spark's public ``statestore`` and ``state-metadata`` sources."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DecimalType, StructType
+from pyspark.sql.types import DecimalType, StructField, StructType
 
 from pitstop.errors import EngineError
-from pitstop.model.layout import StateLayout
+from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot, Plan
+from pitstop.spark.lower_keyed import LAST, STATE
 from pitstop.spark.lower_source import row_schema_of
-from pitstop.spark.naming import parse_role_column, quoted, role_column
+from pitstop.spark.naming import WINDOW_ROLES, parse_role_column, quoted, role_column
 
 
 def operator_frame(spark: SparkSession, checkpoint: Path, epoch: int, operator: int) -> DataFrame:
@@ -20,11 +21,27 @@ def operator_frame(spark: SparkSession, checkpoint: Path, epoch: int, operator: 
     return spark.read.format("statestore").option("operatorId", operator).option("batchId", epoch).load(str(checkpoint))
 
 
+def operator_names(spark: SparkSession, checkpoint: Path) -> dict[int, str]:
+    """Operator id -> Spark's name of its kind."""
+    rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "operatorName").distinct().collect()
+    return {row.operatorId: row.operatorName for row in rows}
+
+
 def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Plan) -> None:
-    """Raise EngineError unless each operator's key says that it is the stage the plan expects there."""
+    """Raise EngineError unless each operator is of the stage that the plan expects there.
+
+    Windows are known by their column; of others only Spark's name of the kind can be compared, see
+    :func:`check_moves`.
+    """
+    names = operator_names(spark, checkpoint)
+    if len(names) != len(plan.operators):
+        raise EngineError(f"The query has {len(names)} stateful operators, its plan {len(plan.operators)}: please report this.")
     for operator, slot in enumerate(plan.operators):
-        key = operator_frame(spark, checkpoint, epoch, operator).schema["key"].dataType
-        found = next((m for m in map(parse_role_column, _names(key)) if m), None)
+        if slot.role not in WINDOW_ROLES:
+            continue
+        schema = operator_frame(spark, checkpoint, epoch, operator).schema
+        columns = [*_names(schema["key"].dataType), *_names(schema["value"].dataType)]
+        found = next((m for m in map(parse_role_column, columns) if m), None)
         if found != (slot.stage, slot.role):
             raise EngineError(
                 f"Operator {operator} of the query keeps the state of {found}, not of stage '{slot.stage}': "
@@ -32,31 +49,81 @@ def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Pla
             )
 
 
-def accumulator_rows(
-    spark: SparkSession, checkpoint: Path, epoch: int, operator: int, slot: OperatorSlot, old: StateLayout, new: StateLayout
-) -> DataFrame:
-    """The state of one operator as rows of the new layout's columns: keys, window column, accumulators.
+def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, moves: dict[int, int]) -> None:
+    """Raise EngineError unless every new operator that takes over raw state is of the same kind as the old one."""
+    before, after = operator_names(spark, saved), operator_names(spark, new)
+    for operator, old in moves.items():
+        if before.get(old) != after.get(operator):
+            raise EngineError(
+                f"The state of stage '{plan.operators[operator].stage}' was kept by {before.get(old)} and is now kept by "
+                f"{after.get(operator)}: it cannot be taken over; give the stage another name."
+            )
 
-    Accumulators that the old layout lacks are null, the neutral element of every combination. The value struct
-    repeats names (two sums are both called ``sum``), so it is renamed by position.
+
+def saved_rows(
+    spark: SparkSession, checkpoint: Path, epoch: int, operator: int, slot: OperatorSlot, layout: StateLayout
+) -> DataFrame:
+    """The state of one operator: keys, window column (named for stage and role) if it has one, accumulators.
+
+    State of a key's own (map_stateful, rolling) has its fields, and ``__last`` (ms since the epoch).
     """
     state = operator_frame(spark, checkpoint, epoch, operator)
-    fields, buffers = _value_schema(old)
-    value = state.schema["value"].dataType
-    if not isinstance(value, StructType) or len(value.fields) != buffers:
-        raise EngineError(f"The saved state of stage '{slot.stage}' has another form than its layout: it cannot be converted.")
-    rows = state.select("key", F.col("value").cast(fields).alias("value"))
+    if layout.kind in (StageKind.MAPPED, StageKind.ROLLING):
+        return _keyed_rows(state, layout)
+    if slot.role == "sessions":
+        return _session_rows(state, slot, layout)
     span = role_column(slot.stage, slot.role)
+    value = _renamed(state, _buffers(layout), slot)
+    keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
+    return value.select(*keys, F.col(f"key.{quoted(span)}").alias(span), *_accumulators(layout))
+
+
+def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | None, new_span: str | None) -> DataFrame:
+    """Saved rows with the accumulators of another layout: those it lacks are null, the neutral element of combining."""
     kept = dict(old.accumulators)
-    columns = [F.col(f"key.{quoted(name)}").alias(name) for name, _ in new.keys]
-    columns.append(F.col(f"key.{quoted(span)}").alias(span))
+    columns: list[Column] = [F.col(quoted(name)) for name, _ in new.keys]
+    if span is not None and new_span is not None:
+        columns.append(F.col(quoted(span)).alias(new_span))
     for name, kind in new.accumulators:
-        saved = F.col(f"value.{quoted(name)}") if name in kept else F.lit(None)
+        saved = F.col(quoted(name)) if name in kept else F.lit(None)
         columns.append(saved.cast(kind).alias(name))
+    if LAST in rows.columns:
+        columns.append(F.col(LAST))
     return rows.select(*columns)
 
 
-def _value_schema(layout: StateLayout) -> tuple[StructType, int]:
+def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
+    group = next(name for name in _names(state.schema["value"].dataType) if name.startswith("groupState"))
+    keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
+    schema = StructType([StructField(name, row_schema_of(kind)) for name, kind in layout.accumulators])
+    kept = F.col(f"value.{quoted(group)}")
+    rows = state.select(*keys, F.from_json(kept.getField(STATE), schema).alias("kept"), kept.getField(LAST).alias(LAST))
+    fields = [F.col(f"kept.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
+    return rows.select(*[quoted(name) for name, _ in layout.keys], *fields, LAST)
+
+
+def _session_rows(state: DataFrame, slot: OperatorSlot, layout: StateLayout) -> DataFrame:
+    span = role_column(slot.stage, slot.role)
+    window = row_schema_of("struct<start:timestamp,end:timestamp>")
+    head = [StructField(name, row_schema_of(kind)) for name, kind in layout.keys] + [StructField(span, window)]
+    value = _renamed(state, StructType([*head, *_buffers(layout).fields]), slot)
+    keys = [F.col(f"value.{quoted(name)}") for name, _ in layout.keys]
+    return value.select(*keys, F.col(f"value.{quoted(span)}").alias(span), *_accumulators(layout))
+
+
+def _renamed(state: DataFrame, schema: StructType, slot: OperatorSlot) -> DataFrame:
+    """The value struct by position: it repeats names (two sums are both called ``sum``)."""
+    value = state.schema["value"].dataType
+    if not isinstance(value, StructType) or len(value.fields) != len(schema.fields):
+        raise EngineError(f"The saved state of stage '{slot.stage}' has another form than its layout: it cannot be converted.")
+    return state.select("key", F.col("value").cast(schema).alias("value"))
+
+
+def _accumulators(layout: StateLayout) -> list[Column]:
+    return [F.col(f"value.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
+
+
+def _buffers(layout: StateLayout) -> StructType:
     """The value struct with unique names. A sum of decimals keeps a second field (whether it is empty)."""
     classes = [part for _, name in layout.aggregates for part in name.split(",")]
     schema = StructType()
@@ -65,7 +132,7 @@ def _value_schema(layout: StateLayout) -> tuple[StructType, int]:
         schema = schema.add(name, dtype)
         if combining == "sum" and isinstance(dtype, DecimalType):
             schema = schema.add(f"{name}__empty", row_schema_of("boolean"))
-    return schema, len(schema.fields)
+    return schema
 
 
 def _names(kind: object) -> list[str]:

@@ -1,7 +1,12 @@
 """Where the streaming query ends and the work inside an epoch begins."""
 
 import pitstop as ps
+from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of
+
+
+def layout(*roles):
+    return StateLayout(StageKind.WINDOW, roles=(*roles, 0))
 
 
 def source(p, name="numbers"):
@@ -32,7 +37,9 @@ def test_a_stateful_stage_is_computed_once_for_all_its_sinks():
     counts.write_to(ps.sinks.noop(), name="one")
     counts.filter("n > 1").write_to(ps.sinks.noop(), name="two")
     assert names(cuts_of(p.nodes)) == [("counts", ["one", "two"])]
-    assert [(slot.stage, slot.role) for slot in operators_of(cuts_of(p.nodes))] == [("counts", "frames")]
+    assert [(slot.stage, slot.role) for slot in operators_of(cuts_of(p.nodes), {"counts": layout("frames")})] == [
+        ("counts", "frames")
+    ]
 
 
 def test_operators_are_numbered_from_the_sink_upwards_and_sliding_windows_have_two():
@@ -41,5 +48,10 @@ def test_operators_are_numbered_from_the_sink_upwards_and_sliding_windows_have_t
     timed.window(ps.sliding("4 s", "1 s")).aggregate("slow", n=ps.count()).write_to(ps.sinks.noop(), name="one")
     timed.window(ps.tumbling("1 s")).aggregate("fast", n=ps.count()).write_to(ps.sinks.noop(), name="two")
     cuts = cuts_of(p.nodes)
-    assert [(s.stage, s.role) for s in operators_of(cuts)] == [("slow", "windows"), ("slow", "frames"), ("fast", "frames")]
-    assert [(s.stage, s.reader) for s in sources_of(cuts)] == [("numbers", "slow"), ("numbers", "fast")]
+    layouts = {"slow": layout("windows", "frames"), "fast": layout("frames")}
+    assert [(s.stage, s.role) for s in operators_of(cuts, layouts)] == [
+        ("slow", "windows"),
+        ("slow", "frames"),
+        ("fast", "frames"),
+    ]
+    assert [(s.stage, s.reader) for s in sources_of(cuts, layouts)] == [("numbers", "slow"), ("numbers", "fast")]

@@ -65,7 +65,8 @@ def _other(kind):
     [
         (dataclasses.replace(LAYOUT, keys=(("city", "string"),)), "C25"),
         (dataclasses.replace(LAYOUT, keys=(("vin", "bigint"),)), "C25"),
-        (dataclasses.replace(LAYOUT, kind=StageKind.OPAQUE), "C19"),
+        (dataclasses.replace(LAYOUT, kind=StageKind.SESSION), "C19"),
+        (dataclasses.replace(LAYOUT, kind=StageKind.OPAQUE), "C20"),
         (dataclasses.replace(LAYOUT, accumulators=(("n__0", "double"), *LAYOUT.accumulators[1:])), "C20"),
         (dataclasses.replace(LAYOUT, aggregates=(("n", "max"), ("avg", "sum,sum"))), "C20"),
     ],

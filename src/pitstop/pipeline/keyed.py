@@ -1,0 +1,197 @@
+"""Grouped stages: windows, rolling aggregates, state of one's own, distinct rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pitstop.errors import PipelineError
+from pitstop.kit.durations import milliseconds
+from pitstop.pipeline.aggregates import Aggregate
+from pitstop.pipeline.nodes import Op
+from pitstop.pipeline.windows import Duration, Session, Window
+
+if TYPE_CHECKING:
+    from pitstop.pipeline.stages import Stage
+
+WINDOW_COLUMNS = ("window_start", "window_end", "is_early")
+
+
+class KeyedStage:
+    """Rows grouped by key columns. No columns: one group of all rows."""
+
+    def __init__(self, stage: Stage, keys: tuple[str, ...]) -> None:
+        self._stage = stage
+        self._keys = keys
+
+    def window(self, window: Window | Session) -> WindowedStage:
+        """Cut each group into windows of event time; the stage needs ``with_timestamps`` before."""
+        return WindowedStage((self._stage,), (self._keys,), ("",), window)
+
+    def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> Stage:
+        """For each row the aggregates of its group so far, this row included (jet.md §3.3).
+
+        Columns out: those of the row, then one per aggregate. State is kept for ever. It is computed row by row in
+        Python; ``approx_count_distinct`` and aggregates of one's own cannot roll.
+        """
+        _check_aggregates(name, aggregates, ())
+        for column, aggregate in aggregates.items():
+            if any(combine.fold is None for combine in aggregate.combines):
+                raise PipelineError(
+                    f"Aggregate '{column}' of stage '{name}' ({aggregate.kind}) cannot roll: it has no form for single rows."
+                )
+        timestamp = self._stage.timestamp_column()
+        return self._stage._next(Op.ROLLING_AGGREGATE, name, keys=self._keys, aggregates=dict(aggregates), timestamp=timestamp)
+
+    def map_stateful(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        state: str,
+        output: str,
+        ttl: Duration | None = None,
+        on_evict: Callable[..., Any] | None = None,
+    ) -> Stage:
+        """Rows made by a Python function that keeps state for each group (jet.md §3.3).
+
+        ``function(state, row)``: ``state`` has the fields of the DDL ``state`` as attributes, None at first, which the
+        function reads and sets; ``row`` is a Row. It returns None, a row of the DDL ``output`` (a tuple, a dict, or a
+        single value for a single column), or a list of rows. Columns out: the keys, then those of ``output``.
+
+        With ``ttl``, the state of a group is dropped when the watermark, or a row of the group, is ``ttl`` or more after
+        its last event, and ``on_evict(state, key, time)``, which may return rows too, is called before (``key`` a tuple,
+        ``time`` the moment of expiry in milliseconds since the epoch); late rows are dropped. The stage then needs
+        ``with_timestamps``. Without ``ttl`` state is kept for ever. Rows of one epoch come in the order of event time.
+        """
+        timestamp = self._stage.timestamp_column()
+        if ttl is not None and timestamp is None:
+            raise PipelineError(f"Stage '{name}' has a ttl, so it needs event time: call with_timestamps before it.")
+        if on_evict is not None and ttl is None:
+            raise PipelineError(f"Stage '{name}' never evicts without a ttl, so on_evict would never be called.")
+        return self._stage._next(
+            Op.MAP_STATEFUL,
+            name,
+            keys=self._keys,
+            function=function,
+            state=state,
+            output=output,
+            ttl_ms=None if ttl is None else milliseconds(ttl, "time to live"),
+            on_evict=on_evict,
+            timestamp=timestamp,
+        )
+
+    def distinct(self, name: str, within: Duration | None = None) -> Stage:
+        """The first row of each group. Columns out: those of the row.
+
+        With ``within``, a group is forgotten once the watermark has passed its first row by that: all repetitions within
+        that time are dropped, later ones as soon as it is forgotten are not. The stage then needs ``with_timestamps``.
+        Without, groups are remembered for ever.
+        """
+        if not self._keys:
+            raise PipelineError(f"Stage '{name}' would keep a single row: group by the columns that make rows different.")
+        timestamp = self._stage.timestamp_column()
+        if within is not None and timestamp is None:
+            raise PipelineError(f"Stage '{name}' is bounded in time, so it needs event time: call with_timestamps before it.")
+        within_ms = None if within is None else milliseconds(within, "time bound")
+        return self._stage._next(Op.DISTINCT, name, keys=self._keys, within_ms=within_ms, timestamp=timestamp)
+
+
+class WindowedStage:
+    """One or several groups cut into windows, waiting for their aggregates."""
+
+    def __init__(
+        self,
+        stages: tuple[Stage, ...],
+        keys: tuple[tuple[str, ...], ...],
+        labels: tuple[str, ...],
+        window: Window | Session,
+        early_ms: int | None = None,
+    ) -> None:
+        self._stages, self._keys, self._labels = stages, keys, labels
+        self._window, self._early_ms = window, early_ms
+
+    def early_results(self, every: Duration) -> WindowedStage:
+        """Also tell what open windows hold so far, about every so often; results get a column ``is_early`` (jet.md §3.4)."""
+        ms = milliseconds(every, "time between early results")
+        return WindowedStage(self._stages, self._keys, self._labels, self._window, ms or None)
+
+    def aggregate(self, name: str, **aggregates: Any) -> Stage:
+        """One row a key and window once the watermark has passed its end.
+
+        Columns out: the keys, ``window_start``, ``window_end`` (timestamps), ``is_early`` (with early results), and one
+        per aggregate. For co-aggregation each label of ``co_group`` has a dict of its aggregates. ``name`` is the key of
+        this state in snapshots.
+        """
+        wanted = self._by_input(name, aggregates)
+        _check_aggregates(name, {column: a for part in wanted for column, a in part.items()}, self._keys[0])
+        times = []
+        for stage in self._stages:
+            time = stage.timestamp_column()
+            if time is None:
+                raise PipelineError(f"Stage '{name}' needs event time: call with_timestamps before its window.")
+            times.append(time)
+        return self._stages[0]._joined(
+            Op.WINDOW_AGGREGATE,
+            name,
+            self._stages[1:],
+            keys=self._keys,
+            window=self._window,
+            timestamps=tuple(times),
+            aggregates=wanted,
+            early_ms=self._early_ms,
+        )
+
+    def _by_input(self, name: str, aggregates: dict[str, Any]) -> tuple[dict[str, Aggregate], ...]:
+        if self._labels == ("",):
+            return (dict(aggregates),)
+        if set(aggregates) - set(self._labels):
+            odd = sorted(set(aggregates) - set(self._labels))[0]
+            raise PipelineError(f"Stage '{name}' has no input '{odd}': its inputs are {', '.join(self._labels)}.")
+        parts = tuple(aggregates.get(label, {}) for label in self._labels)
+        for label, part in zip(self._labels, parts, strict=True):
+            if not isinstance(part, Mapping):
+                raise PipelineError(f"Stage '{name}': give input '{label}' a dict of aggregates: {label}={{'n': ps.count()}}.")
+        columns = [column for part in parts for column in part]
+        if len(columns) != len(set(columns)):
+            twice = next(column for column in columns if columns.count(column) > 1)
+            raise PipelineError(f"Stage '{name}' has two columns named '{twice}': rename one of the aggregates.")
+        return tuple(dict(part) for part in parts)
+
+
+class CoGroup:
+    """Several stages grouped by keys of the same types, to be aggregated together."""
+
+    def __init__(self, inputs: dict[str, KeyedStage]) -> None:
+        self._inputs = inputs
+
+    def window(self, window: Window | Session) -> WindowedStage:
+        """Cut each group into windows of event time; every stage needs ``with_timestamps`` before."""
+        stages = tuple(keyed._stage for keyed in self._inputs.values())
+        keys = tuple(keyed._keys for keyed in self._inputs.values())
+        return WindowedStage(stages, keys, tuple(self._inputs), window)
+
+
+def co_group(**inputs: KeyedStage) -> CoGroup:
+    """Aggregate two or more streams by the same key (jet.md §3.3), each with aggregates of its own::
+
+        both = ps.co_group(orders=orders.group_by("user"), visits=visits.group_by("visitor"))
+        both.window(ps.tumbling("1 minute")).aggregate("both", orders={"n": ps.count()}, visits={"seen": ps.count()})
+
+    Key columns may have different names; results have those of the first input. The slowest watermark counts.
+    """
+    if len(inputs) < 2:
+        raise PipelineError("co_group needs two or more grouped stages.")
+    if len({len(keyed._keys) for keyed in inputs.values()}) > 1:
+        shown = ", ".join(f"{label} by ({', '.join(keyed._keys)})" for label, keyed in inputs.items())
+        raise PipelineError(f"Stages that are co-grouped need equally many key columns: {shown}.")
+    return CoGroup(inputs)
+
+
+def _check_aggregates(name: str, aggregates: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    if not aggregates:
+        raise PipelineError(f"Stage '{name}' computes nothing: give it at least one aggregate.")
+    for column, aggregate in aggregates.items():
+        if not isinstance(aggregate, Aggregate):
+            raise PipelineError(f"Column '{column}' of stage '{name}' is no aggregate: use ps.count(), ps.sum(...), ...")
+        if column in keys or column in WINDOW_COLUMNS:
+            raise PipelineError(f"Stage '{name}' has two columns named '{column}': rename the aggregate.")

@@ -1,0 +1,79 @@
+"""What an update would do, a line a stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Verdict(StrEnum):
+    """What becomes of a stage."""
+
+    RESTORED = "restored"
+    NEW = "new"
+    DROPPED = "dropped"
+    CONVERTED = "converted"
+    REFUSED = "refused"
+
+
+class Way(StrEnum):
+    """How state is restored (design: three ways)."""
+
+    RESUME = "resume"
+    """Same stateful structure: the checkpoint is copied and resumed."""
+    REBUILD = "rebuild"
+    """Another structure: a new checkpoint is laid down and each stage's state brought into it."""
+
+
+@dataclass(frozen=True)
+class StageVerdict:
+    stage: str
+    verdict: Verdict
+    detail: str
+    rule: str | None = None
+    """Of the compatibility table (jet.md §2.3)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"stage": self.stage, "verdict": self.verdict.value, "detail": self.detail, "rule": self.rule}
+
+
+@dataclass(frozen=True)
+class Report:
+    """One line a stage with state (sources keep offsets, so they count), and how it will be restored."""
+
+    lines: tuple[StageVerdict, ...]
+    way: Way
+    partitions: tuple[int | None, int | None] = (None, None)
+    """Shuffle partitions before and after; None: not said."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """New name -> old name, of the stages whose state goes on under another name."""
+
+    @property
+    def refused(self) -> bool:
+        return any(line.verdict is Verdict.REFUSED for line in self.lines)
+
+    @property
+    def refusals(self) -> tuple[StageVerdict, ...]:
+        return tuple(line for line in self.lines if line.verdict is Verdict.REFUSED)
+
+    def of(self, verdict: Verdict) -> tuple[str, ...]:
+        """Names of the stages with this verdict."""
+        return tuple(line.stage for line in self.lines if line.verdict is verdict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "refused": self.refused,
+            "way": self.way.value,
+            "lines": [line.to_dict() for line in self.lines],
+            "partitions": list(self.partitions),
+        }
+
+    def text(self) -> str:
+        """The report as a person reads it, a line a stage."""
+        width = max((len(line.stage) for line in self.lines), default=0)
+        rows = [
+            f"{line.stage:<{width}}  {line.verdict.value:<9}  {line.detail}" + (f" [{line.rule}]" if line.rule else "")
+            for line in self.lines
+        ]
+        return "\n".join(rows) if rows else "Nothing to restore: neither version keeps state."

@@ -1,0 +1,43 @@
+"""Event-time columns: Spark marks them in their metadata, and the mark goes with them when they are renamed."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from pitstop.errors import PipelineError
+from pitstop.kit.durations import text
+from pitstop.pipeline.nodes import Node
+from pitstop.spark.naming import quoted
+
+WATERMARK_DELAY = "spark.watermarkDelayMs"
+"""The metadata by which Spark marks event-time columns and their delay."""
+
+
+def with_event_time(frame: DataFrame, column: str, lag_ms: int) -> DataFrame:
+    """Make a column the event time; rows of a bounded frame only get the mark."""
+    if frame.isStreaming:
+        return frame.withWatermark(quoted(column), text(lag_ms))
+    return frame.withColumn(column, marked(column, lag_ms))
+
+
+def marked(column: str, delay_ms: int) -> Column:
+    """The column with a mark of that delay."""
+    return F.col(quoted(column)).alias(column, metadata={WATERMARK_DELAY: delay_ms})
+
+
+def event_time(node: Node, frame: DataFrame, declared: str) -> str:
+    """The frame's event-time column: the declared one, or what it was renamed to. PipelineError if it is gone."""
+    column = declared
+    if declared not in frame.columns:
+        found = [field.name for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
+        if len(found) != 1:
+            raise PipelineError(
+                f"Stage '{node.name}' ({node.location}): the event time '{declared}' is not among its columns any more: "
+                f"{', '.join(frame.columns)}."
+            )
+        column = found[0]
+    if not isinstance(frame.schema[column].dataType, TimestampType):
+        raise PipelineError(f"Stage '{node.name}' ({node.location}): column '{column}' is no timestamp.")
+    return column

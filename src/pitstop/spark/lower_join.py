@@ -1,0 +1,128 @@
+"""Joins: of two streams within a time bound, and of a stream with a table in memory; and distinct rows."""
+
+from __future__ import annotations
+
+import pandas as pd
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pitstop.errors import PipelineError
+from pitstop.kit.durations import text
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.pipeline.nodes import Node
+from pitstop.spark.event_time import WATERMARK_DELAY, event_time, marked
+from pitstop.spark.lower_window import check_columns
+from pitstop.spark.naming import quoted
+
+RIGHT = "__right_"
+
+
+def lower_join(node: Node, left: DataFrame, right: DataFrame) -> tuple[DataFrame, StateLayout]:
+    """Pairs of rows with equal keys whose event times are at most ``within_ms`` apart."""
+    params = node.params
+    keys = params["on"]
+    check_columns(node, left, keys)
+    check_columns(node, right, keys)
+    left_time, right_time = (
+        event_time(node, side, declared) for side, declared in zip((left, right), params["times"], strict=True)
+    )
+    _check_names(node, left, right, keys)
+    for key in keys:
+        kinds = [side.schema[key].dataType.simpleString() for side in (left, right)]
+        if kinds[0] != kinds[1]:
+            raise PipelineError(
+                f"Stage '{node.name}' ({node.location}): '{key}' is {kinds[0]} on its left and {kinds[1]} on its right: cast one."
+            )
+    other = right.select(*[F.col(quoted(column)).alias(RIGHT + column) for column in right.columns])
+    bound = F.expr(f"INTERVAL {params['within_ms']} MILLISECONDS")
+    mine, theirs = F.col(quoted(left_time)), F.col(quoted(RIGHT + right_time))
+    condition = (theirs >= mine - bound) & (theirs <= mine + bound)
+    for key in keys:
+        condition = (F.col(quoted(key)) == F.col(quoted(RIGHT + key))) & condition
+    joined = left.join(other, condition, params["how"])
+    # Of two event times the left one goes on: the right one loses its mark.
+    shown = [
+        F.col(quoted(RIGHT + column)).alias(column, metadata={})
+        if column == right_time
+        else F.col(quoted(RIGHT + column)).alias(column)
+        for column in right.columns
+        if column not in keys
+    ]
+    result = joined.select(*[F.col(quoted(column)) for column in left.columns], *shown)
+    sides = tuple((name, side.schema.simpleString()) for name, side in (("left", left), ("right", right)))
+    layout = StateLayout(
+        kind=StageKind.JOIN,
+        keys=tuple((key, left.schema[key].dataType.simpleString()) for key in keys),
+        accumulators=sides,
+        parameters={"how": params["how"], "within_ms": params["within_ms"], "text": f"join within {text(params['within_ms'])}"},
+        roles=("join", 0, 1),
+    )
+    return result, layout
+
+
+def lower_hash_join(node: Node, stream: DataFrame, side: DataFrame) -> DataFrame:
+    """Each row with the row of the table that has its keys; the table's other columns are added."""
+    keys = node.params["on"]
+    check_columns(node, stream, keys)
+    check_columns(node, side, keys)
+    if side.isStreaming:
+        raise PipelineError(
+            f"Stage '{node.name}' ({node.location}): the table of a hash join must end, and this one is a stream: use join."
+        )
+    _check_names(node, stream, side, keys)
+    return stream.join(F.broadcast(side), list(keys), node.params["how"]).select(
+        *[F.col(quoted(column)) for column in stream.columns],
+        *[F.col(quoted(column)) for column in side.columns if column not in keys],
+    )
+
+
+def lower_distinct(node: Node, frame: DataFrame) -> tuple[DataFrame, StateLayout]:
+    """The first row of each key."""
+    keys, within_ms, timestamp = node.params["keys"], node.params["within_ms"], node.params["timestamp"]
+    check_columns(node, frame, keys)
+    if timestamp is not None:
+        timestamp = event_time(node, frame, timestamp)
+    if not frame.isStreaming:
+        result = _distinct_at_once(frame, keys, timestamp, within_ms)
+    elif within_ms is None:
+        result = frame.dropDuplicates(list(keys))
+    else:
+        # Spark forgets a key when the watermark has passed its event time by the delay in the column's mark.
+        delay = frame.schema[timestamp].metadata.get(WATERMARK_DELAY, 0)
+        bounded = frame.withColumn(timestamp, marked(timestamp, within_ms))
+        result = bounded.dropDuplicatesWithinWatermark(list(keys)).withColumn(timestamp, marked(timestamp, delay))
+    described = "distinct" if within_ms is None else f"distinct within {text(within_ms)}"
+    layout = StateLayout(
+        kind=StageKind.DISTINCT,
+        keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in keys),
+        parameters={"within_ms": within_ms, "text": described},
+        roles=("seen", 0),
+    )
+    return result, layout
+
+
+def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | None, within_ms: int | None) -> DataFrame:
+    """The same over all rows of a bounded pipeline, in the order of event time if there is one."""
+    if timestamp is None:
+        return frame.dropDuplicates(list(keys))
+
+    def kept(rows: pd.DataFrame) -> pd.DataFrame:
+        rows = rows.sort_values(timestamp, kind="stable")
+        if within_ms is None:
+            return rows.head(1)
+        chosen, last = [], None
+        for at in rows[timestamp]:
+            first = last is None or at - last >= pd.Timedelta(milliseconds=within_ms)
+            last = at if first else last
+            chosen.append(first)
+        return rows[chosen]
+
+    return frame.groupBy(*map(quoted, keys)).applyInPandas(kept, frame.schema)
+
+
+def _check_names(node: Node, left: DataFrame, right: DataFrame, keys: tuple[str, ...]) -> None:
+    both = [column for column in right.columns if column in left.columns and column not in keys]
+    if both:
+        raise PipelineError(
+            f"Stage '{node.name}' ({node.location}): both sides have a column '{both[0]}': rename it on one side, or join on it."
+        )

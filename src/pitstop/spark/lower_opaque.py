@@ -1,0 +1,43 @@
+"""Stages that are the user's own stateful Spark code."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from pitstop.errors import PipelineError
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.pipeline.nodes import Node
+from pitstop.spark.internals import check_streamable, own_operators
+
+
+def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
+    """What the user's function returns, and a layout by which its operators are known again.
+
+    The layout is None on bounded input, which keeps no state. PipelineError if the function gives no DataFrame, or has
+    no stateful operator, or an input of it is missing in the result.
+    """
+    result = node.params["function"](*inputs)
+    if not isinstance(result, DataFrame):
+        raise PipelineError(f"Stage '{node.name}' ({node.location}) returned {type(result).__name__}, not a DataFrame.")
+    if not result.isStreaming:
+        return result, None
+    check_streamable(result)
+    operators = own_operators(result, inputs)
+    own = [item for item in operators if not isinstance(item, int)]
+    if not own:
+        raise PipelineError(f"Stage '{node.name}' ({node.location}) has no stateful operator: use transform.")
+    missing = set(range(len(inputs))) - {item for item in operators if isinstance(item, int)}
+    if missing:
+        raise PipelineError(
+            f"Stage '{node.name}' ({node.location}) does not use its input '{node.inputs[min(missing)].name}' as it was given."
+        )
+    roles: list[str | int] = []
+    for item in operators:
+        roles.append(item if isinstance(item, int) else f"op{sum(isinstance(role, str) for role in roles)}")
+    layout = StateLayout(
+        kind=StageKind.OPAQUE,
+        accumulators=tuple((f"op{number}", form) for number, (_, form) in enumerate(own)),
+        parameters={"text": ", ".join(name for name, _ in own)},
+        roles=tuple(roles),
+    )
+    return result, layout

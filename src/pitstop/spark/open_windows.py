@@ -1,0 +1,99 @@
+"""What the windows of a stage hold that are still open: for early results, for migrations, for people who look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.errors import PipelineError
+from pitstop.kit.durations import text
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
+from pitstop.pipeline.nodes import Node, Op
+from pitstop.plan.cuts import PASSABLE
+from pitstop.plan.model import OperatorSlot
+from pitstop.plan.rules import READABLE
+from pitstop.spark.lower_window import aggregation_of, finished
+from pitstop.spark.naming import quoted, role_column
+from pitstop.spark.state import saved_rows
+
+SPAN = "window"
+_COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
+
+
+@dataclass(frozen=True)
+class SavedStage:
+    """A stage's state in a checkpoint as of an epoch."""
+
+    checkpoint: Path
+    epoch: int
+    stage: str
+    layout: StateLayout
+    operators: Mapping[str, int]
+    """Role -> operator id."""
+
+    def rows(self, spark: SparkSession, role: str) -> DataFrame:
+        """Keys, window column, accumulators of one role."""
+        slot = OperatorSlot(self.stage, role)
+        return saved_rows(spark, self.checkpoint, self.epoch, self.operators[role], slot, self.layout)
+
+
+def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
+    """Keys, ``window`` (start, end), accumulators: one row for each open window of a key that holds something.
+
+    All accumulators must be readable.
+    """
+    layout, stage = saved.layout, saved.stage
+    if layout.kind is StageKind.SESSION:
+        return saved.rows(spark, "sessions").withColumnRenamed(role_column(stage, "sessions"), SPAN)
+    frames = saved.rows(spark, "frames").withColumnRenamed(role_column(stage, "frames"), SPAN)
+    size, slide = layout.parameters["size_ms"], layout.parameters["slide_ms"]
+    if size == slide:
+        return frames
+    windows = saved.rows(spark, "windows").withColumnRenamed(role_column(stage, "windows"), SPAN)
+    covering = F.window(F.col(f"{SPAN}.start"), text(size), text(slide))
+    spread = frames.withColumn(SPAN, F.struct(covering.start.alias("start"), covering.end.alias("end")))
+    keys = [quoted(name) for name, _ in layout.keys]
+    merged = [F.col(quoted(name)).alias(name) for name, _ in layout.accumulators]
+    combined = [_combining(layout, name).merge(F, F.col(quoted(name))).alias(name) for name, _ in layout.accumulators]
+    both = windows.select(*keys, SPAN, *merged).unionByName(spread.select(*keys, SPAN, *merged))
+    return both.groupBy(*keys, SPAN).agg(*combined)
+
+
+def early_results(spark: SparkSession, node: Node, saved: SavedStage) -> DataFrame:
+    """The results of open windows so far, in the columns of the stage, ``is_early`` true."""
+    rows = open_windows(spark, saved)
+    keys = tuple(name for name, _ in saved.layout.keys)
+    return finished(rows, keys, SPAN, aggregation_of(node), is_early=True)
+
+
+def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
+    """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
+    for node in nodes:
+        if node.op is Op.WINDOW_AGGREGATE and node.params["early_ms"]:
+            layout = layouts.get(node.name)
+            for column, classes in layout.aggregates if layout is not None else ():
+                if not READABLE.issuperset(classes.split(",")):
+                    raise PipelineError(
+                        f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
+                        "read before its window ends: give it a stage of its own."
+                    )
+        if node.op is Op.SINK or node.op in PASSABLE:
+            continue
+        for parent in node.inputs:
+            while parent.op in PASSABLE:
+                parent = parent.inputs[0]
+            if parent.op is Op.WINDOW_AGGREGATE and parent.params["early_ms"]:
+                raise PipelineError(
+                    f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
+                    "by stateless steps only."
+                )
+
+
+def _combining(layout: StateLayout, accumulator: str) -> Combining:
+    result, _, number = accumulator.rpartition("__")
+    return _COMBININGS[dict(layout.aggregates)[result].split(",")[int(number)]]

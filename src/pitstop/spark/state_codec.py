@@ -1,0 +1,187 @@
+"""State of a key as JSON text, strictly by its schema, and rows as they come to a user's function.
+
+Spark's state for Python functions loses the types of arrays and the case of names, so a key's state is one text. Spark
+reads it with ``from_json`` and the same schema.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    FractionalType,
+    IntegralType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+Convert = Callable[[Any], Any]
+
+
+class StateCodec:
+    """Values of a state's fields to text and back; None stays None."""
+
+    def __init__(self, stage: str, fields: StructType) -> None:
+        self._stage = stage
+        self._out = {field.name: _encoder(field.dataType) for field in fields.fields}
+        self._in = {field.name: _decoder(field.dataType) for field in fields.fields}
+
+    def encode(self, values: Mapping[str, Any]) -> str:
+        """TypeError that names the field if a value is not of its type."""
+        found = {}
+        for name, convert in self._out.items():
+            value = values[name]
+            if value is not None:
+                try:
+                    found[name] = convert(value)
+                except (TypeError, ValueError, AttributeError) as error:
+                    raise TypeError(
+                        f"field '{name}' of the state of stage '{self._stage}' cannot be {value!r}: {error}"
+                    ) from None
+        return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+
+    def decode(self, text: str | None) -> dict[str, Any]:
+        """A value, or None, for every field."""
+        found = {} if text is None else json.loads(text, parse_float=Decimal)
+        return {name: None if found.get(name) is None else convert(found[name]) for name, convert in self._in.items()}
+
+
+class RowShape:
+    """Makes a Row of what pandas has of a struct."""
+
+    def __init__(self, schema: StructType) -> None:
+        self._plain = tuple(field.name for field in schema.fields)
+        self._special = {f.name: made for f in schema.fields if (made := _shaper(f.dataType)) is not None}
+
+    def row(self, value: Mapping[str, Any]) -> Row:
+        special = self._special
+        if not special:
+            return Row(**value)
+        return Row(
+            **{
+                name: special[name](value[name]) if name in special and value[name] is not None else value[name]
+                for name in self._plain
+            }
+        )
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or int(value) != value:
+        raise TypeError("it must be a whole number")
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, (bool, str)):
+        raise TypeError("it must be a number")
+    return float(value)
+
+
+def _truth(value: Any) -> bool:
+    if value not in (True, False):
+        raise TypeError("it must be true or false")
+    return bool(value)
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it must be text")
+    return value
+
+
+def _moment(value: Any) -> str:
+    if not isinstance(value, datetime):
+        raise TypeError("it must be a datetime")
+    naive = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+    return naive.isoformat(timespec="microseconds") + "Z"
+
+
+def _day(value: Any) -> str:
+    if not isinstance(value, date):
+        raise TypeError("it must be a date")
+    return value.isoformat()[:10]
+
+
+def _bytes(value: Any) -> str:
+    return base64.b64encode(bytes(value)).decode()
+
+
+_OUT: tuple[tuple[type[DataType] | tuple[type[DataType], ...], Convert], ...] = (
+    (BooleanType, _truth),
+    (IntegralType, _whole),
+    (DecimalType, lambda value: str(Decimal(value))),
+    (FractionalType, _number),
+    (StringType, _string),
+    ((TimestampType, TimestampNTZType), _moment),
+    (DateType, _day),
+    (BinaryType, _bytes),
+)
+_IN: tuple[tuple[type[DataType] | tuple[type[DataType], ...], Convert], ...] = (
+    (DecimalType, lambda value: Decimal(str(value))),
+    (FractionalType, float),
+    ((TimestampType, TimestampNTZType), lambda text: datetime.fromisoformat(text.removesuffix("Z"))),
+    (DateType, date.fromisoformat),
+    (BinaryType, base64.b64decode),
+)
+
+
+def _nested(kind: DataType, each: Callable[[DataType], Convert]) -> Convert | None:
+    if isinstance(kind, ArrayType):
+        item = each(kind.elementType)
+        return lambda values: [None if value is None else item(value) for value in values]
+    if isinstance(kind, MapType):
+        item = each(kind.valueType)
+        return lambda pairs: {key: None if value is None else item(value) for key, value in pairs.items()}
+    if isinstance(kind, StructType):
+        parts = {field.name: each(field.dataType) for field in kind.fields}
+
+        def struct(value: Any) -> dict[str, Any]:
+            found = value.asDict() if isinstance(value, Row) else value
+            return {name: None if found.get(name) is None else part(found[name]) for name, part in parts.items()}
+
+        return struct
+    return None
+
+
+def _encoder(kind: DataType) -> Convert:
+    nested = _nested(kind, _encoder)
+    if nested is not None:
+        return nested
+    return next((convert for types, convert in _OUT if isinstance(kind, types)), lambda value: value)
+
+
+def _decoder(kind: DataType) -> Convert:
+    if isinstance(kind, StructType):
+        inner = _nested(kind, _decoder)
+        assert inner is not None
+        return lambda value: Row(**inner(value))
+    nested = _nested(kind, _decoder)
+    if nested is not None:
+        return nested
+    return next((convert for types, convert in _IN if isinstance(kind, types)), lambda value: value)
+
+
+def _shaper(kind: DataType) -> Convert | None:
+    """What makes plain Python of a nested value, None for a value that is plain."""
+    if isinstance(kind, ArrayType):
+        item = _shaper(kind.elementType) or (lambda value: value)
+        return lambda values: [None if value is None else item(value) for value in values]
+    if isinstance(kind, StructType):
+        shape = RowShape(kind)
+        return lambda value: shape.row(value)
+    return None

@@ -1,0 +1,108 @@
+"""Run versions of a job one after the other in one Spark session, each from the snapshot of the one before."""
+
+from pathlib import Path
+
+import pyspark.cloudpickle
+
+import pitstop as ps
+from pitstop.model.job import ProcessingGuarantee
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.compile import compile_pipeline
+from pitstop.spark.environment import Environment
+from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.query import RunningQuery, wait_until
+from pitstop.spark.restore import Restore, judge, restore
+from tests.spark import sequence
+from tests.spark.sequence import SCHEMA, Sequence
+
+pyspark.cloudpickle.register_pickle_by_value(sequence)
+
+
+class Collected:
+    """A sink that keeps what it gets, by epoch, so that an epoch written again replaces itself."""
+
+    def __init__(self):
+        self.epochs = {}
+
+    def write(self, rows, info):
+        self.epochs[info.epoch] = rows.collect()
+
+    @property
+    def rows(self):
+        return [row for _, rows in sorted(self.epochs.items()) for row in rows]
+
+
+def numbers(p, name="numbers", rows=80_000, step=20_000, keys=50, **options):
+    """The sequence of tests/spark/sequence.py as a stage, with its event time."""
+    source = ps.sources.custom(Sequence, schema=SCHEMA, rows=rows, step=step, keys=keys, **options)
+    return p.read_from(source, name=name).with_timestamps("ts", allowed_lag="2 seconds")
+
+
+class Harness:
+    """A job in versions. ``run`` starts a version from the last snapshot and ends it at an epoch, with a new one."""
+
+    def __init__(self, spark, folder: Path):
+        self.spark, self.folder, self.runs = spark, folder, 0
+        self.report = None
+
+    def run(self, built, until=None, partitions=None, renamed=None, rewrite=True, fresh=False):
+        """Run a version until it has read ``until`` events (None: until its source has no more); returns its report."""
+        checkpoint = self.folder / f"checkpoint-{self.runs}"
+        chosen = partitions or 2
+        if self.runs and not fresh:
+            chosen = self.restore(built, checkpoint, partitions, renamed, rewrite)
+        running = self.start(built, checkpoint, chosen)
+        self.wait_for(running, until)
+        running.stop(60)
+        export_checkpoint(running.checkpoint, self.folder, "saved")
+        self.runs += 1
+        return self.report
+
+    def restore(self, built, checkpoint, partitions, renamed, rewrite):
+        folder = self.folder / "snapshots" / "saved"
+        manifest = manifests.read(folder)
+        plan = compile_pipeline(self.spark, built, partitions=partitions)
+        self.report = judge(manifest, plan, renamed)
+        chosen = partitions or manifest.partitions
+        job = Restore(self.spark, folder, manifest, built, plan, checkpoint, chosen, SourceSettings(), rewrite)
+        restore(job, self.report)
+        return chosen
+
+    def start(self, built, checkpoint, partitions):
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        plan = compile_pipeline(self.spark, built)
+        facts = {"job_id": "id", "job_name": "job", "lineage": f"run{self.runs}", "plan": plan.to_dict()}
+        facts["sources"] = [[slot.stage, slot.reader] for slot in plan.source_slots]
+        Checkpoint(checkpoint).write_facts(facts)
+        environment = Environment("id", "job", f"run{self.runs}", ProcessingGuarantee.EXACTLY_ONCE, self.folder, lambda *_: None)
+        return RunningQuery(self.spark, built, environment, checkpoint, {})
+
+    def wait_for(self, running, until):
+        def read():
+            epoch = running.checkpoint.committed()
+            if not running.active or epoch < 0:
+                return not running.active
+            found = [offset for offset in running.checkpoint.offsets(epoch).offsets if offset and '"seq"' in offset]
+            return bool(found) and all(sequence.position(offset) >= (until or sequence.end(offset)) for offset in found)
+
+        assert wait_until(read, 150)
+        check(running)
+        if until is None:
+            self.settle(running)
+
+    def settle(self, running):
+        """Wait until Spark finds nothing more to do: the epoch without data that closes windows is done too."""
+        assert wait_until(lambda: not running.active or (not running.query.status["isTriggerActive"] and idle(running)), 60)
+        check(running)
+
+
+def check(running):
+    failure = running.failure()
+    if failure is not None:
+        raise failure
+
+
+def idle(running):
+    return str(running.query.status.get("message", "")).startswith("Waiting for data")
