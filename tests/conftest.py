@@ -1,8 +1,12 @@
 """What every test has in common."""
 
+import os
 import sys
 
 import structlog
+
+# A JVM of a test lives for seconds: to compile its code thoroughly would take longer than to run it.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # Unconfigured, structlog draws each expected traceback with all its variables, which takes longer than the tests.
 structlog.configure(
