@@ -11,7 +11,7 @@ from pitstop.cli.context import Call
 from pitstop.cli.facts import describe, job_facts
 from pitstop.cli.register import register
 from pitstop.errors import ConflictError, UsageError
-from pitstop.model.job import Job, JobState
+from pitstop.model.job import Job, JobState, renamed_stages
 from pitstop.service.api import SubmitRequest
 
 START_SECONDS = 300.0
@@ -21,6 +21,10 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id")]
 Artifact = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A .py, .zip or .whl file, or its URL")]
 Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the job")]
 Entry = Annotated[str | None, typer.Option("--class", "-c", metavar="MODULE:FUNCTION", help="The job in the artifact")]
+Renamed = Annotated[
+    list[str] | None,
+    typer.Option("--renamed", metavar="NEW=OLD", help="A stage whose state goes on; repeatable"),
+]
 Options = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="Job option, over the job's own code; repeatable")
 ]
@@ -31,6 +35,7 @@ def add_to(app: typer.Typer) -> None:
     # What follows the artifact belongs to the job, whatever it looks like.
     register(app, submit, allow_interspersed_args=False)
     register(app, check, ignore_unknown_options=True)
+    register(app, update, allow_interspersed_args=False)
     for command in (suspend, resume, restart, cancel):
         register(app, command)
 
@@ -42,10 +47,12 @@ def submit(
     snapshot: Annotated[str | None, typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Start from this snapshot")] = None,
     name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="Name of the job")] = None,
     entry: Entry = None,
+    renamed: Renamed = None,
     option: Options = None,
 ) -> None:
     """Submit a job and wait until it runs. Options stand before ARTIFACT: what follows it belongs to the job."""
-    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), name, snapshot, job_options(option or []))
+    options = job_options(option or []) | renamed_option(renamed)
+    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), name, snapshot, options)
     call.say(f"Submitting artifact '{artifact}' with arguments [{', '.join(request.args)}]")
     if name is not None:
         call.say(f"Using job name '{name}'")
@@ -63,6 +70,7 @@ def check(
     snapshot: Annotated[
         str | None, typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Compare with this snapshot")
     ] = None,
+    renamed: Renamed = None,
     entry: Entry = None,
 ) -> None:
     """Compile a job and tell, a line a stage, what would become of saved state. Touches nothing.
@@ -71,7 +79,7 @@ def check(
     """
     if job is not None and snapshot is not None:
         raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
-    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()))
+    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=renamed_option(renamed))
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
     if call.structured:
@@ -80,6 +88,36 @@ def check(
         print(result["text"])
     if result["report"] and result["report"]["refused"]:
         raise typer.Exit(1)
+
+
+def update(
+    call: Call,
+    job: JobArgument,
+    artifact: Artifact,
+    arguments: Arguments = None,
+    snapshot: Annotated[
+        str | None, typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Name of the snapshot to take of the old version")
+    ] = None,
+    watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="Go back if it fails so soon after")] = 0.0,
+    renamed: Renamed = None,
+    entry: Entry = None,
+    option: Options = None,
+) -> None:
+    """Put a new version in the place of a running job's. Options stand before JOB.
+
+    The old version goes on if the new one is refused, or fails before its first epoch. Arguments that are left out are
+    those of the version before.
+    """
+    options = job_options(option or []) | renamed_option(renamed)
+    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
+    found = call.service().job(job).job
+    call.say(f"Updating job {describe(found)} to artifact '{artifact}'...")
+    with call.waiting("Checking the new version, then changing over"):
+        result = call.service().update(found.id, request, watch)
+    call.say(result["text"])
+    call.say(f"Version {result['version']} runs, from snapshot '{result['snapshot']}'. Gap: {result['gap_seconds']:.1f} s.")
+    if call.structured:
+        call.show({key: value for key, value in result.items() if key != "text"})
 
 
 def cancel(call: Call, job: JobArgument) -> None:
@@ -122,6 +160,11 @@ def refuse_ended(asked: str, job: Job) -> None:
     """ConflictError if there is nothing left to act on."""
     if job.state.terminal:
         raise ConflictError(f"Job '{asked}' is not active. Current state: {job.state}")
+
+
+def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
+    """``new=old`` pairs as a job option."""
+    return {"renamed": renamed_stages(",".join(pairs))} if pairs else {}
 
 
 def job_options(pairs: list[str]) -> dict[str, Any]:

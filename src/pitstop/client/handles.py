@@ -134,6 +134,24 @@ class JobHandle:
         """Export, and end the job exactly there."""
         return self._service.export_snapshot(self.id, name, cancel=True)
 
+    def update(
+        self,
+        artifact: str | Path,
+        entry: str | None = None,
+        args: tuple[str, ...] | list[str] = (),
+        config: dict[str, Any] | None = None,
+        snapshot: str | None = None,
+        watch_seconds: float = 0.0,
+    ) -> dict[str, Any]:
+        """Put a new version in the place of the running one: ``{version, snapshot, gap_seconds, report, text}``.
+
+        ``entry`` and ``args`` default to those of the version before; ``config`` goes over its options, and may say
+        ``renamed={"new": "old"}``. IncompatibleError before anything stops; EngineError if the new version failed before
+        it was up, or within ``watch_seconds`` after: the old one then goes on.
+        """
+        request = SubmitRequest(str(artifact), None, entry, tuple(args), None, snapshot, dict(config or {}))
+        return self._service.update(self.id, request, watch_seconds)
+
     def logs(self) -> list[str]:
         """Every line of its log so far."""
         lines: list[str] = []

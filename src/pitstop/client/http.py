@@ -47,6 +47,10 @@ class HttpService:
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
         return dict(self._post_artifact("/check", request, {"job": job, "snapshot": snapshot}))
 
+    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
+        more = {"options": request.options, "snapshot": request.initial_snapshot, "watch_seconds": watch_seconds}
+        return dict(self._post_artifact(_job(name_or_id) + "/update", request, more))
+
     def jobs(self, include_ended: bool = False) -> list[JobView]:
         return [job_view(data) for data in self._call("GET", "/jobs", params={"all": include_ended})]
 

@@ -63,4 +63,11 @@ class CleanUp:
     """Remove what only a job that may run again needs: its checkpoints."""
 
 
-Action = StartRun | SendCommand | KillRun | Finish | FailExports | RegisterSnapshot | ExportSuspended | CleanUp
+@dataclass(frozen=True)
+class DropCheckpoint:
+    """Remove one checkpoint of a job that goes on with another."""
+
+    lineage: str
+
+
+Action = StartRun | SendCommand | KillRun | Finish | FailExports | RegisterSnapshot | ExportSuspended | CleanUp | DropCheckpoint

@@ -15,6 +15,7 @@ import structlog
 from pitstop.control.actions import (
     Action,
     CleanUp,
+    DropCheckpoint,
     ExportSuspended,
     FailExports,
     Finish,
@@ -26,7 +27,7 @@ from pitstop.control.actions import (
 from pitstop.control.liveness import RUNNING_STATES, Gone, Liveness
 from pitstop.control.machine import Due, Event, decide, is_due
 from pitstop.control.ports import Launcher, Registry, RunSpec
-from pitstop.control.retention import SWEEP_SECONDS, drop_state, has_state, job_folder, sweep
+from pitstop.control.retention import SWEEP_SECONDS, drop_checkpoint, drop_state, has_state, job_folder, sweep
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.kit.clock import Clock
 from pitstop.kit.wake import WakeSocket, wake
@@ -190,6 +191,8 @@ class Controller:
             self._exporter.submit(self._export_suspended, job, action)
         elif isinstance(action, CleanUp):
             drop_state(self._data_dir, job)
+        elif isinstance(action, DropCheckpoint):
+            drop_checkpoint(self._data_dir, job, action.lineage)
 
     def _start_run(self, job: Job) -> None:
         # The run before may still be on its way out; two runs must never write to one checkpoint.

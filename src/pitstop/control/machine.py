@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pitstop.control import updating
 from pitstop.control.actions import (
     Action,
     CleanUp,
@@ -22,7 +23,8 @@ from pitstop.control.actions import (
     SendCommand,
     StartRun,
 )
-from pitstop.errors import ConflictError, PitstopError, SnapshotError
+from pitstop.control.decision import Decision, answered, refuse
+from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError
 from pitstop.model.job import Job, JobConfig, JobState
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 
@@ -41,12 +43,6 @@ class Due:
 
 
 Event = Operation | Observation | Due
-
-
-@dataclass(frozen=True)
-class Decision:
-    job: Job
-    actions: tuple[Action, ...] = ()
 
 
 def decide(job: Job, event: Event, now: float) -> Decision:
@@ -87,7 +83,7 @@ def _stop_with(mode: str) -> Callable[[Job, Operation, float], Decision]:
         wanted = f"{mode}#{operation.id}"
         if job.termination not in (None, wanted):
             busy = str(job.termination).split("#")[0]
-            return _refuse(job, operation, f"Job is already terminating in mode: {busy}")
+            return refuse(job, operation, f"Job is already terminating in mode: {busy}")
         args: dict[str, Any] = {"operation": operation.id}
         if "snapshot" in operation.args:
             args["snapshot"] = operation.args["snapshot"]
@@ -104,13 +100,14 @@ def _resume(job: Job, operation: Operation, now: float) -> Decision:
 def _cancel(job: Job, operation: Operation, now: float) -> Decision:
     # A higher token fences the run, should it not be reached by the kill.
     ended = dataclasses.replace(_ended(job, now, user_cancelled=True, failure="Cancelled by user"), token=job.token + 1)
-    stopped = _answer_termination(job, ConflictError(f"Job '{job.display_name}' was cancelled meanwhile."))
+    meanwhile = ConflictError(f"Job '{job.display_name}' was cancelled meanwhile.")
+    stopped = _answer_termination(job, meanwhile) or updating.given_up(job, meanwhile.to_dict())
     return Decision(ended, (KillRun(job.token), *stopped, FailExports(), CleanUp(), _done(operation.id)))
 
 
 def _export(job: Job, operation: Operation, now: float) -> Decision:
     if job.termination is not None:
-        return _refuse(job, operation, f"Job is already terminating in mode: {job.termination.split('#')[0]}")
+        return refuse(job, operation, f"Job is already terminating in mode: {job.termination.split('#')[0]}")
     args = {"operation": operation.id, "snapshot": operation.args["snapshot"]}
     return Decision(job, (SendCommand(CommandKind.EXPORT, args),))
 
@@ -133,15 +130,15 @@ def _illegal(job: Job, operation: Operation) -> Decision:
         if verb is V.CANCEL:
             return Decision(job, (_done(operation.id),))
         if verb is V.RESUME:
-            return _refuse(job, operation, "Job already completed")
+            return refuse(job, operation, "Job already completed")
         result = job.failure or job.state.value
-        return _refuse(job, operation, f"Cannot {verb.name} job {job.id} because it already has a result: {result}")
+        return refuse(job, operation, f"Cannot {verb.name} job {job.id} because it already has a result: {result}")
     if verb is V.RESUME:
         return Decision(job, (_done(operation.id),))
     if verb is V.CANCEL:
-        return _refuse(job, operation, f"Cannot cancel when job status is {job.state}")
+        return refuse(job, operation, f"Cannot cancel when job status is {job.state}")
     wanted = "RUNNING or SUSPENDED" if verb in (V.EXPORT, V.CANCEL_AND_EXPORT) else "RUNNING"
-    return _refuse(job, operation, f"Cannot {verb.name}, job status is {job.state}, should be {wanted}")
+    return refuse(job, operation, f"Cannot {verb.name}, job status is {job.state}, should be {wanted}")
 
 
 # Facts
@@ -149,11 +146,14 @@ def _illegal(job: Job, operation: Operation) -> Decision:
 
 def _compiled(job: Job, fact: Observation, now: float) -> Decision:
     config = JobConfig.from_options(fact.payload["config"])
-    return Decision(dataclasses.replace(job, plan=fact.payload["plan"], lineage=fact.payload["lineage"], config=config))
+    job, actions = updating.watched(job, now)
+    compiled = dataclasses.replace(job, plan=fact.payload["plan"], lineage=fact.payload["lineage"], config=config)
+    return Decision(compiled, actions)
 
 
 def _running(job: Job, fact: Observation, now: float) -> Decision:
-    return Decision(dataclasses.replace(job, state=S.RUNNING, start_time=now))
+    job, actions = updating.proved(job, fact, now)
+    return Decision(dataclasses.replace(job, state=S.RUNNING, start_time=now), actions)
 
 
 def _epoch(job: Job, fact: Observation, now: float) -> Decision:
@@ -181,11 +181,13 @@ def _export_failed(job: Job, fact: Observation, now: float) -> Decision:
 def _stopped(job: Job, fact: Observation, now: float) -> Decision:
     mode, operation = _termination(job)
     if mode == "SUSPEND":
-        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation)))
+        return Decision(_suspended(job, "Requested by user"), (FailExports(), *answered(operation)))
     if mode == "CANCEL_AND_EXPORT":
         return _stopped_with_export(job, fact, operation, now)
+    if mode == updating.MODE:
+        return updating.stopped(job, fact, now)
     again = dataclasses.replace(job, state=S.NOT_RUNNING, termination=None, attempts=0)
-    return Decision(again, (FailExports(), *_answered(operation)))
+    return Decision(again, (FailExports(), *answered(operation)))
 
 
 def _stopped_with_export(job: Job, fact: Observation, operation: int | None, now: float) -> Decision:
@@ -193,9 +195,9 @@ def _stopped_with_export(job: Job, fact: Observation, operation: int | None, now
     if record is None:
         # The snapshot failed: the job must not be lost with it (jet.md §1.2).
         error = fact.payload.get("error") or SnapshotError("The runner stopped without taking the snapshot.").to_dict()
-        return Decision(_suspended(job, "Requested by user"), (FailExports(), *_answered(operation, error=error)))
+        return Decision(_suspended(job, "Requested by user"), (FailExports(), *answered(operation, error=error)))
     ended = _ended(job, now, user_cancelled=True, failure="Cancelled by user")
-    return Decision(ended, (RegisterSnapshot(record), FailExports(), CleanUp(), *_answered(operation, result=record)))
+    return Decision(ended, (RegisterSnapshot(record), FailExports(), CleanUp(), *answered(operation, result=record)))
 
 
 def _completed(job: Job, fact: Observation, now: float) -> Decision:
@@ -235,15 +237,20 @@ def _lost(job: Job, reason: str) -> Decision:
     mode, operation = _termination(job)
     end = (FailExports(), KillRun(job.token))
     if mode == "SUSPEND":
-        return Decision(_suspended(job, "Requested by user"), (*end, *_answered(operation)))
+        return Decision(_suspended(job, "Requested by user"), (*end, *answered(operation)))
     if mode == "CANCEL_AND_EXPORT":
         error = SnapshotError(f"The snapshot was not taken, the job is suspended: {reason}").to_dict()
-        return Decision(_suspended(job, "Requested by user"), (*end, *_answered(operation, error=error)))
+        return Decision(_suspended(job, "Requested by user"), (*end, *answered(operation, error=error)))
+    if mode == updating.MODE:
+        return updating.lost(job, EngineError(f"The snapshot was not taken, the old version goes on: {reason}").to_dict())
     again = dataclasses.replace(job, state=S.NOT_RUNNING, termination=None)
-    return Decision(again, (*end, *_answered(operation)))
+    return Decision(again, (*end, *answered(operation)))
 
 
 def _give_up(job: Job, reason: str, now: float) -> Decision:
+    back = updating.rolled_back(job, reason, now)
+    if back is not None:
+        return back
     if job.config.suspend_on_failure:
         cause = f"Execution failure:\n{reason}"
         return Decision(_suspended(job, cause), (KillRun(job.token), FailExports()))
@@ -255,7 +262,13 @@ def _give_up(job: Job, reason: str, now: float) -> Decision:
 
 def _ended(job: Job, now: float, failure: str, user_cancelled: bool = False) -> Job:
     return dataclasses.replace(
-        job, state=S.FAILED, completion_time=now, user_cancelled=user_cancelled, failure=failure, termination=None
+        job,
+        state=S.FAILED,
+        completion_time=now,
+        user_cancelled=user_cancelled,
+        failure=failure,
+        termination=None,
+        update=None,
     )
 
 
@@ -268,22 +281,12 @@ def _termination(job: Job) -> tuple[str | None, int | None]:
     return mode or None, int(number) if number else None
 
 
-def _answered(operation: int | None, error: dict[str, Any] | None = None, result: dict[str, Any] | None = None) -> list[Action]:
-    if operation is None:
-        return []
-    return [Finish(operation, OperationState.FAILED if error else OperationState.DONE, error, result)]
-
-
 def _answer_termination(job: Job, error: PitstopError) -> list[Action]:
-    return _answered(_termination(job)[1], error=error.to_dict())
+    return answered(_termination(job)[1], error=error.to_dict())
 
 
 def _done(operation: int) -> Finish:
     return Finish(operation, OperationState.DONE)
-
-
-def _refuse(job: Job, operation: Operation, message: str) -> Decision:
-    return Decision(job, (Finish(operation.id, OperationState.FAILED, error=ConflictError(message).to_dict()),))
 
 
 OPERATIONS: dict[tuple[JobState, Verb], Callable[[Job, Operation, float], Decision]] = {
@@ -293,6 +296,7 @@ OPERATIONS: dict[tuple[JobState, Verb], Callable[[Job, Operation, float], Decisi
     (S.RUNNING, V.SUSPEND): _stop_with("SUSPEND"),
     (S.RUNNING, V.RESTART): _stop_with("RESTART"),
     (S.RUNNING, V.CANCEL_AND_EXPORT): _stop_with("CANCEL_AND_EXPORT"),
+    (S.RUNNING, V.UPDATE): updating.ask,
     (S.RUNNING, V.EXPORT): _export,
     (S.SUSPENDED, V.EXPORT): _export_suspended,
     (S.SUSPENDED, V.CANCEL_AND_EXPORT): _export_suspended,

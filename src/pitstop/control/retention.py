@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pitstop.control.ports import Registry
 from pitstop.model.job import Job
+from pitstop.snapshots.export import checkpoint_folder
 
 KEEP_RESULTS = 1000
 KEEP_SECONDS = 604_800.0
@@ -32,6 +33,11 @@ def drop_state(data_dir: Path, job: Job) -> None:
     for checkpoint in folder.glob("checkpoint*"):
         shutil.rmtree(checkpoint, ignore_errors=True)
     shutil.rmtree(folder / "work", ignore_errors=True)
+
+
+def drop_checkpoint(data_dir: Path, job: Job, lineage: str) -> None:
+    """Remove one checkpoint of a job that goes on with another."""
+    shutil.rmtree(checkpoint_folder(data_dir, job.id, lineage), ignore_errors=True)
 
 
 def sweep(registry: Registry, data_dir: Path, now: float) -> None:

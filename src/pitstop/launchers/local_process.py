@@ -71,6 +71,10 @@ class LocalProcessLauncher:
     def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
         self._watcher.watch(pid, created)
 
+    def wait_warm(self, seconds: float) -> bool:
+        """Until a warm spare is ready, so long at most; False if none is, or none is wished."""
+        return self._spares.wait_ready(seconds)
+
     def end_spares(self) -> None:
         """End the spares that have no job yet."""
         self._spares.end()

@@ -22,6 +22,7 @@ from pitstop.launchers.processes import identity_of, is_alive, kill_all
 
 log = structlog.get_logger("pitstop.launcher")
 MOST_BACK_OFF_SECONDS = 60.0
+READY_LOOK_SECONDS = 0.1
 UNKNOWN_SECONDS = 600.0
 """A folder this old whose process was never written down is left over from a crash."""
 
@@ -59,6 +60,19 @@ class Spares:
                 self._failures = 0
                 return self._waiting.pop(spare_id)
         return None
+
+    def wait_ready(self, seconds: float) -> bool:
+        """Until one is ready, so long at most; False if none is, or none is wished."""
+        deadline = time.monotonic() + seconds
+        while self._wished:
+            with self._lock:
+                self._notice_ends()
+                if any(self._is_ready(spare_id) for spare_id in self._waiting):
+                    return True
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(READY_LOOK_SECONDS)
+        return False
 
     def end(self) -> None:
         """End the spares that have no job."""

@@ -68,14 +68,16 @@ class JobConfig:
     """Shuffle partitions of the query; None lets the engine take the number of cores."""
     spark: dict[str, str] = field(default_factory=dict)
     """Further Spark SQL settings of this job's session, for experts."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """New name -> old name of stages whose state in ``initial_snapshot`` goes on under another name."""
 
     @classmethod
     def from_options(cls, options: dict[str, Any], base: JobConfig | None = None) -> JobConfig:
         """Build from user-written options, over ``base``; raises UsageError naming the wrong one.
 
         Accepted: processing_guarantee, snapshot_interval (text or seconds), snapshot_interval_ms,
-        suspend_on_failure, initial_snapshot, partitions, spark. None values are left out, so that a
-        command line never overwrites what code has set with nothing (jet.md §5).
+        suspend_on_failure, initial_snapshot, partitions, spark, renamed (a mapping, or ``new=old,...``).
+        None values are left out, so that a command line never overwrites what code has set with nothing (jet.md §5).
         """
         changes: dict[str, Any] = {}
         for key, value in options.items():
@@ -97,6 +99,8 @@ class JobConfig:
                 if not isinstance(value, dict):
                     raise UsageError("The job option 'spark' is a mapping of Spark settings to values.")
                 changes[key] = {str(k): str(v) for k, v in value.items()}
+            elif key == "renamed":
+                changes[key] = renamed_stages(value)
             else:
                 raise UsageError(f"Unknown job option: {key}. There are: {', '.join(sorted(_OPTIONS))}.")
         return dataclasses.replace(base or cls(), **changes)
@@ -106,8 +110,21 @@ class JobConfig:
 
 
 _OPTIONS = (
-    "processing_guarantee", "snapshot_interval", "suspend_on_failure", "initial_snapshot", "partitions", "spark",
+    "processing_guarantee", "snapshot_interval", "suspend_on_failure", "initial_snapshot", "partitions", "spark", "renamed",
 )  # fmt: skip
+
+
+def renamed_stages(value: Any) -> dict[str, str]:
+    """New name -> old name, from a mapping or from ``new=old,new=old``; UsageError if it is neither."""
+    if isinstance(value, dict):
+        return {str(new): str(old) for new, old in value.items()}
+    found = {}
+    for pair in filter(None, str(value).split(",")):
+        new, equals, old = (part.strip() for part in pair.partition("="))
+        if not (new and equals and old):
+            raise UsageError(f"A renamed stage is told as new=old, not '{pair}'.")
+        found[new] = old
+    return found
 
 
 def _guarantee(value: Any) -> ProcessingGuarantee:
@@ -182,6 +199,61 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Version:
+    """What a job runs, and on which checkpoint."""
+
+    number: int
+    source: JobSource
+    options: dict[str, Any]
+    config: JobConfig
+    plan: dict[str, Any] | None = None
+    lineage: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "source": self.source.to_dict(),
+            "options": self.options,
+            "config": self.config.to_dict(),
+            "plan": self.plan,
+            "lineage": self.lineage,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Version:
+        source, config = JobSource.from_dict(data["source"]), JobConfig.from_options(data["config"])
+        return cls(data["number"], source, data["options"], config, data["plan"], data["lineage"])
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update under way, or being watched: what to go back to, or forward to."""
+
+    operation: int
+    watch_seconds: float
+    """How long after its start a failure of the new version still brings back the old one."""
+    target: Version | None = None
+    """The new version, until the old one has stopped."""
+    previous: Version | None = None
+    """The old version, from then on."""
+    stopped_at: float = 0.0
+    """When the old version's last epoch was committed, in seconds since the epoch."""
+    started_at: float | None = None
+    """When the new version was up."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self) | {
+            "target": self.target.to_dict() if self.target else None,
+            "previous": self.previous.to_dict() if self.previous else None,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Update:
+        versions = {key: Version.from_dict(data[key]) if data[key] else None for key in ("target", "previous")}
+        return cls(**(data | versions))
+
+
+@dataclass(frozen=True)
 class Job:
     """A job as recorded in the store."""
 
@@ -217,6 +289,11 @@ class Job:
     """Names the checkpoint in use."""
     plan: dict[str, Any] | None = None
     """The compiled plan, once a runner has compiled it."""
+    version: int = 1
+    """Counts the updates of the job."""
+    update: Update | None = None
+    update_failure: str | None = None
+    """Why the last update was rolled back; None if there was none, or it went well."""
 
     @property
     def display_name(self) -> str:

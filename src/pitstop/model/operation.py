@@ -17,6 +17,7 @@ class Verb(StrEnum):
     CANCEL = "cancel"
     EXPORT = "export"
     CANCEL_AND_EXPORT = "cancel_and_export"
+    UPDATE = "update"
 
 
 class OperationState(StrEnum):
@@ -69,7 +70,7 @@ class ObservationKind(StrEnum):
     COMPILED = "compiled"
     """``{plan, lineage, report?}``: the pipeline is compiled and fits the state it starts from."""
     RUNNING = "running"
-    """``{epoch}``: the query is up (first epoch done, or idle and waiting)."""
+    """``{epoch, committed_at?}``: the query is up (first epoch done, or idle and waiting)."""
     EPOCH = "epoch"
     """``{epoch}``: progress was made; sent with the first committed epoch of a run."""
     EXPORTED = "exported"
@@ -77,7 +78,7 @@ class ObservationKind(StrEnum):
     EXPORT_FAILED = "export_failed"
     """``{operation, error}``; the job goes on."""
     STOPPED = "stopped"
-    """``{epoch, snapshot?: record, operation?, error?}``: ended at an epoch boundary, as commanded."""
+    """``{epoch, committed_at?, snapshot?: record, operation?, error?}``: ended at an epoch boundary, as commanded."""
     COMPLETED = "completed"
     """All sources are bounded and at their end."""
     FAILED = "failed"

@@ -20,6 +20,8 @@ from pitstop.rest.models import (
     ProgressModel,
     SnapshotModel,
     SubmitBody,
+    UpdateBody,
+    UpdatedModel,
 )
 from pitstop.rest.waiting import patiently
 from pitstop.service.api import Service, SubmitRequest
@@ -64,8 +66,16 @@ def _add_submit(routes: APIRouter, service: Service) -> None:
     async def check_job(request: Request) -> CheckModel:
         """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing."""
         body, content = await uploads.read(request, CheckBody)
-        found = await patiently(service.check, _request(body, content), body.job, body.snapshot)
+        wanted = _request(body, content, options=body.options)
+        found = await patiently(service.check, wanted, body.job, body.snapshot)
         return CheckModel.model_validate(found)
+
+    @routes.post("/jobs/{job}/update", summary="Update a job", openapi_extra=uploads.described(UpdateBody))
+    async def update_job(job: NameOrId, request: Request) -> UpdatedModel:
+        """Answers once the new version runs. The old one goes on if the new one is refused, or fails before it is up."""
+        body, content = await uploads.read(request, UpdateBody)
+        wanted = _request(body, content, snapshot=body.snapshot, options=body.options)
+        return UpdatedModel.model_validate(await patiently(service.update, job, wanted, body.watch_seconds))
 
 
 def _add_reads(routes: APIRouter, service: Service) -> None:

@@ -42,12 +42,32 @@ class SubmitBody(ArtifactBody):
     options: dict[str, Any] = Field(
         default_factory=dict,
         description="Job options over those set in code: processing_guarantee, snapshot_interval, suspend_on_failure, "
-        "initial_snapshot, partitions, spark; null leaves what the code says",
+        "initial_snapshot, partitions, spark, renamed; null leaves what the code says",
     )
+
+
+class UpdateBody(ArtifactBody):
+    """A new version for a running job."""
+
+    snapshot: str | None = Field(None, description="Name of the snapshot to take; default: <job>-before-<version>")
+    options: dict[str, Any] = Field(default_factory=dict, description="Job options over those of the version before")
+    watch_seconds: float = Field(0.0, ge=0, description="Go back to the old version if the new one fails within so many seconds")
+
+
+class UpdatedModel(BaseModel):
+    """An update that went well."""
+
+    version: int = Field(description="Number of the version that runs now")
+    snapshot: str = Field(description="The snapshot that was taken of the version before")
+    gap_seconds: float = Field(description="From the last epoch of the old version to the first of the new one")
+    report: ReportModel = Field(description="What became of each stage's state")
+    text: str = Field(description="The report as a person reads it, a line a stage")
 
 
 class CheckBody(ArtifactBody):
     """A new version to compare with what is saved."""
+
+    options: dict[str, Any] = Field(default_factory=dict, description="Job options: renamed stages")
 
     job: str | None = Field(None, description="The job to compare with, by name or id")
     snapshot: str | None = Field(None, description="The snapshot to compare with")
@@ -105,6 +125,8 @@ class JobModel(BaseModel):
     attempts: int = Field(description="Starts since the last committed epoch")
     due: Moment | None = Field(description="NOT_RUNNING: it is not started again before this time")
     lineage: str | None = Field(description="The checkpoint in use")
+    version: int = Field(description="Counts the updates of the job")
+    update_failure: str | None = Field(description="Why the last update was rolled back")
     plan: Json | None = Field(description="The compiled plan; null until compiled")
     progress: ProgressModel = Field(description="What its run says of itself")
 

@@ -129,6 +129,7 @@ class Runner:
         epoch = engine.stop(STOP_SECONDS)
         self._report(engine, force=True)
         payload: dict[str, Any] = {"epoch": epoch, "operation": command.args.get("operation")}
+        payload["committed_at"] = engine.running.checkpoint.committed_at(epoch)
         if command.args.get("snapshot"):
             try:
                 payload["snapshot"] = self._take_snapshot(engine, command.args["snapshot"])
@@ -173,7 +174,9 @@ class Runner:
         assert tracker is not None
         if not self._told_running and (tracker.ready.is_set() or _idle(engine)) and engine.active:
             self._told_running = True
-            self._observe(ObservationKind.RUNNING, {"epoch": tracker.progress.epoch})
+            epoch = tracker.progress.epoch if tracker.first_epoch.is_set() else -1
+            at = engine.running.checkpoint.committed_at(epoch)
+            self._observe(ObservationKind.RUNNING, {"epoch": epoch, "committed_at": at})
         if not self._told_epoch and tracker.first_epoch.is_set():
             self._told_epoch = True
             self._observe(ObservationKind.EPOCH, {"epoch": tracker.progress.epoch})

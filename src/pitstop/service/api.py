@@ -41,6 +41,16 @@ class Service(Protocol):
         """Compile and compare with a job or snapshot; touches nothing. Returns {plan, report}."""
         ...
 
+    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
+        """Put a new version in the place of a running job's; the old one goes on if it is refused or fails.
+
+        ``request``: what it runs (entry and arguments default to those of the version before), options over those it was
+        submitted with, ``initial_snapshot`` the name of the snapshot to take. Returns {version, snapshot, gap_seconds,
+        report, text}. IncompatibleError before anything stops; EngineError if the new version failed before it was up, or
+        within ``watch_seconds`` after.
+        """
+        ...
+
     def jobs(self, include_ended: bool = False) -> list[JobView]: ...
 
     def job(self, name_or_id: str) -> JobView:

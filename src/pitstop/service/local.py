@@ -19,8 +19,9 @@ from pitstop.maps.ports import MapStore
 from pitstop.model.job import Job, JobConfig, JobSource, JobState
 from pitstop.model.operation import Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
-from pitstop.plan.diff import Report, compare
+from pitstop.plan.diff import Report
 from pitstop.plan.model import Plan
+from pitstop.service import updates
 from pitstop.service.api import JobView, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
@@ -35,6 +36,10 @@ class Compiler(Protocol):
     """Compiles an artifact in a process of its own (launchers)."""
 
     def compile(self, artifact: Path, entry: str | None, args: tuple[str, ...], folder: Path) -> dict[str, object]: ...
+
+    def wait_warm(self, seconds: float) -> bool:
+        """Until a warm runner is ready, so long at most; False if none is."""
+        ...
 
 
 class LocalService:
@@ -84,8 +89,26 @@ class LocalService:
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
         compiled = self._compile(artifact, request)
         plan: dict[str, Any] = compiled["plan"]
-        report = self._report(plan, job, snapshot)
+        report = self._report(plan, job, snapshot, request.options)
         return {"plan": plan, "report": report.to_dict() if report else None, "text": report.text() if report else _fresh(plan)}
+
+    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
+        job = self._find(name_or_id)
+        updates.refuse_unless_running(job)
+        request = updates.with_args_of(job, request)
+        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        plan: dict[str, Any] = self._compile(artifact, request)["plan"]
+        report = updates.judge_for_job(self._registry, self._data_dir, job, plan, request.options)
+        updates.refuse_if_incompatible(report, f"job '{job.display_name}', which goes on")
+        self._compiler.wait_warm(updates.WARM_SECONDS)
+        wish = updates.wish_for_update(job, artifact, request, watch_seconds)
+        with self._registry.transaction():
+            self._refuse_if_exporting(wish["snapshot"], but=job)
+            asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
+        result = dict(self._answer(job, asked).result or {})
+        if watch_seconds:
+            updates.watch(self._registry, job.id, int(result["version"]), watch_seconds)
+        return result | {"report": report.to_dict(), "text": report.text()}
 
     def suspend(self, name_or_id: str) -> None:
         self._carry_out(self._find(name_or_id), Verb.SUSPEND)
@@ -253,16 +276,12 @@ class LocalService:
             raise from_dict(dict(result["error"]))  # type: ignore[call-overload]
         return result
 
-    def _report(self, plan: dict[str, Any], job: str | None, snapshot: str | None) -> Report | None:
+    def _report(self, plan: dict[str, Any], job: str | None, snapshot: str | None, options: dict[str, Any]) -> Report | None:
         if snapshot is not None:
-            saved = self.snapshot(snapshot)
-            return compare(saved.plan, plan, saved.partitions)
+            return updates.judge_for_snapshot(self._snapshot_record(snapshot).path, plan, options)
         if job is None:
             return None
-        found = self._find(job)
-        if found.plan is None:
-            raise ConflictError(f"Job '{job}' has no compiled plan yet: wait until it runs.")
-        return compare(found.plan, plan, found.plan.get("partitions"))
+        return updates.judge_for_job(self._registry, self._data_dir, self._find(job), plan, options)
 
     def _snapshot_record(self, name: str) -> SnapshotRecord:
         record = self._registry.get_snapshot(name)

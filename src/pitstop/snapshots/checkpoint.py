@@ -57,6 +57,13 @@ class Checkpoint:
         """The last committed epoch, -1 if there is none."""
         return max(self._epochs("commits"), default=-1)
 
+    def committed_at(self, epoch: int) -> float | None:
+        """When an epoch was committed, in seconds since the epoch; None if it was not, or is forgotten."""
+        try:
+            return (self.path / "commits" / str(epoch)).stat().st_mtime
+        except FileNotFoundError:
+            return None
+
     def planned(self) -> int:
         """The last planned epoch, -1 if there is none; one more than committed if it was cut off."""
         return max(self._epochs("offsets"), default=-1)

@@ -142,7 +142,7 @@ class Engine:
 
     def _restore(self, snapshot: Path, target: Path) -> Report:
         manifest = manifests.read(snapshot)
-        report = judge(manifest, self.plan)
+        report = judge(manifest, self.plan, self.config.renamed)
         manifests.verify(snapshot, manifest, self.environment.job_name)
         partitions = self.config.partitions or manifest.partitions
         self._use_partitions(partitions)

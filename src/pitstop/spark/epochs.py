@@ -130,19 +130,16 @@ class EpochWriter:
         try:
             if self._early:
                 rows.count()  # from here on the state stores hold this epoch
-            for number, cut in enumerate(self._cuts):
-                self._write_cut(cut, self._part(rows, number), epoch)
+            lowerings = {id(cut): self._lowered(cut, self._part(rows, number), epoch) for number, cut in enumerate(self._cuts)}
+            for cut, sink in writing_order(self._cuts):
+                self._environment.check_fence()
+                write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
         finally:
             rows.unpersist()
 
-    def _write_cut(self, cut: Cut, rows: DataFrame, epoch: int) -> None:
+    def _lowered(self, cut: Cut, rows: DataFrame, epoch: int) -> Lowering:
         early = self._early.get(cut.node.name)
-        if early is not None:
-            rows = early.beside(rows, epoch)
-        lowering = self._below(cut, rows)
-        for sink in cut.sinks:
-            self._environment.check_fence()
-            write_sink(sink, lowering.frame(sink), epoch, self._environment)
+        return self._below(cut, rows if early is None else early.beside(rows, epoch))
 
     def _below(self, cut: Cut, rows: DataFrame) -> Lowering:
         session = rows.sparkSession
@@ -154,6 +151,14 @@ class EpochWriter:
         return rows.where(F.col(CUT) == number).select(f"__c{number}.*")
 
 
-def sinks_of(cuts: tuple[Cut, ...]) -> tuple[Node, ...]:
-    """All sinks, in the order in which an epoch writes them."""
-    return tuple(sink for cut in cuts for sink in cut.sinks)
+def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
+    """All sinks with their cuts, in the order in which an epoch writes them.
+
+    First those that may fail by the user's own code, then maps, then files: an epoch that fails, and that another version
+    may read again, has then left nothing behind that the other cannot overwrite.
+    """
+    pairs = [(cut, sink) for cut in cuts for sink in cut.sinks]
+    return sorted(pairs, key=lambda pair: _RANKS.get(pair[1].params["sink"].kind, 0))
+
+
+_RANKS = {"map": 1, "files": 2}

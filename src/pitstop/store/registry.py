@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.errors import ConflictError
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress
+from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress, Update
 from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
@@ -203,6 +203,7 @@ def job_from(body: dict[str, Any]) -> Job:
                 "state": JobState(body["state"]),
                 "source": JobSource.from_dict(body["source"]),
                 "config": JobConfig.from_options(config),
+                "update": Update.from_dict(body["update"]) if body.get("update") else None,
             }
         )
     )
@@ -211,7 +212,8 @@ def job_from(body: dict[str, Any]) -> Job:
 def body_of(job: Job) -> dict[str, Any]:
     """The stored form of a job."""
     plain = {field.name: getattr(job, field.name) for field in dataclasses.fields(job)}
-    return plain | {"state": job.state.value, "source": job.source.to_dict(), "config": job.config.to_dict()}
+    made = {"state": job.state.value, "source": job.source.to_dict(), "config": job.config.to_dict()}
+    return plain | made | {"update": job.update.to_dict() if job.update is not None else None}
 
 
 def _row(job: Job) -> dict[str, Any]:

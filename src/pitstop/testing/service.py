@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pitstop.errors import ArtifactError, ConflictError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.errors import ArtifactError, ConflictError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id, new_lineage
 from pitstop.kit.version import __version__
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress
+from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress, renamed_stages
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.model.snapshot import SnapshotFile, SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
@@ -96,8 +96,24 @@ class InMemoryService:
         if snapshot is None and job is None:
             return {"plan": plan, "report": None, "text": "The pipeline is sound; nothing to compare with."}
         saved = self.snapshot(snapshot).plan if snapshot is not None else self._find(str(job)).plan
-        report = compare(saved or {}, plan)
+        report = compare(saved or {}, plan, renamed=renamed_stages(request.options.get("renamed") or {}))
         return {"plan": plan, "report": report.to_dict(), "text": report.text()}
+
+    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
+        text, plan = self._compiled(request)
+        with self._changed:
+            job = self._running(name_or_id, "UPDATE")
+            report = compare(job.plan or {}, plan, renamed=renamed_stages(request.options.get("renamed") or {}))
+            if report.refused:
+                reasons = "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in report.refusals)
+                said = f"The new version does not fit job '{job.display_name}', which goes on: {reasons}."
+                raise IncompatibleError(said, report=report.to_dict())
+            name = request.initial_snapshot or f"{job.name}-before-{job.version + 1}"
+            self._manifests[name] = self._manifest(job, name)
+            self._artifacts[job.id] = text
+            self.change(job.id, version=job.version + 1, plan=plan, lineage=new_lineage())
+        facts = {"version": job.version + 1, "snapshot": name, "gap_seconds": 0.0}
+        return facts | {"report": report.to_dict(), "text": report.text()}
 
     def suspend(self, name_or_id: str) -> None:
         with self._changed:

@@ -146,8 +146,10 @@ def test_whatever_crashes_every_wish_is_answered_and_only_one_run_holds_a_job(tm
 
     for _ in range(150):
         if rng.random() < 0.15:
-            verb = rng.choice([Verb.SUSPEND, Verb.RESUME, Verb.RESTART, Verb.EXPORT])
-            asked.append(plain.add_operation("id", verb, {"snapshot": "s"} if verb is Verb.EXPORT else {}).id)
+            verb = rng.choice([Verb.SUSPEND, Verb.RESUME, Verb.RESTART, Verb.EXPORT, Verb.UPDATE])
+            args = {"snapshot": "s"} if verb in (Verb.EXPORT, Verb.UPDATE) else {}
+            args |= {"source": {"artifact": "b.py"}, "options": {}, "watch_seconds": 3} if verb is Verb.UPDATE else {}
+            asked.append(plain.add_operation("id", verb, args).id)
         round_or_crash()
         world.step()
         job = plain.get_job("id")

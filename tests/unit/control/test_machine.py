@@ -143,6 +143,7 @@ def test_resume_of_a_running_job_is_a_no_op_and_of_an_ended_one_an_error():
 @pytest.mark.parametrize("state", list(S))
 @pytest.mark.parametrize("verb", list(V))
 def test_every_wish_in_every_state_is_answered_or_will_be(state, verb):
-    decision = decide(job(state), wish(verb, snapshot="s"), NOW)
+    args = {"snapshot": "s", "source": {"artifact": "b.py"}, "options": {}}
+    decision = decide(job(state), wish(verb, **args), NOW)
     later = any(isinstance(a, (SendCommand, ExportSuspended)) for a in decision.actions)
     assert later or answer(decision) is not None

@@ -1,0 +1,134 @@
+"""Updates: the old version stops with a snapshot, the new one starts from it, or the old one goes on.
+
+The old version's checkpoint stays until the new one has proved itself, so going back is to go on with that checkpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from pitstop.control.actions import Action, DropCheckpoint, FailExports, KillRun, RegisterSnapshot, SendCommand
+from pitstop.control.decision import Decision, answered, refuse
+from pitstop.errors import EngineError, SnapshotError
+from pitstop.model.job import Job, JobConfig, JobSource, JobState, Update, Version
+from pitstop.model.operation import CommandKind, Observation, Operation
+
+MODE = "UPDATE"
+
+
+def ask(job: Job, operation: Operation, now: float) -> Decision:
+    """The wish: note the new version, and let the run stop with a snapshot."""
+    wanted = f"{MODE}#{operation.id}"
+    if job.termination not in (None, wanted):
+        return refuse(job, operation, f"Job is already terminating in mode: {str(job.termination).split('#')[0]}")
+    if _unproved(job) and job.termination is None:
+        return refuse(job, operation, f"Job '{job.display_name}' is being updated already.")
+    args = operation.args
+    options = args["options"] | {"initial_snapshot": args["snapshot"]}
+    target = Version(job.version + 1, JobSource.from_dict(args["source"]), options, JobConfig.from_options(options))
+    update = Update(operation.id, float(args.get("watch_seconds", 0)), target=target)
+    stop = SendCommand(CommandKind.STOP, {"operation": operation.id, "snapshot": args["snapshot"]})
+    return Decision(dataclasses.replace(job, termination=wanted, update=update, update_failure=None), (stop,))
+
+
+def stopped(job: Job, fact: Observation, now: float) -> Decision:
+    """The old version has stopped: on to the new one if the snapshot is there, else the old one goes on."""
+    update, record = job.update, fact.payload.get("snapshot")
+    if update is None or update.target is None or record is None:
+        error = fact.payload.get("error") or SnapshotError("The runner stopped without taking the snapshot.").to_dict()
+        return lost(job, error)
+    committed = float(fact.payload.get("committed_at") or now)
+    begun = dataclasses.replace(update, target=None, previous=version_of(job), stopped_at=committed)
+    new = _with_version(job, update.target)
+    waiting = dataclasses.replace(new, state=JobState.NOT_RUNNING, termination=None, attempts=0, update=begun)
+    return Decision(waiting, (RegisterSnapshot(record), FailExports()))
+
+
+def lost(job: Job, error: dict[str, Any]) -> Decision:
+    """The old version ended without a snapshot: it goes on from its last epoch."""
+    operation = job.update.operation if job.update is not None else None
+    again = dataclasses.replace(job, state=JobState.NOT_RUNNING, termination=None, update=None)
+    return Decision(again, (FailExports(), KillRun(job.token), *answered(operation, error=error)))
+
+
+def proved(job: Job, fact: Observation, now: float) -> tuple[Job, tuple[Action, ...]]:
+    """The new version is up: the update is done, and watched for a while if asked."""
+    update = job.update
+    if update is None or update.previous is None or update.started_at is not None:
+        return job, ()
+    committed = float(fact.payload.get("committed_at") or now)
+    result = {
+        "version": job.version,
+        "snapshot": job.options.get("initial_snapshot"),
+        "gap_seconds": round(max(0.0, committed - update.stopped_at), 3),
+    }
+    done = tuple(answered(update.operation, result=result))
+    if update.watch_seconds:
+        return dataclasses.replace(job, update=dataclasses.replace(update, started_at=now)), done
+    return dataclasses.replace(job, update=None), (*done, *_drop(update))
+
+
+def watched(job: Job, now: float) -> tuple[Job, tuple[Action, ...]]:
+    """Forget an update whose time of being watched is over."""
+    update = job.update
+    if update is None or update.started_at is None or now < update.started_at + update.watch_seconds:
+        return job, ()
+    return dataclasses.replace(job, update=None), tuple(_drop(update))
+
+
+def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
+    """The new version has failed: the old one goes on where it had stopped. None if there is nothing to go back to."""
+    update = job.update
+    if update is None or update.previous is None:
+        return None
+    unproved = update.started_at is None
+    if update.started_at is not None and now >= update.started_at + update.watch_seconds:
+        return None
+    message = (
+        f"Version {job.version} of job '{job.display_name}' failed, so version {update.previous.number} goes on where it had "
+        f"stopped: {reason}"
+    )
+    old = dataclasses.replace(
+        _with_version(job, update.previous),
+        state=JobState.NOT_RUNNING,
+        termination=None,
+        attempts=0,
+        due=None,
+        update=None,
+        update_failure=message,
+    )
+    told = answered(update.operation, error=EngineError(message, trace=job.failure_details).to_dict()) if unproved else []
+    dropped = [DropCheckpoint(job.lineage)] if job.lineage is not None and job.lineage != update.previous.lineage else []
+    return Decision(old, (KillRun(job.token), FailExports(), *told, *dropped))
+
+
+def given_up(job: Job, error: dict[str, Any]) -> list[Action]:
+    """Answer an update that will not come to its end, for the job ends or is suspended."""
+    return answered(job.update.operation, error=error) if job.update is not None and _unproved(job) else []
+
+
+def version_of(job: Job) -> Version:
+    """What the job runs now."""
+    return Version(job.version, job.source, job.options, job.config, job.plan, job.lineage)
+
+
+def _with_version(job: Job, version: Version) -> Job:
+    return dataclasses.replace(
+        job,
+        version=version.number,
+        source=version.source,
+        options=version.options,
+        config=version.config,
+        plan=version.plan,
+        lineage=version.lineage,
+    )
+
+
+def _unproved(job: Job) -> bool:
+    return job.update is not None and job.update.started_at is None
+
+
+def _drop(update: Update) -> list[Action]:
+    previous = update.previous
+    return [DropCheckpoint(previous.lineage)] if previous is not None and previous.lineage is not None else []

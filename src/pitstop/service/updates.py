@@ -1,0 +1,88 @@
+"""Judging a new version before anything stops, and updating a running job."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+from pitstop.control.ports import Registry
+from pitstop.errors import ConflictError, EngineError, IncompatibleError
+from pitstop.kit.ids import check_name
+from pitstop.model.job import Job, JobState, renamed_stages
+from pitstop.model.operation import Verb
+from pitstop.plan.diff import Report, compare
+from pitstop.service.api import SubmitRequest
+from pitstop.snapshots import manifest
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import checkpoint_folder
+
+LOOK_SECONDS = 0.5
+WARM_SECONDS = 60.0
+"""How long an update waits for a warm runner before it goes on without."""
+
+
+def judge_for_job(registry: Registry, data_dir: Path, job: Job, plan: dict[str, Any], options: dict[str, Any]) -> Report:
+    """Compare a new plan with a job that has been compiled; ConflictError if it has not."""
+    if job.plan is None:
+        raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: wait until it runs.")
+    partitions = job.plan.get("partitions")
+    if job.lineage is not None:
+        checkpoint = Checkpoint(checkpoint_folder(data_dir, job.id, job.lineage))
+        partitions = checkpoint.partitions() if checkpoint.committed() >= 0 else partitions
+    watermark = registry.progress(job.id).watermark_ms
+    return compare(job.plan, plan, partitions, renamed_stages(options.get("renamed") or {}), watermark)
+
+
+def judge_for_snapshot(path: str, plan: dict[str, Any], options: dict[str, Any]) -> Report:
+    """Compare a new plan with a snapshot."""
+    saved = manifest.read(path)
+    return compare(saved.plan, plan, saved.partitions, renamed_stages(options.get("renamed") or {}), saved.watermark_ms)
+
+
+def refuse_if_incompatible(report: Report, what: str) -> None:
+    """IncompatibleError, with the report, if any stage is refused."""
+    if report.refused:
+        reasons = "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in report.refusals)
+        raise IncompatibleError(f"The new version does not fit {what}: {reasons}.", report=report.to_dict())
+
+
+def wish_for_update(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> dict[str, Any]:
+    """The arguments of the operation."""
+    options = job.options | {key: value for key, value in request.options.items() if value is not None}
+    options.pop("renamed", None)
+    if request.options.get("renamed"):
+        options["renamed"] = renamed_stages(request.options["renamed"])
+    snapshot = request.initial_snapshot or f"{job.name}-before-{job.version + 1}"
+    return {
+        "source": {"artifact": str(artifact), "entry": request.entry, "args": list(request.args)},
+        "options": options,
+        "snapshot": check_name("snapshot", snapshot),
+        "watch_seconds": watch_seconds,
+    }
+
+
+def refuse_unless_running(job: Job) -> None:
+    """The old job is not touched by an update that could not be carried out."""
+    if job.state is not JobState.RUNNING:
+        raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING")
+
+
+def watch(registry: Registry, job_id: str, version: int, seconds: float) -> None:
+    """Wait so long; EngineError if the version has been rolled back, or has failed, meanwhile."""
+    deadline = time.monotonic() + seconds
+    while True:
+        job = registry.get_job(job_id)
+        if job is None or job.version != version or job.state is JobState.FAILED:
+            reason = (job.update_failure or job.failure) if job is not None else None
+            raise EngineError(reason or "The job is gone.")
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(LOOK_SECONDS, left))
+
+
+def with_args_of(job: Job, request: SubmitRequest) -> SubmitRequest:
+    """A request that names no arguments and no entry takes those of the version before."""
+    return dataclasses.replace(request, args=request.args or job.source.args, entry=request.entry or job.source.entry)
