@@ -4,12 +4,13 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SECONDS ?=
 
-.PHONY: help demo story test test-fast bench lint lock clean
+.PHONY: help demo story test test-fast compatibility bench lint lock clean
 
 help:
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
 	@echo "make story              the update of a running job, step by step, with checks"
 	@echo "make test               all tests;  make test-fast: the pure layers, in seconds"
+	@echo "make compatibility      every stateful stage and rule: version 2 goes on from version 1"
 	@echo "make bench              measure; writes benchmarks/results.json"
 	@echo "make lint               ruff, mypy, import-linter"
 
@@ -24,7 +25,10 @@ story: $(STAMP)
 	@cd examples/fleet && exec ../../$(PY) story.py
 
 test: lint
-	@$(PY) -m pytest
+	@$(PY) -m pytest -m "not rules"
+
+compatibility: $(STAMP)
+	@$(PY) -m pytest -m rules
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit

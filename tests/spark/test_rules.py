@@ -137,6 +137,7 @@ def refused(harness, one, job, rule, **options):
     return str(caught.value)
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c01_an_added_stateful_stage_starts_empty(harness, one):
     job = Job()
     window(job, "fresh", (5_000, 5_000))
@@ -147,6 +148,7 @@ def test_c01_an_added_stateful_stage_starts_empty(harness, one):
     assert got_windows(job.rows("fresh")) == plain_windows(AFTER, 5_000, 5_000, last_end(job.rows("fresh")))
 
 
+@pytest.mark.tried_on("sliding")
 def test_c02_state_of_a_removed_stage_is_ignored_and_told(harness, one):
     job = Job()
     window(job, "trend", SLIDING)
@@ -156,6 +158,7 @@ def test_c02_state_of_a_removed_stage_is_ignored_and_told(harness, one):
     assert_complete(one, job, "trend", SLIDING)
 
 
+@pytest.mark.tried_on("tumbling, map_stateful")
 def test_c03_the_same_stage_goes_on(harness, one):
     job = Job()
     window(job, "speed")
@@ -171,6 +174,7 @@ def test_c03_the_same_stage_goes_on(harness, one):
     assert {row.seq: (row.key, row.n) for row in one.job.rows("mapped") + job.rows("mapped")} == expected
 
 
+@pytest.mark.tried_on("source")
 def test_c04_an_added_source_begins_at_its_own_start_and_the_old_one_where_it_was(harness, one):
     job = Job()
     job.to(job.source("late"), "late")
@@ -181,6 +185,7 @@ def test_c04_an_added_source_begins_at_its_own_start_and_the_old_one_where_it_wa
     assert sorted(row.seq for row in job.rows("old")) == list(range(CUT, ROWS))
 
 
+@pytest.mark.tried_on("source, tumbling")
 def test_c05_the_offset_of_a_removed_source_is_ignored(harness, one):
     job = Job()
     window(job, "speed")
@@ -189,6 +194,7 @@ def test_c05_the_offset_of_a_removed_source_is_ignored(harness, one):
     assert_complete(one, job, "speed")
 
 
+@pytest.mark.tried_on("sink, tumbling")
 def test_c06_an_added_sink_gets_only_what_comes_after_the_snapshot(harness, one):
     job = Job()
     window(job, "speed")
@@ -198,6 +204,7 @@ def test_c06_an_added_sink_gets_only_what_comes_after_the_snapshot(harness, one)
     assert_complete(one, job, "speed")
 
 
+@pytest.mark.tried_on("sliding")
 def test_c07_a_longer_window_beside_the_old_one_starts_empty_and_the_old_one_is_complete(harness, one):
     job = Job()
     window(job, "trend", SLIDING)
@@ -207,6 +214,7 @@ def test_c07_a_longer_window_beside_the_old_one_starts_empty_and_the_old_one_is_
     assert got_windows(job.rows("longer")) == plain_windows(AFTER, 60_000, 20_000, last_end(job.rows("longer")))
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c08_a_changed_stateless_stage_works_on_what_comes_after_the_snapshot(harness, one):
     job = Job()
     window(job, "speed", stage=job.numbers.filter("v < 5"))
@@ -216,6 +224,7 @@ def test_c08_a_changed_stateless_stage_works_on_what_comes_after_the_snapshot(ha
     assert got_windows(rows) == plain_windows(BEFORE + few, *TUMBLING, last_end(rows))
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c08_columns_that_a_later_stage_does_not_read_stay_in_the_state(harness, one):
     first, job = Job(), Job()
     stage = first.numbers.group_by("key").window(ps.tumbling("10 seconds")).aggregate("speed", **WANTED)
@@ -230,6 +239,7 @@ def test_c08_columns_that_a_later_stage_does_not_read_stay_in_the_state(harness,
     assert len(one.job.rows("speed")) + len(first.rows("speed")) + len(got) == len(expected)
 
 
+@pytest.mark.tried_on("branch, tumbling")
 def test_c09_an_added_branch_sees_what_comes_after_the_snapshot(harness, one):
     job = Job()
     stage = job.numbers.filter("v >= 0")
@@ -240,6 +250,7 @@ def test_c09_an_added_branch_sees_what_comes_after_the_snapshot(harness, one):
     assert_complete(one, job, "speed")
 
 
+@pytest.mark.tried_on("source")
 def test_c10_other_parameters_of_a_source_keep_its_offset(harness, one):
     job = Job()
     job.to(job.source("numbers", step=7_000), "rows")
@@ -247,6 +258,7 @@ def test_c10_other_parameters_of_a_source_keep_its_offset(harness, one):
     assert sorted(row.seq for row in job.rows("rows")) == list(range(CUT, ROWS))
 
 
+@pytest.mark.tried_on("tumbling, sliding")
 def test_c11_early_results_come_and_final_ones_stay_the_same(harness, one):
     job = Job()
     window(job, "speed", early="1 ms")
@@ -266,6 +278,7 @@ def test_c11_early_results_come_and_final_ones_stay_the_same(harness, one):
         assert any((row.n, row.total) == expected[(row.key, millis(row.window_start), millis(row.window_end))] for row in early)
 
 
+@pytest.mark.tried_on("session")
 def test_c12_open_sessions_go_on_under_another_timeout(harness, one):
     job = Job()
     session(job, timeout=5)
@@ -278,6 +291,7 @@ def test_c12_open_sessions_go_on_under_another_timeout(harness, one):
     assert sorted(got) == sorted(session for session in expected if session[2] <= closed)
 
 
+@pytest.mark.tried_on("sliding")
 @pytest.mark.parametrize("size", [20_000, 60_000], ids=["smaller", "larger"])
 def test_c13_another_size_keeps_the_frames(harness, one, size):
     job = Job()
@@ -291,6 +305,7 @@ def test_c13_another_size_keeps_the_frames(harness, one, size):
     assert whole.items() <= expected.items()
 
 
+@pytest.mark.tried_on("tumbling, sliding")
 @pytest.mark.parametrize(("name", "old", "new"), [("speed", TUMBLING, (15_000, 15_000)), ("trend", SLIDING, (40_000, 20_000))])
 def test_c14_frames_of_another_length_count_where_they_end(harness, one, name, old, new):
     job = Job()
@@ -301,6 +316,7 @@ def test_c14_frames_of_another_length_count_where_they_end(harness, one, name, o
     assert got_windows(job.rows(name)) == reframed_windows(BEFORE, AFTER, old, new, one.watermark, until)
 
 
+@pytest.mark.tried_on("map_stateful with ttl")
 def test_c15_another_time_to_live_counts_from_the_last_event(harness, one):
     job = Job()
     mapped(job, "visitors", ttl=5, evict=tell)
@@ -314,6 +330,7 @@ def test_c15_another_time_to_live_counts_from_the_last_event(harness, one):
     assert got == [item for item in expected if item[1] <= closed]
 
 
+@pytest.mark.tried_on("min_by")
 def test_c16_other_parameters_of_an_aggregate_keep_its_accumulator(harness, one):
     job = Job()
     window(job, "best", low=ps.min_by("seq", "9 - v"), n=ps.count())
@@ -328,6 +345,7 @@ def test_c16_other_parameters_of_an_aggregate_keep_its_accumulator(harness, one)
     }
 
 
+@pytest.mark.tried_on("count, sum, max")
 def test_c17_another_aggregate_of_the_same_accumulator_keeps_the_history(harness, one):
     job = Job()
     window(job, "speed", n=ps.sum("v"), total=ps.count())
@@ -343,6 +361,7 @@ def test_c17_another_aggregate_of_the_same_accumulator_keeps_the_history(harness
     assert got_windows(job.rows("speed")) == {w: v for w, v in expected.items() if w[2] > one.watermark}
 
 
+@pytest.mark.tried_on("count, sum, max")
 def test_c17_aggregates_come_and_go_beside_those_that_keep_their_state(harness, one):
     job = Job()
     window(job, "speed", total=ps.sum("v"), high=ps.max("seq"), n=ps.count())
@@ -352,6 +371,7 @@ def test_c17_aggregates_come_and_go_beside_those_that_keep_their_state(harness, 
     assert min(row.high for row in job.rows("speed") if row.high is not None) >= CUT
 
 
+@pytest.mark.tried_on("filter")
 def test_c18_a_stateless_stage_may_be_renamed(harness, one):
     job = Job()
     window(job, "speed", stage=job.numbers.filter("true", name="another-name"))
@@ -359,18 +379,21 @@ def test_c18_a_stateless_stage_may_be_renamed(harness, one):
     assert_complete(one, job, "speed")
 
 
+@pytest.mark.tried_on("sliding, session")
 def test_c19_a_sliding_window_does_not_become_a_session(harness, one):
     job = Job()
     session(job, "trend")
     assert "was a window and is now a session window: give it another name" in refused(harness, one, job, "C19")
 
 
+@pytest.mark.tried_on("count, max")
 def test_c20_another_accumulator_is_refused(harness, one):
     job = Job()
     window(job, "speed", n=ps.max("v"), total=ps.sum("v"))
     assert "aggregate 'n' kept sum of bigint and now keeps max of bigint" in refused(harness, one, job, "C20")
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c21_a_renamed_stage_is_refused_unless_its_old_name_is_told(harness, one):
     job = Job()
     window(job, "velocity")
@@ -383,6 +406,7 @@ def test_c21_a_renamed_stage_is_refused_unless_its_old_name_is_told(harness, one
     assert got_windows(rows) == plain_windows(ALL, *TUMBLING, last_end(rows))
 
 
+@pytest.mark.tried_on("snapshot")
 def test_c22_a_missing_or_damaged_snapshot_is_told(harness, one):
     folder = harness.folder / "snapshots" / "saved"
     manifest = manifests.read(folder)
@@ -394,6 +418,7 @@ def test_c22_a_missing_or_damaged_snapshot_is_told(harness, one):
         manifests.read(harness.folder / "snapshots" / "none")
 
 
+@pytest.mark.tried_on("tumbling, sliding, session: 2, 1, 7, 2 partitions")
 def test_c23_another_number_of_partitions_gives_the_same(harness, one):
     job = None
     earlier = {name: list(one.job.rows(name)) for name in ("speed", "trend", "visits")}
@@ -412,6 +437,7 @@ def test_c23_another_number_of_partitions_gives_the_same(harness, one):
     assert sorted(got) == sorted(s for s in expected_sessions(ALL, 3000) if s[2] <= closed)
 
 
+@pytest.mark.tried_on("files, map")
 def test_c24_a_sink_of_another_kind_needs_another_name(harness, one, tmp_path):
     first, job = Job(), Job()
     first.numbers.write_to(ps.sinks.files(tmp_path / "out"), name="kept")
@@ -420,6 +446,7 @@ def test_c24_a_sink_of_another_kind_needs_another_name(harness, one, tmp_path):
     assert "was a sink files and is now a sink map" in refused(harness, one, job, "C24")
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c25_another_key_is_refused(harness, one):
     job = Job()
     stage = job.numbers.group_by("v").window(ps.tumbling("10 seconds")).aggregate("speed", n=ps.count(), total=ps.sum("key"))
@@ -427,6 +454,7 @@ def test_c25_another_key_is_refused(harness, one):
     assert "its key was (key bigint) and is now (v bigint)" in refused(harness, one, job, "C25")
 
 
+@pytest.mark.tried_on("tumbling, sliding")
 @pytest.mark.parametrize(("name", "old", "new"), [("speed", TUMBLING, SLIDING), ("trend", SLIDING, TUMBLING)])
 def test_c26_tumbling_becomes_sliding_and_back(harness, one, name, old, new):
     job = Job()
@@ -437,6 +465,7 @@ def test_c26_tumbling_becomes_sliding_and_back(harness, one, name, old, new):
     assert got_windows(job.rows(name)) == reframed_windows(BEFORE, AFTER, old, new, one.watermark, until)
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c27_both_versions_may_run_side_by_side(harness, one):
     second = Job()
     window(second, "speed")
@@ -451,6 +480,7 @@ def test_c27_both_versions_may_run_side_by_side(harness, one):
         assert_complete(one, job, "speed")
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c28_without_the_snapshot_all_that_is_kept_is_read_again(harness, one):
     job = Job()
     window(job, "speed")
@@ -458,6 +488,7 @@ def test_c28_without_the_snapshot_all_that_is_kept_is_read_again(harness, one):
     assert got_windows(job.rows("speed")) == plain_windows(ALL, *TUMBLING, last_end(job.rows("speed")))
 
 
+@pytest.mark.tried_on("tumbling")
 def test_c29_a_snapshot_starts_any_number_of_jobs(harness, one):
     before = manifests.read(harness.folder / "snapshots" / "saved")
     shutil.copytree(harness.folder / "snapshots" / "saved", harness.folder / "kept")
@@ -471,6 +502,7 @@ def test_c29_a_snapshot_starts_any_number_of_jobs(harness, one):
     manifests.verify(harness.folder / "snapshots" / "saved", before, "job")
 
 
+@pytest.mark.tried_on("map_stateful")
 def test_c30_a_field_added_to_state_is_null_and_anything_else_is_refused(harness, one):
     def noted(state, row):
         state.n = (state.n or 0) + 1

@@ -9,7 +9,7 @@ import pitstop as ps
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import events, expected_sessions, expected_windows, millis
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.rules]
 
 ROWS, KEYS = 80_000, 50
 
