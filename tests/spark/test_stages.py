@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pitstop as ps
+from pitstop.spark.query import wait_until
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import events, expected_sessions, expected_windows, millis
 
@@ -208,6 +209,23 @@ def test_a_table_in_memory_enriches_rows_and_is_no_state(harness):
     rows = twice(harness, build)
     assert len(rows) == ROWS
     assert all(row.name == (f"name {row.key}" if row.key < 25 else None) for row in rows)
+
+
+def test_a_table_in_memory_is_read_again_when_it_is_old(spark, tmp_path):
+    table, sink = tmp_path / "table.csv", Collected()
+    table.write_text("1,before\n")
+    p = ps.Pipeline()
+    side = p.read_from(ps.sources.files(table, format="csv", schema="one bigint, name string"), name="side")
+    ticks = p.read_from(ps.sources.rate(20), name="ticks").with_columns(one="cast(1 as bigint)")
+    ticks.hash_join(side, on="one", refresh="2 seconds").write_to(ps.sinks.custom(sink), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    assert wait_until(lambda: sink.rows, 60)
+    table.write_text("1,after\n")
+    assert wait_until(lambda: any(row.name == "after" for row in sink.rows), 60)
+    job.stop()
+    rows = sorted(sink.rows, key=lambda row: row.sequence)
+    assert [row.sequence for row in rows] == list(range(len(rows)))
+    assert [row.name for row in rows] == sorted((row.name for row in rows), reverse=True)
 
 
 def test_spark_code_of_ones_own_is_restored_by_the_name_of_its_stage(harness):

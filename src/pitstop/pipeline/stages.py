@@ -123,21 +123,12 @@ class Stage:
         self.write_to(logger(template), self._pipeline._free_name(name))
         return self
 
-    def with_timestamps(
-        self, column: str, allowed_lag: Duration = 0, idle_timeout: Duration = "60 seconds", name: str | None = None
-    ) -> Stage:
+    def with_timestamps(self, column: str, allowed_lag: Duration = 0, name: str | None = None) -> Stage:
         """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``.
 
-        Of several stages with timestamps the slowest holds the watermark back, unless it has had no row for
-        ``idle_timeout`` while another had some; 0 lets it wait for ever (jet.md §3.4).
+        Of several stages with timestamps the slowest holds the watermark back.
         """
-        return self._next(
-            Op.TIMESTAMPS,
-            name,
-            column=column,
-            allowed_lag_ms=milliseconds(allowed_lag, "allowed lag"),
-            idle_timeout_ms=milliseconds(idle_timeout, "idle timeout"),
-        )
+        return self._next(Op.TIMESTAMPS, name, column=column, allowed_lag_ms=milliseconds(allowed_lag, "allowed lag"))
 
     def with_ingestion_timestamps(self, column: str = "ingestion_time", name: str | None = None) -> Stage:
         """Stamp rows with the time of their epoch, in a new column. A replay stamps them anew."""

@@ -87,8 +87,6 @@ def _stateful(before: Plan, after: Plan, renamed: dict[str, str], watermark_ms: 
         verdict = judge_stage(name, before.stateful.get(old), layout, watermark_ms)
         if old != name and verdict.verdict in (Verdict.RESTORED, Verdict.CONVERTED):
             verdict = StageVerdict(name, verdict.verdict, f"was '{old}', {verdict.detail}", verdict.rule)
-        if name in after.migrations and verdict.verdict is not Verdict.NEW:
-            verdict = StageVerdict(name, Verdict.CONVERTED, "its state is made by its migration", "C25")
         lines.append(verdict)
     for name, layout in before.stateful.items():
         if name not in after.stateful and name not in renamed.values():

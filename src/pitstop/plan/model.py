@@ -83,8 +83,6 @@ class Plan:
     """Readers of sources, in the order in which the query numbers them."""
     partitions: int | None = None
     """Shuffle partitions the user asked for; None leaves them as they are."""
-    migrations: tuple[str, ...] = ()
-    """Stages whose state the artifact migrates by a function of its own."""
     version: int = PLAN_VERSION
 
     def stage(self, name: str) -> PlanStage | None:
@@ -106,7 +104,6 @@ class Plan:
             "operators": [[slot.stage, slot.role, slot.copy] for slot in self.operators],
             "source_slots": [[slot.stage, slot.reader] for slot in self.source_slots],
             "partitions": self.partitions,
-            "migrations": list(self.migrations),
         }
 
     @classmethod
@@ -116,6 +113,5 @@ class Plan:
             operators=tuple(OperatorSlot(*slot) for slot in data["operators"]),
             source_slots=tuple(SourceSlot(*slot) for slot in data["source_slots"]),
             partitions=data.get("partitions"),
-            migrations=tuple(data.get("migrations", ())),
             version=data.get("version", PLAN_VERSION),
         )

@@ -81,13 +81,15 @@ def _mapped(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     before, after = dict(old.accumulators), dict(new.accumulators)
     for field, kind in before.items():
         if field not in after:
-            return _refused(name, f"its state had a field '{field}' and has none now", "C30", "keep it, or migrate the state")
+            return _refused(
+                name, f"its state had a field '{field}' and has none now", "C30", "keep it, or give the stage another name"
+            )
         if not widens(kind, after[field]):
             return _refused(
                 name,
                 f"field '{field}' of its state was {kind} and is now {after[field]}",
                 "C30",
-                "keep its type, or migrate the state",
+                "keep its type, or give the stage another name",
             )
     if old.accumulators != new.accumulators:
         added = [field for field in after if field not in before]

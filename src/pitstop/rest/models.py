@@ -89,6 +89,7 @@ class ConfigModel(BaseModel):
     suspend_on_failure: bool = Field(description="On an error: SUSPENDED with its cause, instead of FAILED")
     initial_snapshot: str | None = Field(description="Named snapshot it started from")
     partitions: int | None = Field(description="Shuffle partitions; null: the number of cores")
+    renamed: dict[str, str] = Field(description="New name to old name of stages whose state goes on under another name")
     spark: dict[str, str] = Field(description="Further Spark SQL settings")
 
 

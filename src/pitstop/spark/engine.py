@@ -35,6 +35,10 @@ from pitstop.spark.restore import Restore, judge, restore
 from pitstop.spark.session import apply_settings
 from pitstop.spark.sinks import write_sink
 
+REFRESH_WAIT_SECONDS = 0.5
+REFRESH_STOP_SECONDS = 120.0
+"""How long an epoch may go on before the tables of hash joins are read anew."""
+
 
 @dataclass(frozen=True)
 class StartPoint:
@@ -59,6 +63,10 @@ class Engine:
         self.plan: Plan = compile_pipeline(spark, pipeline, environment.sources, config.partitions)
         self.tracker: ProgressTracker | None = None
         self._running: RunningQuery | None = None
+        self._switch = threading.RLock()
+        """Held while one query takes the place of another."""
+        self._ended = self._refreshing = False
+        self._refresh_failure: PitstopError | None = None
 
     def prepare(self, data_dir: Path, lineage: str | None, snapshot: Path | None) -> StartPoint:
         """Make ready the checkpoint to run on.
@@ -84,8 +92,42 @@ class Engine:
         admission = Admission(Path(path), self.config.snapshot_interval_ms) if path is not None else None
         self.tracker = ProgressTracker(self.plan, before, self.environment.log, wake, admission)
         self.spark.streams.addListener(self.tracker)
-        self._running = RunningQuery(self.spark, self.pipeline, self.environment, point.checkpoint, {})
-        threading.Thread(target=self._await_end, args=(self._running, wake), daemon=True).start()
+        self._wake = wake
+        self._begin(point.checkpoint)
+
+    def _begin(self, checkpoint: Path) -> None:
+        self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {})
+        threading.Thread(target=self._await_end, args=(self._running, self._wake), daemon=True).start()
+        every = refresh_seconds(self.pipeline)
+        if every is not None:
+            self._refresh_in(every)
+
+    def _refresh_in(self, seconds: float) -> None:
+        timer = threading.Timer(seconds, self._refresh)
+        timer.daemon = True
+        timer.start()
+
+    def _refresh(self) -> None:
+        """Read the tables of hash joins anew: end the query between two epochs, and start it again where it was."""
+        with self._switch:
+            if self._ended or not self.active:
+                return
+            if self.running.writer.last_written < 0:
+                # However short the interval is, each reading of the tables serves an epoch.
+                self._refresh_in(REFRESH_WAIT_SECONDS)
+                return
+            self.environment.log("INFO", "pitstop.engine", "reading the tables of hash joins again")
+            self._refreshing = True
+            try:
+                before = self.running
+                before.stop(REFRESH_STOP_SECONDS)
+                before.drop_tables()
+                self._begin(before.checkpoint.path)
+            except PitstopError as error:
+                self._refresh_failure = error
+            finally:
+                self._refreshing = False
+            self._wake()
 
     def run_bounded(self, lineage: str) -> None:
         """Run a pipeline whose sources all end, as one epoch."""
@@ -103,15 +145,19 @@ class Engine:
 
     @property
     def active(self) -> bool:
-        return self._running is not None and self._running.active
+        # No lock: Spark's own threads ask, and a query that is being stopped waits for them.
+        return self._refreshing or (self._running is not None and self._running.active)
 
     def failure(self) -> PitstopError | None:
         """Why the query ended by itself; None if it runs or was stopped."""
-        return self._running.failure() if self._running is not None else None
+        own = self._running.failure() if self._running is not None else None
+        return own or self._refresh_failure
 
     def stop(self, timeout: float) -> int:
         """End between two epochs; the last committed epoch."""
-        epoch = self.running.stop(timeout)
+        with self._switch:
+            self._ended = True
+            epoch = self.running.stop(timeout)
         self.note_stages()
         return epoch
 
@@ -165,6 +211,12 @@ class Engine:
         }
         checkpoint.write_facts(checkpoint.facts() | facts)
         return point
+
+
+def refresh_seconds(pipeline: Pipeline) -> float | None:
+    """How often the tables of hash joins are read anew; None if never."""
+    wanted = [node.params["refresh_ms"] for node in pipeline.nodes if node.op is Op.HASH_JOIN and node.params["refresh_ms"]]
+    return min(wanted) / 1000 if wanted else None
 
 
 def versions() -> dict[str, str]:

@@ -45,6 +45,7 @@ class RunningQuery:
         lowering = Lowering(spark, environment.sources, observed=observed)
         frame = streaming_frame(lowering, pipeline)
         self.checkpoint = Checkpoint(checkpoint)
+        self._tables = tuple(lowering.tables.values())
         cuts = cuts_of(pipeline.nodes)
         operators = operators_of(cuts, lowering.layouts)
         early = {
@@ -73,6 +74,11 @@ class RunningQuery:
         # What runs from here on has written nothing and will not be committed: it may be interrupted.
         self.query.stop()
         return self.checkpoint.committed()
+
+    def drop_tables(self) -> None:
+        """Forget the tables of hash joins, so that a query started after this one reads them anew."""
+        for table in self._tables:
+            table.unpersist(blocking=True)
 
     def failure(self) -> PitstopError | None:
         """Why the query ended, as one sentence; None if it runs, or was stopped."""

@@ -327,4 +327,5 @@ def _plan(stages: list[list[str]]) -> dict[str, Any]:
 
 
 def _layout(kind: str) -> StateLayout:
-    return StateLayout(StageKind.WINDOW, (("vin", "string"),), (("n__0", kind),), (("n", "sum"),), {"text": "tumbling"})
+    window = {"size_ms": 60_000, "slide_ms": 60_000, "text": "tumbling(1 minutes)"}
+    return StateLayout(StageKind.WINDOW, (("vin", "string"),), (("n__0", kind),), (("n", "sum"),), window)

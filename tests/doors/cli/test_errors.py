@@ -160,6 +160,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "resume",
         "restart",
         "cancel",
+        "update",
         "list-jobs",
         "status",
         "metrics",

@@ -59,6 +59,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("GET", "/api/v1/jobs/{job}/metrics"),
         ("GET", "/api/v1/jobs/{job}/logs"),
         ("POST", "/api/v1/check"),
+        ("POST", "/api/v1/jobs/{job}/update"),
         ("GET", "/api/v1/snapshots"),
         ("GET", "/api/v1/snapshots/{name}"),
         ("DELETE", "/api/v1/snapshots/{name}"),
@@ -123,7 +124,7 @@ REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.RE
 @pytest.mark.parametrize(
     ("model", "names"),
     [
-        (models.JobModel, {f.name for f in dataclasses.fields(Job)} - {"state"} | {"status", "progress"}),
+        (models.JobModel, {f.name for f in dataclasses.fields(Job)} - {"state", "update"} | {"status", "progress"}),
         (models.ConfigModel, {f.name for f in dataclasses.fields(JobConfig)}),
         (models.SourceModel, {f.name for f in dataclasses.fields(JobSource)}),
         (models.ProgressModel, {f.name for f in dataclasses.fields(Progress)}),
