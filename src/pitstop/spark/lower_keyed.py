@@ -26,7 +26,7 @@ from pitstop.spark.event_time import event_time
 from pitstop.spark.lower_source import row_schema_of
 from pitstop.spark.lower_window import Aggregation, check_columns
 from pitstop.spark.naming import quoted
-from pitstop.spark.state_codec import RowShape, StateCodec
+from pitstop.spark.state_codec import TIMESTAMP_FORMAT, RowShape, StateCodec
 
 ALL = "__all"
 """The key of a stage without keys."""
@@ -241,7 +241,8 @@ def _apply(
     live = frame.select(*columns)
     if restored is not None:
         fields = [name for name in restored.columns if name not in keys and name != LAST]
-        saved = F.struct(F.to_json(F.struct(*map(quoted, fields))).alias(STATE), F.col(LAST)).alias(SAVED)
+        text = F.to_json(F.struct(*map(quoted, fields)), {"timestampFormat": TIMESTAMP_FORMAT})
+        saved = F.struct(text.alias(STATE), F.col(LAST)).alias(SAVED)
         old = restored.select(*([F.col(quoted(name)) for name in keys] or [F.lit(1).alias(ALL)]), saved)
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)

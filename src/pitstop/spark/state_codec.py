@@ -30,6 +30,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+TIMESTAMP_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+"""How Spark is to write timestamps so that :class:`StateCodec` reads them, to the microsecond."""
+
 Convert = Callable[[Any], Any]
 
 

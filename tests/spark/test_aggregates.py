@@ -1,0 +1,116 @@
+"""Every aggregate is a monoid: however its events are split, and parts are combined, the result is that of all."""
+
+import math
+import statistics
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+import pitstop as ps
+from pitstop.pipeline.nodes import Node, Op
+from pitstop.spark.lower_window import Aggregation
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "part int, group int, v bigint, x bigint, ts timestamp"
+AGGREGATES = {
+    "rows": ps.count(),
+    "n": ps.count("v"),
+    "total": ps.sum("v"),
+    "mean": ps.avg("v"),
+    "low": ps.min("v"),
+    "high": ps.max("v"),
+    "at_low": ps.min_by("x", "v"),
+    "at_high": ps.max_by("x", "v"),
+    "early": ps.first("x"),
+    "late": ps.last("x"),
+    "values": ps.collect_list("v"),
+    "different": ps.collect_set("v"),
+    "count_different": ps.count_distinct("v"),
+    "about": ps.approx_count_distinct("v"),
+    "spread": ps.variance("v"),
+    "deviation": ps.stddev("v"),
+    "trend": ps.linear_trend("x", "v"),
+    "best": ps.top_n(3, "x", "v"),
+    "worst": ps.bottom_n(3, "x", "v"),
+    "both": ps.all_of(low=ps.min("v"), mean=ps.avg("v")),
+    "squares": ps.aggregate(lambda f, v: (v * v,), lambda f, c: f.sum(c), inputs=("v",)),
+}
+EVENT = st.tuples(
+    st.integers(0, 4), st.integers(0, 2), st.none() | st.integers(-50, 50), st.integers(-1000, 1000), st.integers(0, 10**6)
+)
+
+
+def expected(events):
+    """The results over (v, x, ts) of some events."""
+    known = [(v, x) for v, x, _ in events if v is not None]
+    values = [v for v, _ in known]
+    some = bool(values)
+    timed = [(ts, x) for _, x, ts in events]
+    spread = statistics.variance(values) if len(values) > 1 else None
+    ordered = sorted(known)
+    return {
+        "rows": len(events),
+        "n": len(values),
+        "total": sum(values) if some else None,
+        "mean": sum(values) / len(values) if some else None,
+        "low": min(values, default=None),
+        "high": max(values, default=None),
+        "at_low": ordered[0][1] if some else None,
+        "at_high": ordered[-1][1] if some else None,
+        "early": min(timed)[1],
+        "late": max(timed)[1],
+        "values": sorted(values),
+        "different": sorted(set(values)),
+        "count_different": len(set(values)),
+        "about": len(set(values)),
+        "spread": spread,
+        "deviation": None if spread is None else math.sqrt(spread),
+        "trend": slope(known),
+        "best": [x for _, x in reversed(ordered[-3:])],
+        "worst": [x for _, x in ordered[:3]],
+        "both": (min(values, default=None), sum(values) / len(values) if some else None),
+        "squares": sum(v * v for v in values) if some else None,
+    }
+
+
+def slope(points):
+    n, sx, sy = len(points), sum(x for _, x in points), sum(v for v, _ in points)
+    along = n * sum(x * x for _, x in points) - sx * sx
+    return float(Fraction(n * sum(x * v for v, x in points) - sx * sy, along)) if along else None
+
+
+def shown(name, value):
+    if name in ("values", "different"):
+        return sorted(value)
+    return tuple(value) if name == "both" else value
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=st.lists(EVENT, min_size=1, max_size=40))
+def test_any_split_gives_the_result_of_all(spark, events):
+    aggregation = Aggregation(Node(Op.WINDOW_AGGREGATE, "all"), (AGGREGATES,))
+    rows = [(part, group, v, x, ts) for part, group, v, x, ts in events]
+    frame = spark.createDataFrame(rows, "part int, group int, v bigint, x bigint, ts bigint")
+    frame = frame.withColumn("ts", F.timestamp_micros("ts"))
+    lifted, _ = aggregation.stable(frame.select("part", "group", *aggregation.lifted(frame, AGGREGATES, "ts")))
+    by_part = aggregation.combined(lifted, ("group",), "part", of_rows=True)
+    half = by_part.withColumn("half", F.col("part") % 2)
+    by_half = aggregation.combined(half, ("group",), "half", of_rows=False)
+    whole = aggregation.combined(by_half.withColumn("one", F.lit(1)), ("group",), "one", of_rows=False)
+    got = {row.group: row for row in whole.select("group", *aggregation.results()).collect()}
+    for group in {group for _, group, _, _, _ in events}:
+        wanted = expected([(v, x, ts) for _, own, v, x, ts in events if own == group])
+        for name, value in wanted.items():
+            found = shown(name, got[group][name])
+            if isinstance(value, float) and found is not None:
+                assert found == pytest.approx(value, rel=1e-9, abs=1e-9), name
+            else:
+                assert found == (tuple(map(approximately, value)) if name == "both" else value), name
+
+
+def approximately(value):
+    return pytest.approx(value) if isinstance(value, float) else value
