@@ -4,13 +4,14 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SECONDS ?=
 
-.PHONY: help demo story test test-fast compatibility bench lint lock clean
+.PHONY: help demo story test test-fast test-long compatibility bench lint lock clean
 
 help:
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
 	@echo "make story              the update of a running job, step by step, with checks"
-	@echo "make test               all tests;  make test-fast: the pure layers, in seconds"
-	@echo "make compatibility      every stateful stage and rule: version 2 goes on from version 1"
+	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
+	@echo "make test-long          ten kills, updates, every stateful stage and rule"
+	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make bench              measure; writes benchmarks/results.json"
 	@echo "make lint               ruff, mypy, import-linter"
 
@@ -25,7 +26,10 @@ story: $(STAMP)
 	@cd examples/fleet && exec ../../$(PY) story.py
 
 test: lint
-	@$(PY) -m pytest -m "not rules"
+	@$(PY) -m pytest -m "not rules and not long"
+
+test-long: $(STAMP)
+	@$(PY) -m pytest -m "rules or long"
 
 compatibility: $(STAMP)
 	@$(PY) -m pytest -m rules

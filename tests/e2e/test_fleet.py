@@ -84,6 +84,7 @@ def test_version_two_goes_on_exactly_where_version_one_was_cancelled(stack):
     assert {record.name for record in client.snapshots()} == {"while-running", "at-the-end"}
 
 
+@pytest.mark.long
 def test_ten_kills_at_random_moments_lose_and_double_nothing(stack):
     from stack import HERE, wait_until
 

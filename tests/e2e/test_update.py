@@ -6,7 +6,7 @@ from pitstop.errors import EngineError, IncompatibleError
 from pitstop.model.job import JobState
 from tests.e2e.test_fleet import log_texts, verdict_at_end
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
 
 BROKEN = """
 
