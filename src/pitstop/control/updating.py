@@ -11,7 +11,7 @@ from typing import Any
 from pitstop.control.actions import Action, DropCheckpoint, FailExports, KillRun, RegisterSnapshot, SendCommand
 from pitstop.control.decision import Decision, answered, refuse
 from pitstop.errors import EngineError, SnapshotError
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Update, Version
+from pitstop.model.job import Job, JobConfig, JobSource, JobState, ProcessingGuarantee, Update, Version
 from pitstop.model.operation import CommandKind, Observation, Operation
 
 MODE = "UPDATE"
@@ -29,7 +29,9 @@ def ask(job: Job, operation: Operation, now: float) -> Decision:
     target = Version(job.version + 1, JobSource.from_dict(args["source"]), options, JobConfig.from_options(options))
     update = Update(operation.id, float(args.get("watch_seconds", 0)), target=target)
     stop = SendCommand(CommandKind.STOP, {"operation": operation.id, "snapshot": args["snapshot"]})
-    return Decision(dataclasses.replace(job, termination=wanted, update=update, update_failure=None), (stop,))
+    # An earlier update that was still watched is over: its old version is not gone back to any more.
+    earlier = _drop(job.update) if job.update is not None and job.termination is None else []
+    return Decision(dataclasses.replace(job, termination=wanted, update=update, update_failure=None), (stop, *earlier))
 
 
 def stopped(job: Job, fact: Observation, now: float) -> Decision:
@@ -90,7 +92,7 @@ def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
         f"stopped: {reason}"
     )
     old = dataclasses.replace(
-        _with_version(job, update.previous),
+        _with_version(job, _resumable(update.previous, job.options["initial_snapshot"])),
         state=JobState.NOT_RUNNING,
         termination=None,
         attempts=0,
@@ -101,6 +103,14 @@ def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
     told = answered(update.operation, error=EngineError(message, trace=job.failure_details).to_dict()) if unproved else []
     dropped = [DropCheckpoint(job.lineage)] if job.lineage is not None and job.lineage != update.previous.lineage else []
     return Decision(old, (KillRun(job.token), FailExports(), *told, *dropped))
+
+
+def _resumable(old: Version, snapshot: str) -> Version:
+    """The old version as it goes on: from its checkpoint, or from the snapshot if no checkpoint of its survives a restart."""
+    if old.config.processing_guarantee is not ProcessingGuarantee.NONE:
+        return old
+    options = {key: value for key, value in old.options.items() if key != "renamed"} | {"initial_snapshot": snapshot}
+    return dataclasses.replace(old, options=options, config=JobConfig.from_options(options, base=old.config))
 
 
 def given_up(job: Job, error: dict[str, Any]) -> list[Action]:

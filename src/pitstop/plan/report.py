@@ -57,6 +57,11 @@ class Report:
     def refusals(self) -> tuple[StageVerdict, ...]:
         return tuple(line for line in self.lines if line.verdict is Verdict.REFUSED)
 
+    @property
+    def reasons(self) -> str:
+        """Why it is refused, with the rule of each refusal."""
+        return "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in self.refusals)
+
     def of(self, verdict: Verdict) -> tuple[str, ...]:
         """Names of the stages with this verdict."""
         return tuple(line.stage for line in self.lines if line.verdict is verdict)

@@ -107,7 +107,7 @@ class LocalService:
             asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
         result = dict(self._answer(job, asked).result or {})
         if watch_seconds:
-            updates.watch(self._registry, job.id, int(result["version"]), watch_seconds)
+            updates.watch(self._registry, self._changes, job.id, int(result["version"]), watch_seconds)
         return result | {"report": report.to_dict(), "text": report.text()}
 
     def suspend(self, name_or_id: str) -> None:

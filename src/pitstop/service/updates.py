@@ -14,11 +14,11 @@ from pitstop.model.job import Job, JobState, renamed_stages
 from pitstop.model.operation import Verb
 from pitstop.plan.diff import Report, compare
 from pitstop.service.api import SubmitRequest
+from pitstop.service.changes import Changes
 from pitstop.snapshots import manifest
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
 
-LOOK_SECONDS = 0.5
 WARM_SECONDS = 60.0
 """How long an update waits for a warm runner before it goes on without."""
 
@@ -44,8 +44,7 @@ def judge_for_snapshot(path: str, plan: dict[str, Any], options: dict[str, Any])
 def refuse_if_incompatible(report: Report, what: str) -> None:
     """IncompatibleError, with the report, if any stage is refused."""
     if report.refused:
-        reasons = "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in report.refusals)
-        raise IncompatibleError(f"The new version does not fit {what}: {reasons}.", report=report.to_dict())
+        raise IncompatibleError(f"The new version does not fit {what}: {report.reasons}.", report=report.to_dict())
 
 
 def wish_for_update(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> dict[str, Any]:
@@ -69,10 +68,11 @@ def refuse_unless_running(job: Job) -> None:
         raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING")
 
 
-def watch(registry: Registry, job_id: str, version: int, seconds: float) -> None:
+def watch(registry: Registry, changes: Changes, job_id: str, version: int, seconds: float) -> None:
     """Wait so long; EngineError if the version has been rolled back, or has failed, meanwhile."""
     deadline = time.monotonic() + seconds
     while True:
+        seen = changes.seen
         job = registry.get_job(job_id)
         if job is None or job.version != version or job.state is JobState.FAILED:
             reason = (job.update_failure or job.failure) if job is not None else None
@@ -80,7 +80,7 @@ def watch(registry: Registry, job_id: str, version: int, seconds: float) -> None
         left = deadline - time.monotonic()
         if left <= 0:
             return
-        time.sleep(min(LOOK_SECONDS, left))
+        changes.wait(seen, left)
 
 
 def with_args_of(job: Job, request: SubmitRequest) -> SubmitRequest:

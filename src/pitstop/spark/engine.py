@@ -14,7 +14,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from pitstop.errors import PitstopError
+from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
 from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
@@ -26,6 +26,7 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
 from pitstop.spark.admission import Admission
+from pitstop.spark.columns import first_line
 from pitstop.spark.compile import bounded, compile_pipeline
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower import Lowering
@@ -123,8 +124,10 @@ class Engine:
                 before.stop(REFRESH_STOP_SECONDS)
                 before.drop_tables()
                 self._begin(before.checkpoint.path)
-            except PitstopError as error:
-                self._refresh_failure = error
+            except Exception as error:
+                # This thread has nobody to tell: failure() does.
+                known = EngineError(f"The tables of hash joins could not be read again: {first_line(error)}")
+                self._refresh_failure = error if isinstance(error, PitstopError) else known
             finally:
                 self._refreshing = False
             self._wake()
@@ -158,6 +161,7 @@ class Engine:
         with self._switch:
             self._ended = True
             epoch = self.running.stop(timeout)
+            self.running.drop_tables()
         self.note_stages()
         return epoch
 

@@ -17,7 +17,7 @@ from pitstop.plan.cuts import streams_of
 from pitstop.spark import lower_source
 from pitstop.spark.columns import errors_of_stage, to_column
 from pitstop.spark.event_time import with_event_time
-from pitstop.spark.internals import stateful_nodes
+from pitstop.spark.internals import check_streamable, stateful_nodes
 from pitstop.spark.lower_join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lower_keyed import lower_map_stateful, lower_rolling
 from pitstop.spark.lower_opaque import lower_stateful
@@ -182,6 +182,9 @@ def _users_own(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataF
 
 def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLayout | None]) -> DataFrame:
     frame, layout = lowered
+    if frame.isStreaming:
+        # The query as a whole is not checked (session.STREAM_SETTINGS), so each stage is, with all that leads to it.
+        check_streamable(frame)
     if layout is not None:
         lowering.layouts[node.name] = layout
     return frame

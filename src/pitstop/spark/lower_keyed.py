@@ -35,8 +35,6 @@ STATE, LAST = "state", "__last"
 """Fields of what Spark keeps: the state as JSON text; the latest event time of the key, in ms since the epoch."""
 KEPT = "state string, __last bigint"
 
-Handle = Callable[[SimpleNamespace, Any], Any]
-
 
 @dataclass(frozen=True)
 class KeyedFunction:
@@ -151,6 +149,7 @@ def lower_map_stateful(node: Node, frame: DataFrame, restored: DataFrame | None 
     """The rows that the user's function makes, and the layout of its state."""
     fields, output = _schema(node, "state"), _schema(node, "output")
     params, names = node.params, tuple(output.fieldNames())
+    _refuse_doubled(node, params["keys"], names)
     evict = UserFunction(params["on_evict"], names, node.name) if params["on_evict"] is not None else never
     function = KeyedFunction(
         params["keys"],
@@ -190,6 +189,7 @@ def lower_rolling(node: Node, frame: DataFrame, restored: DataFrame | None = Non
     params = node.params
     aggregation = Aggregation(node, (params["aggregates"],))
     check_columns(node, frame, params["keys"])
+    _refuse_doubled(node, frame.columns, aggregation.all)
     timestamp = None if params["timestamp"] is None else event_time(node, frame, params["timestamp"])
     lifted = frame.select("*", *aggregation.lifted(frame, params["aggregates"], timestamp))
     lifted, types = aggregation.stable(lifted)
@@ -280,6 +280,12 @@ class _NoState:
         pass
 
 
+def _refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) -> None:
+    both = sorted(set(columns) & set(added))
+    if both:
+        raise PipelineError(f"Stage '{node.name}' ({node.location}) would have two columns '{both[0]}': rename the one it makes.")
+
+
 def _schema(node: Node, which: str) -> StructType:
     try:
         schema = row_schema_of(node.params[which])
@@ -301,6 +307,6 @@ def _layout(node: Node, frame: DataFrame, kind: StageKind, fields: StructType, p
     )
 
 
-def _millis(at: Any) -> int:
-    moment = at if at.tzinfo is not None else at.tz_localize("UTC")
-    return int(moment.timestamp() * 1000)
+def _millis(at: pd.Timestamp) -> int:
+    # Whole numbers: a float of seconds would lose a millisecond now and then. Times without a zone are UTC.
+    return int(at.value // 1_000_000)

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.internals import check_streamable, own_operators
+from pitstop.spark.internals import own_operators
 
 
 def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
@@ -21,7 +21,6 @@ def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, Stat
         raise PipelineError(f"Stage '{node.name}' ({node.location}) returned {type(result).__name__}, not a DataFrame.")
     if not result.isStreaming:
         return result, None
-    check_streamable(result)
     operators = own_operators(result, inputs)
     own = [item for item in operators if not isinstance(item, int)]
     if not own:

@@ -67,8 +67,8 @@ def judge(manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None
     """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused."""
     report = compare(manifest.plan, plan.to_dict(), manifest.partitions, renamed, manifest.watermark_ms)
     if report.refused:
-        reasons = "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in report.refusals)
-        raise IncompatibleError(f"Snapshot '{manifest.name}' does not fit the pipeline: {reasons}.", report=report.to_dict())
+        said = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
+        raise IncompatibleError(said, report=report.to_dict())
     return report
 
 

@@ -23,8 +23,8 @@ STREAM_SETTINGS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.adaptive.enabled": "true",
-    # Spark allows one applyInPandasWithState a query, though branches side by side do not touch one another. What users
-    # write themselves is checked all the same, stage by stage (internals.check_streamable).
+    # Spark allows one applyInPandasWithState a query, though branches side by side do not touch one another. Each stateful
+    # stage is checked all the same, with all that leads to it (lower.py).
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
 """Settings of every job's session; a job's own ``spark`` option goes over them."""

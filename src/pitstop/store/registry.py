@@ -195,14 +195,13 @@ def snapshot_of(database: Database, name: str) -> SnapshotRecord | None:
 
 def job_from(body: dict[str, Any]) -> Job:
     """A job from its stored form."""
-    config = body["config"] | {"processing_guarantee": body["config"]["processing_guarantee"]}
     return Job(
         **(
             body
             | {
                 "state": JobState(body["state"]),
                 "source": JobSource.from_dict(body["source"]),
-                "config": JobConfig.from_options(config),
+                "config": JobConfig.from_options(body["config"]),
                 "update": Update.from_dict(body["update"]) if body.get("update") else None,
             }
         )

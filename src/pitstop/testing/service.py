@@ -105,8 +105,7 @@ class InMemoryService:
             job = self._running(name_or_id, "UPDATE")
             report = compare(job.plan or {}, plan, renamed=renamed_stages(request.options.get("renamed") or {}))
             if report.refused:
-                reasons = "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in report.refusals)
-                said = f"The new version does not fit job '{job.display_name}', which goes on: {reasons}."
+                said = f"The new version does not fit job '{job.display_name}', which goes on: {report.reasons}."
                 raise IncompatibleError(said, report=report.to_dict())
             name = request.initial_snapshot or f"{job.name}-before-{job.version + 1}"
             self._manifests[name] = self._manifest(job, name)
