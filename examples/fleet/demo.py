@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -26,6 +27,9 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8701)
     parser.add_argument("--speedup", type=float, default=30.0, help="simulated seconds a second")
     options = parser.parse_args()
+    # A shell without job control starts background processes with SIGINT ignored; both signals end the demo in order.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="pitstop-demo-"))
     try:
         with Stack(folder, speedup=options.speedup, port=options.port) as stack:
@@ -33,6 +37,9 @@ def main() -> int:
     except (PitstopError, RuntimeError, TimeoutError) as error:
         say(f"\nERROR: {error}")
         return 1
+    except KeyboardInterrupt:
+        say("\nended before there was anything to count.")
+        return 130
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

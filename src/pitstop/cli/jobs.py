@@ -23,7 +23,7 @@ Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Arg
 Entry = Annotated[str | None, typer.Option("--class", "-c", metavar="MODULE:FUNCTION", help="The job in the artifact")]
 Renamed = Annotated[
     list[str] | None,
-    typer.Option("--renamed", metavar="NEW=OLD", help="A stage whose state goes on; repeatable"),
+    typer.Option("--renamed", metavar="NEW=OLD", help="The new name of a stage and its old one, whose state goes on; repeatable"),
 ]
 Options = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="Job option, over the job's own code; repeatable")

@@ -6,13 +6,13 @@ from typing import Any
 
 from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.plan.model import Plan, PlanStage
+from pitstop.plan.model import Plan
 from pitstop.plan.report import Report, StageVerdict, Verdict, Way
 from pitstop.plan.rules import judge_stage
 
 _TRANSACTIONAL = ("sink map", "sink files")
 
-__all__ = ["Report", "StageVerdict", "Verdict", "Way", "compare", "describe"]
+__all__ = ["Report", "StageVerdict", "Verdict", "Way", "compare"]
 
 
 def compare(
@@ -107,13 +107,3 @@ def _dropped(name: str, layout: StateLayout, before: Plan, after: Plan, renamed:
         )
         return StageVerdict(name, Verdict.REFUSED, detail, "C21")
     return StageVerdict(name, Verdict.DROPPED, "is not in the new version, its state is ignored", "C02")
-
-
-def describe(plan: Plan) -> str:
-    """The plan as text, a line a stage: name, what it does, what it reads."""
-    rows: list[PlanStage] = list(plan.stages)
-    width = max((len(stage.name) for stage in rows), default=0)
-    return "\n".join(
-        f"{stage.name:<{width}}  {stage.description}" + (f" <- {', '.join(stage.inputs)}" if stage.inputs else "")
-        for stage in rows
-    )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
-from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind
-from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
+from pitstop.plan.wording import describe
 from pitstop.spark.columns import errors_of_stage, to_column
 from pitstop.spark.lower import Lowering
 from pitstop.spark.lower_source import SourceSettings
@@ -72,43 +69,6 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering) -> PlanStage:
         layout=layout,
         columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
     )
-
-
-def describe(node: Node) -> str:
-    """What a stage does, in a few words."""
-    params = node.params
-    if node.op is Op.SOURCE:
-        return str(params["source"].describe())
-    if node.op is Op.SINK:
-        return f"sink {params['sink'].describe()}"
-    if node.op is Op.WINDOW_AGGREGATE:
-        parts = [
-            f"({', '.join(keys)}): {_named(wanted)}" for keys, wanted in zip(params["keys"], params["aggregates"], strict=True)
-        ]
-        early = f", early every {text(params['early_ms'])}" if params["early_ms"] else ""
-        return f"{params['window'].describe()} by {' and '.join(parts)}{early}"
-    if node.op is Op.ROLLING_AGGREGATE:
-        return f"rolling by ({', '.join(params['keys'])}): {_named(params['aggregates'])}"
-    if node.op is Op.MAP_STATEFUL:
-        ttl = f", ttl {text(params['ttl_ms'])}" if params["ttl_ms"] else ""
-        return f"state ({params['state']}) by ({', '.join(params['keys'])}){ttl}"
-    if node.op is Op.DISTINCT:
-        within = f" within {text(params['within_ms'])}" if params["within_ms"] else ""
-        return f"distinct by ({', '.join(params['keys'])}){within}"
-    if node.op is Op.JOIN:
-        return f"{params['how']} join on ({', '.join(params['on'])}) within {text(params['within_ms'])}"
-    if node.op is Op.HASH_JOIN:
-        refresh = f", table read again every {text(params['refresh_ms'])}" if params["refresh_ms"] else ""
-        return f"{params['how']} hash join on ({', '.join(params['on'])}){refresh}"
-    if node.op is Op.STATEFUL:
-        return f"stateful {getattr(params['function'], '__name__', 'function')}"
-    if node.op is Op.TIMESTAMPS:
-        return f"event time {params['column']}, lag {text(params['allowed_lag_ms'])}"
-    return node.op.value
-
-
-def _named(aggregates: Mapping[str, Aggregate]) -> str:
-    return ", ".join(f"{name}={aggregate.kind}" for name, aggregate in aggregates.items())
 
 
 def _check_streamable(node: Node) -> None:

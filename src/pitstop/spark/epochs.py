@@ -154,8 +154,8 @@ class EpochWriter:
 def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
     """All sinks with their cuts, in the order in which an epoch writes them.
 
-    First those that may fail by the user's own code, then maps, then files: an epoch that fails, and that another version
-    may read again, has then left nothing behind that the other cannot overwrite.
+    First those that may fail by the user's own code, then maps, then files: an epoch that fails in user code, and that
+    another version may read again, has then put nothing into maps or files.
     """
     pairs = [(cut, sink) for cut in cuts for sink in cut.sinks]
     return sorted(pairs, key=lambda pair: _RANKS.get(pair[1].params["sink"].kind, 0))

@@ -4,32 +4,41 @@ import pytest
 
 from pitstop.control.actions import DropCheckpoint, Finish, KillRun, RegisterSnapshot, SendCommand
 from pitstop.control.machine import MOST_ATTEMPTS, Due, decide
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Update
+from pitstop.model.job import Job, JobConfig, JobSource, JobState, ProcessingGuarantee, Update
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 
 S, K = JobState, ObservationKind
 RECORD = {"name": "s"}
 
 
-def running():
+def running(config=None):
     plan = {"stages": []}
     return Job(
-        "id", "job", S.RUNNING, JobSource("old.py"), JobConfig(), 1.0, token=3, lineage="L1", plan=plan, options={"partitions": 2}
+        "id",
+        "job",
+        S.RUNNING,
+        JobSource("old.py"),
+        config or JobConfig(),
+        1.0,
+        token=3,
+        lineage="L1",
+        plan=plan,
+        options={"partitions": 2},
     )
 
 
-def asked(watch=0.0):
+def asked(watch=0.0, config=None):
     args = {"snapshot": "s", "source": {"artifact": "new.py"}, "options": {"partitions": 2}, "watch_seconds": watch}
-    return decide(running(), Operation(7, "id", Verb.UPDATE, args), 100.0)
+    return decide(running(config), Operation(7, "id", Verb.UPDATE, args), 100.0)
 
 
 def fact(job, kind, **payload):
     return Observation("id", job.token, kind, payload)
 
 
-def changed_over(watch=0.0):
+def changed_over(watch=0.0, config=None):
     """The old version has stopped at 100.0, the new one is starting."""
-    job = asked(watch).job
+    job = asked(watch, config).job
     stopped = decide(job, fact(job, K.STOPPED, epoch=5, committed_at=100.0, snapshot=RECORD), 101.0)
     return stopped, decide(stopped.job, Due(), 101.0).job
 
@@ -74,6 +83,13 @@ def test_a_new_version_that_fails_before_it_is_up_brings_back_the_old_one(watch)
     assert KillRun(job.token) in failed.actions
     assert DropCheckpoint("L2") in failed.actions
     assert decide(old, Due(), 103.0).job.token == job.token + 1
+
+
+def test_an_old_version_that_keeps_no_checkpoint_goes_on_from_the_snapshot():
+    job = compiled(changed_over(config=JobConfig(processing_guarantee=ProcessingGuarantee.NONE))[1])
+    old = decide(job, fact(job, K.FAILED, error={"message": "boom"}, restartable=False), 103.0).job
+    assert (old.version, old.config.initial_snapshot) == (1, "s")
+    assert old.config.processing_guarantee is ProcessingGuarantee.NONE
 
 
 def test_a_new_version_that_dies_again_and_again_brings_back_the_old_one():
