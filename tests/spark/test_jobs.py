@@ -185,16 +185,6 @@ def test_file_sinks_keep_what_was_written_and_an_epoch_written_again_adds_nothin
         (lambda s: s.transform(lambda df: df.dropDuplicates(["k"])), "keeps state .*which a transform must not"),
         (lambda s: s.merge(s.select("k")), r"differ in columns \(at, ts, v\)"),
         (lambda s: s.group_by("k").rolling_aggregate("r", v=ps.count()), r"Stage 'r' \(.*\) would have two columns 'v': rename"),
-        (
-            lambda s: (
-                s.group_by("k")
-                .rolling_aggregate("r", n=ps.count())
-                .group_by("k")
-                .window(ps.tumbling(1))
-                .aggregate("w", m=ps.count())
-            ),
-            "Stage 'w' .*",
-        ),
         (lambda s: s.transform(lambda df: 1 / 0), "failed in its own function: ZeroDivisionError"),
     ],
 )
