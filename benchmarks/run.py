@@ -1,8 +1,10 @@
 """``make bench``: run every measurement, print a table, write benchmarks/results.json."""
 
 import json
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -12,10 +14,12 @@ HERE = Path(__file__).parent
 ROUNDS = 3
 
 
-def run(name):
-    done = subprocess.run([sys.executable, HERE / "one.py", name], capture_output=True, text=True, cwd=HERE, check=False)
-    if done.returncode:
-        raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+def run(*arguments, script="one.py", killed=False):
+    """The JSON line that a measurement prints; ``killed``: it ends itself by SIGKILL."""
+    command = [sys.executable, HERE / script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE, check=False, start_new_session=True)
+    if done.returncode != (-signal.SIGKILL if killed else 0):
+        raise SystemExit(f"{script} {' '.join(map(str, arguments))} failed:\n{done.stderr[-3000:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -62,9 +66,55 @@ def export(results, say):
     results.append(result("export_seconds", found["export_seconds"], "s", "-", True, how))
 
 
+def million(results, say):
+    """Keyed aggregate of a million keys: speed, SIGKILL and restart beside plain Spark's, then restores of its snapshot."""
+    found = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for which in ("plain", "pitstop"):
+            say(f"a million keys, {which}")
+            folder = Path(temporary) / which
+            found[which] = run("run", which, folder, script="million.py", killed=True)
+            say(f"restart after SIGKILL, {which}")
+            found[which] |= run("restart", which, folder, script="million.py")
+        how = "1 million keys, 500,000 rows an epoch, 2 partitions; plain: RocksDB with changelog, otherwise Spark's defaults"
+        ratio = found["pitstop"]["rows_per_second"] / found["plain"]["rows_per_second"]
+        results.append(result("million_keys_vs_plain", ratio, "ratio", ">= 2", ratio >= 2, how))
+        results.append(result("million_keys", found["pitstop"]["rows_per_second"], "rows/s", "-", True, how))
+        lost = found["pitstop"]["lost"]
+        results.append(result("million_keys_lost_on_sigkill", lost, "rows", "= 0", lost == 0, "rows read less rows in state"))
+        ratio = found["pitstop"]["seconds"] / found["plain"]["seconds"]
+        how = "from the start of the query to its first commit, in a new process, after SIGKILL in the middle of an epoch"
+        results.append(result("million_keys_restart_vs_plain", ratio, "ratio", "<= 0.333", ratio <= 1 / 3, how))
+        results.append(result("million_keys_restart", found["pitstop"]["seconds"], "s", "-", True, how))
+        restores(results, say, Path(temporary) / "pitstop")
+
+
+def restores(results, say, folder):
+    seconds = {}
+    for which in ("same", "changed", "own"):
+        say(f"restore of a million keys, {which} structure")
+        seconds[which] = run("restore", which, folder, script="million.py")["seconds"]
+    how = "from the call to the first commit, in a new process; against the same engine's restart of the checkpoint itself"
+    ratio = seconds["same"] / seconds["own"]
+    results.append(result("restore_same_structure_vs_restart", ratio, "ratio", "<= 1.1", ratio <= 1.1, how))
+    held = seconds["changed"] < 15
+    how = "from the call to the first commit, in a new process, with a stage added"
+    results.append(result("restore_changed_structure", seconds["changed"], "s", "< 15", held, how))
+
+
+def sliding(results, say):
+    rates = {}
+    for which in ("plain", "pitstop"):
+        say(f"sliding window of 60 minutes by 1, {which}")
+        rates[which] = run(which, script="sliding.py")["rows_per_second"]
+    ratio = rates["pitstop"] / rates["plain"]
+    how = "2 million events, 100 keys, 600 events a key and minute, from start to last commit; plain: Spark's own window()"
+    results.append(result("sliding_60_by_1_vs_plain", ratio, "ratio", ">= 5", ratio >= 5, how))
+
+
 def main():
     console, results = Console(), []
-    for measure in (throughput, map_sink, export):
+    for measure in (throughput, map_sink, export, sliding, million):
         measure(results, lambda text: console.print(f"[dim]{text} ...[/dim]"))
         (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     table = Table("name", "value", "unit", "aim", "holds")

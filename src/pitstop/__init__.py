@@ -13,6 +13,7 @@ from pitstop.pipeline.aggregates import Aggregate, aggregate, all_of, avg, count
 from pitstop.pipeline.collecting import approx_count_distinct, bottom_n, collect_list, collect_set, count_distinct, top_n
 from pitstop.pipeline.job import JobDefinition, job
 from pitstop.pipeline.keyed import KeyedStage, co_group
+from pitstop.pipeline.migration import Migration, migrate
 from pitstop.pipeline.stages import Pipeline, Stage
 from pitstop.pipeline.statistics import linear_trend, stddev, variance
 from pitstop.pipeline.windows import Session, Window, session, sliding, tumbling
@@ -21,6 +22,7 @@ __all__ = [
     "Aggregate",
     "JobDefinition",
     "KeyedStage",
+    "Migration",
     "Pipeline",
     "PitstopError",
     "Session",
@@ -43,6 +45,7 @@ __all__ = [
     "linear_trend",
     "max",
     "max_by",
+    "migrate",
     "min",
     "min_by",
     "session",

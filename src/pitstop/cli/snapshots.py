@@ -39,7 +39,7 @@ def save_snapshot(
         record = service.export_snapshot(found.id, snapshot, cancel)
     call.say(f"Exported snapshot '{snapshot}'.")
     if call.structured:
-        call.show(_facts(record))
+        call.show(record_facts(record))
 
 
 def list_snapshots(
@@ -49,7 +49,7 @@ def list_snapshots(
     """List exported snapshots."""
     records = sorted(call.service().snapshots(), key=lambda record: record.name)
     if call.structured:
-        call.show([_facts(record) for record in records])
+        call.show([record_facts(record) for record in records])
         return
     print(f"{'TIME':<23} {'SIZE (bytes)':<15} {'JOB NAME':<24} SNAPSHOT NAME")
     for record in records:
@@ -65,5 +65,6 @@ def delete_snapshot(call: Call, snapshot: Annotated[str, typer.Argument(metavar=
     call.say(f"Deleted snapshot '{snapshot}'.")
 
 
-def _facts(record: SnapshotRecord) -> dict[str, Any]:
+def record_facts(record: SnapshotRecord) -> dict[str, Any]:
+    """A line of the registry for programs."""
     return asdict(record) | {"created": iso(record.created)}

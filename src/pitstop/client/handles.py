@@ -72,6 +72,19 @@ class Client:
         """Named snapshots, by name."""
         return self.service.snapshots()
 
+    def query_state(self, snapshot: str, stage: str, sql: str = "SELECT * FROM state", limit: int = 1000) -> list[dict[str, Any]]:
+        """Rows of Spark SQL on the state of a stage in a snapshot: the table ``state``. UsageError if the SQL is wrong."""
+        found = self.service.query_state(snapshot, stage, sql, limit)
+        return [dict(zip([name for name, _ in found["columns"]], row, strict=True)) for row in found["rows"]]
+
+    def export_state(self, snapshot: str, stage: str, file: str | Path) -> None:
+        """Write the state of a stage in a snapshot to a parquet file."""
+        Path(file).write_bytes(self.service.export_state(snapshot, stage))
+
+    def import_state(self, snapshot: str, stage: str, file: str | Path, name: str | None = None) -> SnapshotRecord:
+        """Put the rows of a parquet file in the place of a stage's state, in the same snapshot or in a new one of that name."""
+        return self.service.import_state(snapshot, stage, Path(file).read_bytes(), name)
+
     def delete_snapshot(self, name: str) -> None:
         """NotFoundError if there is none of that name."""
         self.service.delete_snapshot(name)

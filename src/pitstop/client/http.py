@@ -18,6 +18,7 @@ from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.service.api import JobView, SubmitRequest
 
 DEFAULT_URL = "http://127.0.0.1:8701"
+PARQUET = "application/vnd.apache.parquet"
 _CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 600.0
 _WAIT_SECONDS = 20.0
@@ -99,6 +100,17 @@ class HttpService:
     def delete_snapshot(self, name: str) -> None:
         self._call("DELETE", _snapshot(name))
 
+    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> dict[str, Any]:
+        return dict(self._call("POST", _stage(snapshot, stage) + "/query", json={"sql": sql, "limit": limit}))
+
+    def export_state(self, snapshot: str, stage: str) -> bytes:
+        return self._answer("GET", _stage(snapshot, stage) + "/state").content
+
+    def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
+        params, headers = {"as": name} if name is not None else {}, {"Content-Type": PARQUET}
+        path = _stage(snapshot, stage) + "/state"
+        return snapshot_record(self._call("PUT", path, params=params, headers=headers, content=content))
+
     def maps(self) -> list[dict[str, Any]]:
         return list(self._call("GET", "/maps"))
 
@@ -146,8 +158,18 @@ class HttpService:
         return self._call("POST", path, files=files)
 
     def _call(self, method: str, path: str, **options: Any) -> Any:
+        return self._decoded(self._request(method, path, **options))
+
+    def _answer(self, method: str, path: str) -> httpx2.Response:
+        """An answer that is no JSON unless it is an error."""
+        response = self._request(method, path)
+        if not response.is_success:
+            self._decoded(response)
+        return response
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         try:
-            response = self._http.request(method, path, **options)
+            return self._http.request(method, path, **options)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
             raise UnreachableError(
                 f"No Pitstop server answers at {self.url}: start one with 'pitstop serve' or give its address with --url."
@@ -155,7 +177,6 @@ class HttpService:
         except httpx2.HTTPError as error:
             reason = str(error) or type(error).__name__
             raise UnreachableError(f"The server at {self.url} broke off: {reason}. See its log, and try again.") from error
-        return self._decoded(response)
 
     def _decoded(self, response: httpx2.Response) -> Any:
         try:
@@ -192,6 +213,12 @@ def _snapshot(name: str) -> str:
     if not name.strip(".") or "/" in name:
         raise NotFoundError(f"Didn't find a snapshot named '{name}'")
     return f"/snapshots/{quote(name, safe='')}"
+
+
+def _stage(snapshot: str, stage: str) -> str:
+    if not stage.strip(".") or "/" in stage:
+        raise NotFoundError(f"Snapshot '{snapshot}' has no stage '{stage}' with state.")
+    return f"{_snapshot(snapshot)}/stages/{quote(stage, safe='')}"
 
 
 def _map(name: str) -> str:

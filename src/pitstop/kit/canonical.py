@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,19 @@ from typing import Any
 def dumps(value: Any) -> str:
     """JSON with sorted keys and no blanks: equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: times as ISO 8601 text, decimals as text, bytes in hex."""
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
 def fingerprint(value: Any) -> str:

@@ -8,16 +8,22 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import structlog
 
 from pitstop.control.ports import RunSpec
-from pitstop.launchers.compiler import compile_artifact
+from pitstop.launchers.once import do_once
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.watcher import Watcher
 
 log = structlog.get_logger("pitstop.launcher")
+_TASKS: dict[str, Callable[[dict[str, Any]], tuple[str, float]]] = {
+    "compile": lambda request: (f"Compiling {Path(request['artifact']).name}", 180.0),
+    "state": lambda request: (f"The {request['action']} of the state of stage '{request['stage']}'", 600.0),
+}
+"""Task -> what it is called in messages, and how many seconds it may take."""
 
 
 class LocalProcessLauncher:
@@ -83,9 +89,10 @@ class LocalProcessLauncher:
         """Watch no process any more; all of them go on."""
         self._watcher.close()
 
-    def compile(self, artifact: Path, entry: str | None, args: tuple[str, ...], folder: Path) -> dict[str, object]:
-        """Compile an artifact in a process of its own (:func:`pitstop.launchers.compiler.compile_artifact`)."""
-        return compile_artifact(artifact, entry, args, folder, self._environment)
+    def do(self, task: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:
+        """A task of runner.once in a process of its own; its result."""
+        what, seconds = _TASKS[task](request)
+        return do_once(task, request, folder, self._environment, what, seconds)
 
     def _spawn(self, command: list[str], log_file: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data_dir)]

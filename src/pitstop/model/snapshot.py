@@ -42,14 +42,16 @@ class SnapshotManifest:
     """Stage name -> {operators: [ids], rows, bytes} of its state."""
     versions: dict[str, str]
     files: tuple[SnapshotFile, ...] = ()
+    imported: dict[str, tuple[SnapshotFile, ...]] = field(default_factory=dict)
+    """Stage -> files with the rows that were put in the place of its state."""
     format: int = MANIFEST_VERSION
 
     @property
     def bytes(self) -> int:
-        return sum(file.bytes for file in self.files)
+        return sum(file.bytes for files in (self.files, *self.imported.values()) for file in files)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"files": [asdict(file) for file in self.files]}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SnapshotManifest:
@@ -60,7 +62,12 @@ class SnapshotManifest:
                 f"{MANIFEST_VERSION}. Use the release that wrote it."
             )
         known = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
-        return cls(**(known | {"files": tuple(SnapshotFile(**file) for file in data["files"])}))
+        imported = {stage: _files(files) for stage, files in data.get("imported", {}).items()}
+        return cls(**(known | {"files": _files(data["files"]), "imported": imported}))
+
+
+def _files(data: list[dict[str, Any]]) -> tuple[SnapshotFile, ...]:
+    return tuple(SnapshotFile(**file) for file in data)
 
 
 @dataclass(frozen=True)

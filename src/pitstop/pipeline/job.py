@@ -8,6 +8,7 @@ from typing import Any
 
 from pitstop.errors import PipelineError, UsageError
 from pitstop.model.job import JobConfig
+from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.stages import Pipeline
 
 
@@ -39,8 +40,17 @@ class JobDefinition:
             raise PipelineError(
                 f"'{self.__name__}' returned {type(pipeline).__name__}: a job's function returns its ps.Pipeline."
             )
+        for migration in self._migrations(pipeline):
+            pipeline.migrate(migration)
         pipeline.check()
         return pipeline
+
+    def _migrations(self, pipeline: Pipeline) -> list[Migration]:
+        """Those of the module in which the job is defined; of several jobs in it, each takes those of its own stages."""
+        module = list(getattr(self.function, "__globals__", {}).values())
+        alone = sum(isinstance(value, JobDefinition) for value in module) < 2
+        names = {node.name for node in pipeline.nodes}
+        return [value for value in module if isinstance(value, Migration) and (alone or value.stage in names)]
 
 
 def job(function: Callable[..., Pipeline] | None = None, /, **options: Any) -> Any:

@@ -9,6 +9,7 @@ from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import milliseconds
 from pitstop.kit.ids import check_name
 from pitstop.pipeline.keyed import KeyedStage
+from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node, Op, caller_location
 from pitstop.pipeline.sinks import Sink, logger
 from pitstop.pipeline.sources import Source
@@ -20,11 +21,24 @@ class Pipeline:
 
     def __init__(self) -> None:
         self._nodes: list[Node] = []
+        self._migrations: dict[str, Migration] = {}
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """All stages, inputs before what reads them."""
         return tuple(self._nodes)
+
+    @property
+    def migrations(self) -> dict[str, Migration]:
+        """Stage -> the user's own way from its old state to its new one."""
+        return dict(self._migrations)
+
+    def migrate(self, migration: Migration) -> None:
+        """Use a function marked with ``@ps.migrate`` that is not in the job's own module. PipelineError if a stage has two."""
+        other = self._migrations.get(migration.stage)
+        if other is not None and other != migration:
+            raise PipelineError(f"Stage '{migration.stage}' has two migrations, '{other.name}' and '{migration.name}': keep one.")
+        self._migrations[migration.stage] = migration
 
     def read_from(self, source: Source, name: str, dead_letters: Sink | None = None) -> Stage:
         """Begin with a source. Its name keeps its offset in snapshots.
@@ -58,11 +72,18 @@ class Pipeline:
         if not sinks:
             raise PipelineError("The pipeline has no sink: end at least one stage with write_to.")
         reached = {id(node) for sink in sinks for node in sink.upstream()}
+        self._check_migrations()
         for node in self._nodes:
             if id(node) not in reached:
                 raise PipelineError(
                     f"Stage '{node.name}' ({node.location}) leads to no sink: end it with write_to, or remove it."
                 )
+
+    def _check_migrations(self) -> None:
+        names = {node.name for node in self._nodes}
+        for stage, migration in self._migrations.items():
+            if stage not in names:
+                raise PipelineError(f"Migration '{migration.name}' is for stage '{stage}', which the pipeline does not have.")
 
     def _add(self, op: Op, name: str, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node:
         check_name("stage", name)

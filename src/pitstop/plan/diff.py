@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from pitstop.errors import UsageError
@@ -21,16 +22,18 @@ def compare(
     old_partitions: int | None = None,
     renamed: dict[str, str] | None = None,
     watermark_ms: int | None = None,
+    imported: Collection[str] = (),
 ) -> Report:
     """Judge a new plan against the plan whose state it is to take over (both as dicts).
 
     ``renamed``: new name -> old name; a stage of that name takes over the old one's state or offset. ``watermark_ms``
-    is that of the saved state. UsageError if ``renamed`` names a stage that is not there.
+    is that of the saved state; ``imported`` names the stages of it whose state was put there as rows. UsageError if
+    ``renamed`` names a stage that is not there.
     """
     before, after = Plan.from_dict(old), Plan.from_dict(new)
     names = dict(renamed or {})
     _check_renamed(names, before, after)
-    lines = [*_sources(before, after, names), *_stateful(before, after, names, watermark_ms), *_sinks(before, after)]
+    lines = [*_sources(before, after, names), *_stateful(before, after, names, watermark_ms, imported), *_sinks(before, after)]
     rescaled = after.partitions is not None and old_partitions is not None and after.partitions != old_partitions
     kept = all(line.verdict is not Verdict.CONVERTED for line in lines)
     same = before.operators == after.operators and kept and not rescaled
@@ -80,11 +83,16 @@ def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
     return lines
 
 
-def _stateful(before: Plan, after: Plan, renamed: dict[str, str], watermark_ms: int | None) -> list[StageVerdict]:
+def _stateful(
+    before: Plan, after: Plan, renamed: dict[str, str], watermark_ms: int | None, imported: Collection[str]
+) -> list[StageVerdict]:
     lines = []
     for name, layout in after.stateful.items():
         old = renamed.get(name, name)
-        verdict = judge_stage(name, before.stateful.get(old), layout, watermark_ms)
+        stage = after.stage(name)
+        verdict = judge_stage(name, before.stateful.get(old), layout, watermark_ms, stage.migration if stage else None)
+        if old in imported and verdict.verdict is Verdict.RESTORED:
+            verdict = StageVerdict(name, Verdict.CONVERTED, "its state was imported and goes in as rows", verdict.rule)
         if old != name and verdict.verdict in (Verdict.RESTORED, Verdict.CONVERTED):
             verdict = StageVerdict(name, verdict.verdict, f"was '{old}', {verdict.detail}", verdict.rule)
         lines.append(verdict)

@@ -46,6 +46,8 @@ class PlanStage:
     layout: StateLayout | None = None
     columns: tuple[tuple[str, str], ...] = ()
     """(column, Spark type as text) of the rows it gives."""
+    migration: str | None = None
+    """Name of the user's function from its old state to its new one."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -57,6 +59,7 @@ class PlanStage:
             "location": self.location,
             "layout": self.layout.to_dict() if self.layout else None,
             "columns": [list(pair) for pair in self.columns],
+            "migration": self.migration,
         }
 
     @classmethod
@@ -70,6 +73,7 @@ class PlanStage:
             location=data.get("location", ""),
             layout=StateLayout.from_dict(data["layout"]) if data.get("layout") else None,
             columns=tuple((a, b) for a, b in data.get("columns", ())),
+            migration=data.get("migration"),
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -65,6 +67,14 @@ class Report:
     def of(self, verdict: Verdict) -> tuple[str, ...]:
         """Names of the stages with this verdict."""
         return tuple(line.stage for line in self.lines if line.verdict is verdict)
+
+    def with_details(self, details: Mapping[str, str]) -> Report:
+        """The report with more words on some stages."""
+        lines = [
+            dataclasses.replace(line, detail=f"{line.detail}: {details[line.stage]}") if line.stage in details else line
+            for line in self.lines
+        ]
+        return dataclasses.replace(self, lines=tuple(lines))
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -19,6 +19,9 @@ WIDER = {
 }
 """Types that hold every value of another."""
 
+FEEDABLE = frozenset({StageKind.WINDOW, StageKind.SESSION, StageKind.ROLLING, StageKind.MAPPED})
+"""Kinds of stages whose state can be given as rows: by a migration, or by an import."""
+
 _WINDOWED = (StageKind.WINDOW, StageKind.SESSION)
 NAMES = {
     StageKind.WINDOW: "a window",
@@ -32,16 +35,35 @@ NAMES = {
 START_EMPTY = "give it another name to start it empty"
 
 
-def judge_stage(name: str, old: StateLayout | None, new: StateLayout, watermark_ms: int | None) -> StageVerdict:
-    """What becomes of a stage whose state had layout ``old`` (None: there was none)."""
+def judge_stage(
+    name: str, old: StateLayout | None, new: StateLayout, watermark_ms: int | None, migration: str | None = None
+) -> StageVerdict:
+    """What becomes of a stage whose state had layout ``old`` (None: there was none); ``migration`` names the user's function."""
     if old is None:
         return StageVerdict(name, Verdict.NEW, "starts empty", "C01")
+    if migration is not None and migrates(old, new):
+        return _migrated(name, old, new, migration)
     if old.kind is not new.kind:
         rule = "C19" if {old.kind, new.kind} == set(_WINDOWED) else "C20"
         return _refused(name, f"was {_named(old)} and is now {_named(new)}", rule)
     if old.keys != new.keys:
         return _refused(name, f"its key was ({_columns(old.keys)}) and is now ({_columns(new.keys)})", "C25")
     return _RULES[old.kind](name, old, new, watermark_ms)
+
+
+def migrates(old: StateLayout | None, new: StateLayout) -> bool:
+    """True if a migration of the stage is used: there is state, and its form is another."""
+    return old is not None and not old.same_state(new)
+
+
+def _migrated(name: str, old: StateLayout, new: StateLayout, migration: str) -> StageVerdict:
+    for layout, whose in ((old, "old"), (new, "new")):
+        if not readable(layout):
+            what = f"its {whose} state holds an aggregate that cannot be read, so '{migration}' cannot migrate it"
+            return _refused(name, what, "C25")
+    if new.kind not in FEEDABLE:
+        return _refused(name, f"is {_named(new)}, whose state '{migration}' cannot make", "C25")
+    return StageVerdict(name, Verdict.CONVERTED, f"its state is migrated by '{migration}'")
 
 
 def _window(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:
@@ -52,7 +74,7 @@ def _window(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
         return aggregates
     rule = "C26" if (size == slide) != (to_size == to_slide) else "C13" if slide == to_slide else "C14"
     change = f"its window was {old.parameters['text']} and is now {new.parameters['text']}"
-    if not _readable(old) or not _readable(new):
+    if not readable(old) or not readable(new):
         return _refused(name, f"{change}, and it has an aggregate whose state cannot be read", rule)
     incomplete = _until(watermark_ms, to_size)
     if rule == "C13" and to_size < size:
@@ -162,7 +184,7 @@ def _aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVerdict:
         if kind != to_kind or len(types) != len(to_types) or not all(map(widens, types, to_types)):
             was, now = f"{kind} of {', '.join(types)}", f"{to_kind} of {', '.join(to_types)}"
             return _refused(name, f"aggregate '{result}' kept {was} and now keeps {now}", "C20", "give it another name")
-    if old.kind in _WINDOWED and not (_readable(old) and _readable(new)):
+    if old.kind in _WINDOWED and not (readable(old) and readable(new)):
         detail = "its aggregates changed beside one whose state cannot be read"
         return _refused(name, detail, "C20", "give the stage another name, or the new aggregates a stage of their own")
     added = [result for result, _ in new.aggregates if result not in before]
@@ -199,7 +221,10 @@ def _by_result(layout: StateLayout) -> dict[str, tuple[str, tuple[str, ...]]]:
     }
 
 
-def _readable(layout: StateLayout) -> bool:
+def readable(layout: StateLayout) -> bool:
+    """True if the stage's saved state can be shown, and given back, as rows."""
+    if layout.kind not in _WINDOWED:
+        return True
     return all(part in READABLE for _, classes in layout.aggregates for part in classes.split(","))
 
 

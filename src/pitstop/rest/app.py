@@ -10,7 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from pitstop.errors import DeniedError
 from pitstop.kit.version import __version__
-from pitstop.rest import jobs, maps, problems, snapshots
+from pitstop.rest import jobs, maps, problems, snapshots, states
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import ClusterModel, HealthModel
 from pitstop.service.api import Service
@@ -34,7 +34,7 @@ def create_app(service: Service, token: str | None = None) -> FastAPI:
     )
     problems.add_to(app)
     guard = [Depends(_guard(token))]
-    for part in (jobs, snapshots, maps):
+    for part in (jobs, snapshots, states, maps):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
     _add_cluster(app, service, guard)
     _tell_problems_media_type(app)

@@ -188,7 +188,25 @@ class ManifestModel(BaseModel):
     stages: dict[str, Json] = Field(description="Stage -> operator ids, rows and bytes of its state")
     versions: dict[str, str] = Field(description="Of Spark and Pitstop")
     files: list[SnapshotFileModel] = Field(description="Every file, with its checksum")
+    imported: dict[str, list[SnapshotFileModel]] = Field(description="Stage -> files with rows put in the place of its state")
     format: int = Field(description="Version of the manifest's form")
+
+
+class StateQueryBody(BaseModel):
+    """A query on a stage's state."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sql: str = Field(description="Spark SQL; the stage's rows are the table `state`", min_length=1)
+    limit: int = Field(1000, ge=1, le=100_000, description="At most so many rows")
+
+
+class RowsModel(BaseModel):
+    """Rows of a query."""
+
+    columns: list[tuple[str, str]] = Field(description="Name and Spark type of each column")
+    rows: list[list[JsonValue]] = Field(description="Values by row; times are ISO 8601 text")
+    more: bool = Field(description="True if there are more rows than the limit")
 
 
 class VerdictModel(BaseModel):

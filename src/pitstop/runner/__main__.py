@@ -1,4 +1,4 @@
-"""``python -m pitstop.runner run | spare | compile``: started by the launcher, not by people."""
+"""``python -m pitstop.runner run | spare | once``: started by the launcher, not by people."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 
 import psutil
 
-from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.runner.logs import log
+from pitstop.runner.once import TASKS, run_once
 from pitstop.runner.run import Runner, RunnerSettings
+from pitstop.runner.session import session
 
 STORE_FACTORY = "pitstop.store.maps:open_map_store"
 ORPHAN_CHECK_SECONDS = 3.0
@@ -31,17 +32,15 @@ def main() -> int:
         sub.add_argument("--job" if name == "run" else "--spare", required=True)
         if name == "run":
             sub.add_argument("--token", required=True, type=int)
-    sub = commands.add_parser("compile")
-    sub.add_argument("--artifact", required=True, type=Path)
-    sub.add_argument("--entry")
-    sub.add_argument("--out", required=True, type=Path)
-    sub.add_argument("args", nargs="*")
+    sub = commands.add_parser("once")
+    sub.add_argument("--task", required=True, choices=sorted(TASKS))
+    sub.add_argument("--folder", required=True, type=Path)
     options = parser.parse_args()
     if options.command == "run":
         return run_job(options.job, options.token, options.store, options.data)
     if options.command == "spare":
         return wait_as_spare(options.spare, options.store, options.data)
-    return compile_job(options.artifact, options.entry, options.args, options.out)
+    return _leave(run_once(options.task, options.folder))
 
 
 def run_job(job_id: str, token: int, store_url: str, data_dir: Path) -> int:
@@ -54,7 +53,7 @@ def run_job(job_id: str, token: int, store_url: str, data_dir: Path) -> int:
     settings = RunnerSettings(data_dir, store_url, STORE_FACTORY)
     link = SqlRunnerLink(database, lambda: wake(data_dir / "control.sock"))
     work = settings.job_dir(job_id) / "work"
-    code = Runner(job_id, token, link, SqlMapStore(database), settings, lambda: _session(work)).run()
+    code = Runner(job_id, token, link, SqlMapStore(database), settings, lambda: session(work)).run()
     return _leave(code)
 
 
@@ -64,7 +63,7 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder / "wake.sock")
     assignment = folder / "assignment.json"
-    spark = _session(folder / "work")
+    spark = session(folder / "work")
     if not assignment.exists():
         _warm_up(spark, folder / "work")
     process = psutil.Process()
@@ -84,35 +83,6 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     os.dup2(target, 1)
     os.dup2(target, 2)
     return run_job(wanted["job"], int(wanted["token"]), store_url, data_dir)
-
-
-def compile_job(artifact: Path, entry: str | None, args: list[str], out: Path) -> int:
-    """Write ``{"plan", "options"}`` or ``{"error"}`` into ``out``; touches nothing else."""
-    from pitstop.runner.artifacts import load_entry
-    from pitstop.spark.compile import compile_pipeline
-
-    try:
-        definition = load_entry(artifact, entry)
-        spark = _session(out.parent / "compile-work")
-        plan = compile_pipeline(spark, definition.build(args), partitions=definition.config.partitions)
-        result = {"plan": plan.to_dict(), "options": definition.config.to_dict()}
-    except PitstopError as error:
-        result = {"error": error.to_dict()}
-    except Exception as error:
-        result = {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
-    temporary = out.with_suffix(".tmp")
-    temporary.write_text(json.dumps(result))
-    temporary.rename(out)
-    return _leave(1 if "error" in result else 0)
-
-
-def _session(work_dir: Path):  # type: ignore[no-untyped-def]
-    from pitstop.spark.session import build_session
-    from pitstop.spark.sources import register
-
-    spark = build_session(os.environ.get("PITSTOP_MASTER", "local[*]"), work_dir)
-    register(spark)
-    return spark
 
 
 def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]

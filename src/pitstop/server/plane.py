@@ -40,7 +40,7 @@ class ControlPlane:
         store_url = sqlite_url(data_dir / "pitstop.db")
         self._database = open_database(store_url)
         self._registry, self._changes = SqlRegistry(self._database), Changes()
-        shutil.rmtree(data_dir / "compile", ignore_errors=True)
+        shutil.rmtree(data_dir / "once", ignore_errors=True)
         environment = {"JAVA_HOME": str(java_home), "PITSTOP_MASTER": settings.master}
         self._launcher = LocalProcessLauncher(data_dir, store_url, self._wake, settings.spares, environment)
         self._controller = Controller(self._registry, self._launcher, SystemClock(), data_dir, store_url, self._changes.notify)

@@ -81,6 +81,24 @@ class Service(Protocol):
 
     def delete_snapshot(self, name: str) -> None: ...
 
+    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> dict[str, Any]:
+        """Spark SQL on the rows of a stage's state, as the table ``state``: ``{columns: [[name, type]], rows: [[value]], more}``.
+
+        Values are JSON values, times ISO 8601 text; ``more`` tells of rows beyond ``limit``. UsageError if the SQL is wrong.
+        """
+        ...
+
+    def export_state(self, snapshot: str, stage: str) -> bytes:
+        """A parquet file of the rows of a stage's state."""
+        ...
+
+    def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
+        """Make snapshot ``name`` (default: the same, replaced) with the rows of a parquet file as the stage's state.
+
+        UsageError if they do not have the form of the stage's state.
+        """
+        ...
+
     def maps(self) -> list[dict[str, Any]]: ...
 
     def map_get(self, name: str, key: str) -> str | None: ...

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import secrets
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pitstop.control.ports import Registry
 from pitstop.errors import ConflictError, NotFoundError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import MapStore
-from pitstop.model.job import Job, JobConfig, JobSource, JobState
+from pitstop.model.job import Job, JobConfig, JobSource, JobState, renamed_stages
 from pitstop.model.operation import Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import Report
@@ -25,21 +24,14 @@ from pitstop.service import updates
 from pitstop.service.api import JobView, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
+from pitstop.service.states import StateDesk, Workers, result_of
 from pitstop.snapshots import manifest
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import checkpoint_folder
 
 OPERATION_SECONDS = 300.0
 LOOK_SECONDS = 0.5
 """How often to look at the store although nobody told of a change: a runner may have made it."""
-
-
-class Compiler(Protocol):
-    """Compiles an artifact in a process of its own (launchers)."""
-
-    def compile(self, artifact: Path, entry: str | None, args: tuple[str, ...], folder: Path) -> dict[str, object]: ...
-
-    def wait_warm(self, seconds: float) -> bool:
-        """Until a warm runner is ready, so long at most; False if none is."""
-        ...
 
 
 class LocalService:
@@ -52,13 +44,14 @@ class LocalService:
         self,
         registry: Registry,
         maps: MapStore,
-        compiler: Compiler,
+        workers: Workers,
         data_dir: Path,
         wake: Callable[[], object],
         changes: Changes,
         info: Callable[[], dict[str, Any]],
     ) -> None:
-        self._registry, self._maps, self._compiler, self._data_dir = registry, maps, compiler, data_dir
+        self._registry, self._maps, self._workers, self._data_dir = registry, maps, workers, data_dir
+        self._states = StateDesk(workers, data_dir)
         self._wake, self._changes, self._info = wake, changes, info
 
     # verbs
@@ -87,9 +80,11 @@ class LocalService:
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
-        compiled = self._compile(artifact, request)
+        found = self._find(job) if job is not None and snapshot is None else None
+        against = self._saved_state(found, snapshot)
+        compiled = self._compile(artifact, request, against)
         plan: dict[str, Any] = compiled["plan"]
-        report = self._report(plan, job, snapshot, request.options)
+        report = self._report(compiled, found, snapshot, request.options)
         return {"plan": plan, "report": report.to_dict() if report else None, "text": report.text() if report else _fresh(plan)}
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
@@ -97,10 +92,10 @@ class LocalService:
         updates.refuse_unless_running(job)
         request = updates.with_args_of(job, request)
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
-        plan: dict[str, Any] = self._compile(artifact, request)["plan"]
-        report = updates.judge_for_job(self._registry, self._data_dir, job, plan, request.options)
+        compiled = self._compile(artifact, request, self._saved_state(job, None))
+        report = updates.judge_for_job(self._registry, self._data_dir, job, compiled, request.options)
         updates.refuse_if_incompatible(report, f"job '{job.display_name}', which goes on")
-        self._compiler.wait_warm(updates.WARM_SECONDS)
+        self._workers.wait_warm(updates.WARM_SECONDS)
         wish = updates.wish_for_update(job, artifact, request, watch_seconds)
         with self._registry.transaction():
             self._refuse_if_exporting(wish["snapshot"], but=job)
@@ -187,6 +182,17 @@ class LocalService:
                 folder.rename(trash)
         shutil.rmtree(trash, ignore_errors=True)
 
+    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> dict[str, Any]:
+        return self._states.query(self._snapshot_record(snapshot).path, stage, sql, limit)
+
+    def export_state(self, snapshot: str, stage: str) -> bytes:
+        return self._states.export(self._snapshot_record(snapshot).path, stage)
+
+    def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
+        record, target = self._snapshot_record(snapshot), check_name("snapshot", name or snapshot)
+        self._refuse_if_exporting(target)
+        return self._states.put(record.path, stage, content, target, self._registry.add_snapshot)
+
     # maps
 
     def maps(self) -> list[dict[str, Any]]:
@@ -269,19 +275,29 @@ class LocalService:
                 if operation.args.get("snapshot") == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
 
-    def _compile(self, artifact: Path, request: SubmitRequest) -> dict[str, Any]:
-        folder = self._data_dir / "compile" / secrets.token_hex(6)
-        result = self._compiler.compile(artifact, request.entry, tuple(request.args), folder)
-        if "error" in result:
-            raise from_dict(dict(result["error"]))  # type: ignore[call-overload]
-        return result
+    def _compile(self, artifact: Path, request: SubmitRequest, against: Path | None) -> dict[str, Any]:
+        asked = {
+            "artifact": str(artifact),
+            "entry": request.entry,
+            "args": list(request.args),
+            "against": str(against) if against is not None else None,
+            "renamed": renamed_stages(request.options.get("renamed") or {}),
+        }
+        return result_of(self._workers, self._data_dir, "compile", asked)
 
-    def _report(self, plan: dict[str, Any], job: str | None, snapshot: str | None, options: dict[str, Any]) -> Report | None:
+    def _saved_state(self, job: Job | None, snapshot: str | None) -> Path | None:
+        """The folder of the snapshot, or of the job's checkpoint if it has committed an epoch."""
         if snapshot is not None:
-            return updates.judge_for_snapshot(self._snapshot_record(snapshot).path, plan, options)
-        if job is None:
+            return Path(self._snapshot_record(snapshot).path)
+        if job is None or job.lineage is None:
             return None
-        return updates.judge_for_job(self._registry, self._data_dir, self._find(job), plan, options)
+        checkpoint = Checkpoint(checkpoint_folder(self._data_dir, job.id, job.lineage))
+        return checkpoint.path if checkpoint.committed() >= 0 else None
+
+    def _report(self, compiled: dict[str, Any], job: Job | None, snapshot: str | None, options: dict[str, Any]) -> Report | None:
+        if snapshot is not None:
+            return updates.judge_for_snapshot(self._snapshot_record(snapshot).path, compiled, options)
+        return updates.judge_for_job(self._registry, self._data_dir, job, compiled, options) if job is not None else None
 
     def _snapshot_record(self, name: str) -> SnapshotRecord:
         record = self._registry.get_snapshot(name)

@@ -23,8 +23,8 @@ WARM_SECONDS = 60.0
 """How long an update waits for a warm runner before it goes on without."""
 
 
-def judge_for_job(registry: Registry, data_dir: Path, job: Job, plan: dict[str, Any], options: dict[str, Any]) -> Report:
-    """Compare a new plan with a job that has been compiled; ConflictError if it has not."""
+def judge_for_job(registry: Registry, data_dir: Path, job: Job, compiled: dict[str, Any], options: dict[str, Any]) -> Report:
+    """Compare a new version (see runner.once) with a job that has been compiled; ConflictError if it has not."""
     if job.plan is None:
         raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: wait until it runs.")
     partitions = job.plan.get("partitions")
@@ -32,13 +32,15 @@ def judge_for_job(registry: Registry, data_dir: Path, job: Job, plan: dict[str, 
         checkpoint = Checkpoint(checkpoint_folder(data_dir, job.id, job.lineage))
         partitions = checkpoint.partitions() if checkpoint.committed() >= 0 else partitions
     watermark = registry.progress(job.id).watermark_ms
-    return compare(job.plan, plan, partitions, renamed_stages(options.get("renamed") or {}), watermark)
+    report = compare(job.plan, compiled["plan"], partitions, renamed_stages(options.get("renamed") or {}), watermark)
+    return report.with_details(compiled["migrations"])
 
 
-def judge_for_snapshot(path: str, plan: dict[str, Any], options: dict[str, Any]) -> Report:
-    """Compare a new plan with a snapshot."""
-    saved = manifest.read(path)
-    return compare(saved.plan, plan, saved.partitions, renamed_stages(options.get("renamed") or {}), saved.watermark_ms)
+def judge_for_snapshot(path: str, compiled: dict[str, Any], options: dict[str, Any]) -> Report:
+    """Compare a new version (see runner.once) with a snapshot."""
+    saved, renamed = manifest.read(path), renamed_stages(options.get("renamed") or {})
+    report = compare(saved.plan, compiled["plan"], saved.partitions, renamed, saved.watermark_ms, saved.imported)
+    return report.with_details(compiled["migrations"])
 
 
 def refuse_if_incompatible(report: Report, what: str) -> None:

@@ -46,16 +46,28 @@ def export_checkpoint(
     try:
         manifest = _copy_with_retries(checkpoint, temporary, name, stages)
         manifests.write(temporary, manifest)
-        _replace(temporary, target)
+        replace_folder(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+    return record_of(manifest, target)
+
+
+def copy_checkpoint(checkpoint: Checkpoint, folder: Path, name: str) -> SnapshotManifest:
+    """Make a snapshot of the last committed epoch in ``folder``, which must not exist and is in no registry."""
+    manifest = _copy_with_retries(checkpoint, folder, name, None)
+    manifests.write(folder, manifest)
+    return manifest
+
+
+def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
+    """What the registry says of a snapshot."""
     return SnapshotRecord(
-        name=name,
+        name=manifest.name,
         job_id=manifest.job_id,
         job_name=manifest.job_name,
         created=manifest.created,
         bytes=manifest.bytes,
-        path=str(target),
+        path=str(folder),
         epoch=manifest.epoch,
     )
 
@@ -114,7 +126,8 @@ def _manifest(
     )
 
 
-def _replace(temporary: Path, target: Path) -> None:
+def replace_folder(temporary: Path, target: Path) -> None:
+    """Put a finished snapshot in the place of the one of that name."""
     target.parent.mkdir(parents=True, exist_ok=True)
     old = target.with_name(f".{target.name}.{time.monotonic_ns()}.old")
     with contextlib.suppress(FileNotFoundError):

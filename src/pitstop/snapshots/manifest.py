@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pitstop.errors import SnapshotError
 from pitstop.kit.canonical import file_checksum
-from pitstop.model.snapshot import SnapshotManifest
+from pitstop.model.snapshot import SnapshotFile, SnapshotManifest
 
 MANIFEST = "manifest.json"
-FILES = "checkpoint"
+FILES, IMPORTED = "checkpoint", "imported"
 
 
 def read(path: Path | str) -> SnapshotManifest:
@@ -31,18 +31,24 @@ def write(folder: Path, manifest: SnapshotManifest) -> None:
     temporary.rename(folder / MANIFEST)
 
 
+def files_of(folder: Path, manifest: SnapshotManifest) -> list[tuple[Path, SnapshotFile]]:
+    """Every file of a snapshot, with what the manifest says of it."""
+    found = [(folder / FILES / file.path, file) for file in manifest.files]
+    return found + [(folder / IMPORTED / file.path, file) for files in manifest.imported.values() for file in files]
+
+
 def verify(folder: Path, manifest: SnapshotManifest, job: str) -> None:
     """Check every file against its size and checksum (jet.md SN12); SnapshotError names what is wrong."""
     missing, damaged = [], []
-    for file in manifest.files:
-        path = folder / FILES / file.path
+    files = files_of(folder, manifest)
+    for path, file in files:
         if not path.is_file():
             missing.append(file.path)
         elif path.stat().st_size != file.bytes or file_checksum(path) != file.sha256:
             damaged.append(file.path)
     if missing:
         raise SnapshotError(
-            f'State for {job} in snapshot "{manifest.name}" is corrupted: it should have {len(manifest.files)} files, '
+            f'State for {job} in snapshot "{manifest.name}" is corrupted: it should have {len(files)} files, '
             f"but {len(missing)} are missing ({missing[0]})."
         )
     if damaged:

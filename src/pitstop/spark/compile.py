@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind
+from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
+from pitstop.plan.cuts import STATEFUL, cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.plan.wording import describe
 from pitstop.spark.columns import errors_of_stage, to_column
@@ -43,6 +46,7 @@ def compile_pipeline(
     static = Lowering(spark, lowering.settings, streaming=False)
     stages = []
     for node in pipeline.nodes:
+        _check_migration(node, pipeline.migrations)
         if streaming and node.op is Op.SOURCE and id(node) not in tables:
             _check_streamable(node)
         if id(node) in tables and node.op is Op.SOURCE and not node.params["source"].bounded:
@@ -50,14 +54,14 @@ def compile_pipeline(
         frame = (static if id(node) in tables else lowering).frame(node)
         if node.op is Op.SINK:
             check_sink(node, frame)
-        stages.append(_stage(node, frame, lowering))
+        stages.append(_stage(node, frame, lowering, pipeline.migrations))
     check_early(pipeline.nodes, lowering.layouts)
     cuts = cuts_of(pipeline.nodes)
     operators = operators_of(cuts, lowering.layouts) if streaming else ()
     return Plan(tuple(stages), operators, sources_of(cuts, lowering.layouts), partitions)
 
 
-def _stage(node: Node, frame: DataFrame, lowering: Lowering) -> PlanStage:
+def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping[str, Migration]) -> PlanStage:
     layout = lowering.layouts.get(node.name)
     return PlanStage(
         name=node.name,
@@ -68,7 +72,13 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering) -> PlanStage:
         location=node.location,
         layout=layout,
         columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
+        migration=migrations[node.name].name if node.name in migrations else None,
     )
+
+
+def _check_migration(node: Node, migrations: Mapping[str, Migration]) -> None:
+    if node.name in migrations and node.op not in STATEFUL:
+        raise PipelineError(f"Migration '{migrations[node.name].name}' is for stage '{node.name}', which keeps no state.")
 
 
 def _check_streamable(node: Node) -> None:

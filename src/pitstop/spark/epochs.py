@@ -20,8 +20,9 @@ from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower import Lowering
-from pitstop.spark.open_windows import SavedStage, early_results
+from pitstop.spark.open_windows import early_results
 from pitstop.spark.sinks import write_sink
+from pitstop.spark.state import SavedStage
 
 CUT = "__cut"
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,31 +13,13 @@ from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.plan.cuts import PASSABLE
-from pitstop.plan.model import OperatorSlot
 from pitstop.plan.rules import READABLE
 from pitstop.spark.lower_window import aggregation_of, finished
 from pitstop.spark.naming import quoted, role_column
-from pitstop.spark.state import saved_rows
+from pitstop.spark.state import SavedStage
 
 SPAN = "window"
 _COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
-
-
-@dataclass(frozen=True)
-class SavedStage:
-    """A stage's state in a checkpoint as of an epoch."""
-
-    checkpoint: Path
-    epoch: int
-    stage: str
-    layout: StateLayout
-    operators: Mapping[str, int]
-    """Role -> operator id."""
-
-    def rows(self, spark: SparkSession, role: str) -> DataFrame:
-        """Keys, window column, accumulators of one role."""
-        slot = OperatorSlot(self.stage, role)
-        return saved_rows(spark, self.checkpoint, self.epoch, self.operators[role], slot, self.layout)
 
 
 def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:

@@ -20,8 +20,8 @@ from pitstop.spark.columns import first_line
 from pitstop.spark.environment import Environment
 from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, joined
 from pitstop.spark.lower import Lowering
-from pitstop.spark.open_windows import SavedStage
 from pitstop.spark.session import CHAINED_SETTINGS
+from pitstop.spark.state import SavedStage
 
 _COMMIT_WAIT = 10.0
 

@@ -26,6 +26,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report, Verdict, Way, compare
 from pitstop.plan.model import Plan, SourceSlot
+from pitstop.plan.rules import migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import restore_files
@@ -33,12 +34,14 @@ from pitstop.spark import lower_source
 from pitstop.spark.internals import raw_state, rewrite_state
 from pitstop.spark.lower import Lowering
 from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.migrate import migrated
 from pitstop.spark.naming import WINDOW_ROLES, quoted, role_column
 from pitstop.spark.query import explain, streaming_frame, wait_until
 from pitstop.spark.reframe import Frames, reframed
 from pitstop.spark.session import ROCKSDB
+from pitstop.spark.snapshot_state import SnapshotState
 from pitstop.spark.sources.hold import HoldSource
-from pitstop.spark.state import check_moves, check_operators, converted, saved_rows
+from pitstop.spark.state import check_moves, check_operators, converted
 
 _LAY_DOWN_SECONDS = 600.0
 
@@ -65,7 +68,7 @@ class Restore:
 
 def judge(manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None = None) -> Report:
     """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused."""
-    report = compare(manifest.plan, plan.to_dict(), manifest.partitions, renamed, manifest.watermark_ms)
+    report = compare(manifest.plan, plan.to_dict(), manifest.partitions, renamed, manifest.watermark_ms, manifest.imported)
     if report.refused:
         said = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
         raise IncompatibleError(said, report=report.to_dict())
@@ -141,15 +144,15 @@ def _fed_rows(job: Restore, stages: set[str], renamed: dict[str, str], building:
 
 def _converted_state(job: Restore, stage: str, was: str) -> dict[str, DataFrame]:
     """Role -> a stage's saved rows in the form that its new layout wants."""
-    old_plan = Plan.from_dict(job.manifest.plan)
-    old, new = old_plan.stateful[was], job.plan.stateful[stage]
-    rows: dict[str, DataFrame] = {}
-    for operator, slot in enumerate(old_plan.operators):
-        if slot.stage == was and slot.role not in rows:
-            saved = saved_rows(job.spark, job.saved, job.manifest.epoch, operator, slot, old)
-            windowed = slot.role in WINDOW_ROLES
-            span, new_span = role_column(was, slot.role), role_column(stage, slot.role)
-            rows[slot.role] = converted(saved, old, new, span if windowed else None, new_span if windowed else None)
+    state, new = SnapshotState.open(job.folder, job.manifest, was), job.plan.stateful[stage]
+    old, migration = state.saved.layout, job.pipeline.migrations.get(stage)
+    if migration is not None and migrates(old, new):
+        return migrated(job.spark, migration, state, new)
+    rows = {}
+    for role, saved in state.fed(job.spark).items():
+        windowed = role in WINDOW_ROLES
+        span, new_span = role_column(was, role), role_column(stage, role)
+        rows[role] = converted(saved, old, new, span if windowed else None, new_span if windowed else None)
     if new.kind is not StageKind.WINDOW or _frames(old) == _frames(new):
         return rows
     spans = (role_column(stage, "frames"), role_column(stage, "windows"))

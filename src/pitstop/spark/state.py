@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -15,10 +18,31 @@ from pitstop.spark.lower_keyed import LAST, STATE
 from pitstop.spark.lower_source import row_schema_of
 from pitstop.spark.naming import WINDOW_ROLES, parse_role_column, quoted, role_column
 
+JOIN_OPERATOR = "symmetricHashJoin"
+"""Spark's name of the operator that joins two streams."""
 
-def operator_frame(spark: SparkSession, checkpoint: Path, epoch: int, operator: int) -> DataFrame:
+
+@dataclass(frozen=True)
+class SavedStage:
+    """A stage's state in a checkpoint as of an epoch."""
+
+    checkpoint: Path
+    epoch: int
+    stage: str
+    layout: StateLayout
+    operators: Mapping[str, int]
+    """Role -> operator id."""
+
+    def rows(self, spark: SparkSession, role: str) -> DataFrame:
+        """Keys, window column, accumulators of one role."""
+        slot = OperatorSlot(self.stage, role)
+        return saved_rows(spark, self.checkpoint, self.epoch, self.operators[role], slot, self.layout)
+
+
+def operator_frame(spark: SparkSession, checkpoint: Path, epoch: int, operator: int, **options: str) -> DataFrame:
     """One operator's state as Spark shows it: ``key struct, value struct, partition_id``."""
-    return spark.read.format("statestore").option("operatorId", operator).option("batchId", epoch).load(str(checkpoint))
+    reader = spark.read.format("statestore").option("operatorId", operator).option("batchId", epoch)
+    return reader.options(**options).load(str(checkpoint))
 
 
 def operator_names(spark: SparkSession, checkpoint: Path) -> dict[int, str]:
@@ -76,6 +100,25 @@ def saved_rows(
     value = _renamed(state, _buffers(layout), slot)
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
     return value.select(*keys, F.col(f"key.{quoted(span)}").alias(span), *_accumulators(layout))
+
+
+def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
+    """A stage's state as Spark shows it: ``key``, ``value``; where it has several stores as JSON text, beside ``store``."""
+    names = operator_names(spark, saved.checkpoint)
+    frames: dict[str, DataFrame] = {}
+    for role, number in saved.operators.items():
+        if names[number] == JOIN_OPERATOR:
+            for side in ("left", "right"):
+                frames[f"{role} {side}"] = operator_frame(spark, saved.checkpoint, saved.epoch, number, joinSide=side)
+        else:
+            frames[role] = operator_frame(spark, saved.checkpoint, saved.epoch, number)
+    if len(frames) == 1:
+        return next(iter(frames.values())).drop("partition_id")
+    parts = [
+        frame.select(F.lit(store).alias("store"), F.to_json("key").alias("key"), F.to_json("value").alias("value"))
+        for store, frame in frames.items()
+    ]
+    return reduce(DataFrame.unionByName, parts)
 
 
 def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | None, new_span: str | None) -> DataFrame:

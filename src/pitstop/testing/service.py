@@ -47,6 +47,7 @@ class InMemoryService:
         self._manifests: dict[str, SnapshotManifest] = {}
         self._changed = threading.Condition(threading.RLock())
         self._maps = InMemoryMaps(now)
+        self._states: dict[tuple[str, str], bytes] = {}
 
     # for tests
 
@@ -196,6 +197,31 @@ class InMemoryService:
         with self._changed:
             self.snapshot(name)
             del self._manifests[name]
+
+    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> dict[str, Any]:
+        """Knows one query: ``SELECT * FROM state``, on state that was imported as lines of text."""
+        if sql != "SELECT * FROM state":
+            raise UsageError(f"The query on stage '{stage}' failed: only SELECT * FROM state is known here, not {sql!r}.")
+        lines = self.export_state(snapshot, stage).decode().splitlines()
+        return {"columns": [["line", "string"]], "rows": [[line] for line in lines[:limit]], "more": len(lines) > limit}
+
+    def export_state(self, snapshot: str, stage: str) -> bytes:
+        with self._changed:
+            self._stage(snapshot, stage)
+            return self._states.get((snapshot, stage), b"")
+
+    def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
+        target = check_name("snapshot", name or snapshot)
+        with self._changed:
+            self._stage(snapshot, stage)
+            self._manifests[target] = dataclasses.replace(self._manifests[snapshot], name=target, created=self._now())
+            self._states[target, stage] = content
+            return self._record(self._manifests[target])
+
+    def _stage(self, snapshot: str, stage: str) -> None:
+        known = Plan.from_dict(self.snapshot(snapshot).plan).stateful
+        if stage not in known:
+            raise NotFoundError(f"Snapshot '{snapshot}' has no stage '{stage}' with state. It has: {', '.join(known) or 'none'}.")
 
     # maps
 

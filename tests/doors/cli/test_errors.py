@@ -169,6 +169,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "list-snapshots",
         "delete-snapshot",
         "map",
+        "snapshot",
         "cluster",
         "completion",
     ]

@@ -327,3 +327,53 @@ def test_a_job_that_is_not_waited_for_any_more_goes_on(cli, state, artifact, mon
     assert (code, out.splitlines()[-1]) == (130, f"Not waiting any more; job {JOB} goes on by itself.")
     assert state.job(JOB).job.state is JobState.NOT_RUNNING
     assert state.submit(request("other")).id != JOB
+
+
+def test_snapshot_inspect_shows_offsets_and_each_stages_state(cli, state):
+    running(state, text="# stage: speed bigint")
+    state.export_snapshot(JOB, "s")
+    out = cli("snapshot", "inspect", "s")[1]
+    assert out.splitlines()[:3] == ["Name:        s", "Job:         hello-world", f"Job id:      {JOB}"]
+    assert out.splitlines()[-2:] == [
+        "STAGE  KIND    KEYS        ROWS  BYTES  WHAT",
+        "speed  window  vin string            0  window of bigint",
+    ]
+    facts = json.loads(cli("-o", "json", "snapshot", "inspect", "s")[1])
+    assert (facts["bytes"], facts["stages"][0]["stage"], facts["stages"][0]["operators"]) == (1196, "speed", [0])
+
+
+def test_snapshot_query_export_and_import(cli, state, tmp_path):
+    running(state, text="# stage: speed bigint")
+    state.export_snapshot(JOB, "s")
+    file = tmp_path / "rows"
+    file.write_text("a\nb\n")
+    said = "Imported the state of stage 'speed' into snapshot 'new'.\n"
+    assert cli("snapshot", "import", "s", "speed", file, "--as", "new") == (0, said, "")
+    code, out, err = cli("snapshot", "query", "new", "speed", "SELECT * FROM state", "--limit", "1")
+    assert (code, out) == (0, "line\na\n")
+    assert err.startswith("There are more than these 1 rows")
+    assert json.loads(cli("-o", "json", "snapshot", "query", "new", "speed", "SELECT * FROM state")[1]) == [
+        {"line": "a"},
+        {"line": "b"},
+    ]
+    said = f"Exported the state of stage 'speed' of snapshot 'new' to {tmp_path / 'out'}: 4 bytes.\n"
+    assert cli("snapshot", "export", "new", "speed", tmp_path / "out") == (0, said, "")
+    assert (tmp_path / "out").read_text() == "a\nb\n"
+    assert cli("snapshot", "import", "s", "speed", tmp_path / "no")[2].startswith(
+        f"ERROR: File {tmp_path / 'no'} could not be found."
+    )
+    assert cli("snapshot", "export", "s", "sped", tmp_path / "out")[2].startswith(
+        "ERROR: Snapshot 's' has no stage 'sped' with state."
+    )
+
+
+def test_snapshot_diff_tells_what_differs_and_what_would_become_of_the_state(cli, state):
+    job = running(state, text="# stage: speed bigint")
+    state.export_snapshot(JOB, "a")
+    state.change(job, plan=state.check(request(text="# stage: trend bigint"))["plan"])
+    state.export_snapshot(JOB, "b")
+    out = cli("snapshot", "diff", "a", "b")[1].splitlines()
+    assert out[0].split() == ["WHAT", "a", "b"]
+    assert "stage trend: kind   -                 window" in out
+    assert any(line.startswith("speed") and "refused" in line and "[C21]" in line for line in out)
+    assert cli("snapshot", "diff", "a", "a")[1].startswith("Snapshots 'a' and 'a' do not differ.\n")

@@ -1,6 +1,7 @@
 """One suite for every service: in memory, and the same over HTTP."""
 
 import json
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -134,6 +135,29 @@ def test_snapshots_are_exported_listed_read_and_deleted(pair):
     assert service.job(job).job.state is S.RUNNING
     service.delete_snapshot("snapshot-v1")
     assert service.snapshots() == []
+
+
+def test_state_is_queried_taken_out_and_put_back(pair):
+    service, state = pair
+    job = running(state, text="# stage: speed bigint")
+    service.export_snapshot(job, "s")
+    content = "Köln\nBonn\n".encode()
+    made = service.import_state("s", "speed", content, "edited")
+    assert (made.name, [record.name for record in service.snapshots()]) == ("edited", ["edited", "s"])
+    assert service.export_state("edited", "speed") == content
+    found = service.query_state("edited", "speed", "SELECT * FROM state", 1)
+    assert ([tuple(column) for column in found["columns"]], found["rows"], found["more"]) == (
+        [("line", "string")],
+        [["Köln"]],
+        True,
+    )
+    with pytest.raises(UsageError, match="The query on stage 'speed' failed"):
+        service.query_state("edited", "speed", "SELECT x", 1)
+    for stage in ("sped", "a/b", ".."):
+        with pytest.raises(NotFoundError, match=f"Snapshot 's' has no stage '{re.escape(stage)}' with state"):
+            service.export_state("s", stage)
+    with pytest.raises(NotFoundError, match="Didn't find a snapshot named 'x'"):
+        service.import_state("x", "speed", b"")
 
 
 def test_an_export_that_cancels_ends_the_job(pair):

@@ -1,0 +1,162 @@
+"""A million keys under a keyed aggregate: its speed, a SIGKILL, a restart; and restores of a snapshot of it.
+
+``python benchmarks/million.py run|restart plain|pitstop FOLDER`` and ``... restore own|same|changed FOLDER``, each in a process
+of its own, print one JSON line. ``run`` ends by SIGKILL in the middle of an epoch.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pyspark.cloudpickle
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import events
+import pitstop as ps
+from events import SCHEMA, Events
+from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.spark.engine import Engine
+from pitstop.spark.environment import Environment
+from pitstop.spark.query import wait_until
+from pitstop.spark.session import ROCKSDB, build_session
+from pitstop.spark.snapshot_state import SnapshotState
+
+pyspark.cloudpickle.register_pickle_by_value(events)
+KEYS, STEP, EPOCHS = 1_000_000, 500_000, 12
+ROWS = STEP * 60
+DEFAULTS = {
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "2g",
+}
+"""What a user sets who wants RocksDB with changelogs; all else as Spark has it."""
+
+
+def plain_session(folder):
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in (DEFAULTS | {"spark.local.dir": str(folder / "local")}).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def start_plain(folder):
+    """The query by hand; returns its checkpoint."""
+    spark = plain_session(folder)
+    spark.dataSource.register(Events)
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    stream = spark.readStream.format("benchmark_events").options(rows=ROWS, step=STEP, keys=KEYS).load()
+    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "10 hours"))
+    result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
+
+    def write(rows, epoch):
+        rows.write.format("noop").mode("overwrite").save()
+
+    began = time.monotonic()
+    writer = result.writeStream.outputMode("append").foreachBatch(write).option("checkpointLocation", str(folder / "ck"))
+    writer.start()
+    return Checkpoint(folder / "ck"), began
+
+
+def pipeline(more=False):
+    p = ps.Pipeline()
+    source = p.read_from(ps.sources.custom(Events, schema=SCHEMA, rows=ROWS, step=STEP, keys=KEYS), name="events")
+    timed = source.with_timestamps("ts", allowed_lag="2 seconds")
+    if more:
+        timed.group_by().window(ps.tumbling("1 minute")).aggregate("added", n=ps.count()).write_to(
+            ps.sinks.noop(), name="added-out"
+        )
+    windows = timed.group_by("key").window(ps.tumbling("10 hours"))
+    windows.aggregate("sums", n=ps.count(), total=ps.sum("v"), high=ps.max("v")).write_to(ps.sinks.noop(), name="out")
+    return p
+
+
+def start_pitstop(folder, lineage=None, snapshot=None, more=False):
+    """The engine on a checkpoint of its own, old or new; (engine, checkpoint, when it was told to start)."""
+    spark = build_session("local[2]", folder / "work")
+    spark.dataSource.register(Events)
+    environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
+    began = time.monotonic()
+    config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once"})
+    engine = Engine(spark, pipeline(more), config, environment)
+    point = engine.prepare(folder, lineage, snapshot)
+    (folder / "lineage").write_text(point.lineage)
+    engine.start(point, Progress(), lambda: None)
+    return engine, engine.running.checkpoint, began
+
+
+def speed(checkpoint):
+    """Rows a second after the first epoch, which also starts the workers."""
+    assert wait_until(lambda: checkpoint.committed() >= 0, 600, step=0.002)
+    began, first = time.monotonic(), checkpoint.committed()
+    assert wait_until(lambda: checkpoint.committed() >= EPOCHS, 1200, step=0.002)
+    return {"rows_per_second": STEP * (checkpoint.committed() - first) / (time.monotonic() - began)}
+
+
+def run(which, folder):
+    checkpoint = start_plain(folder)[0] if which == "plain" else start_pitstop(folder)[1]
+    found = speed(checkpoint)
+    epoch = checkpoint.committed()
+    assert wait_until(lambda: checkpoint.planned() > epoch, 60, step=0.001)
+    print(json.dumps(found | {"epoch": epoch}), flush=True)
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+
+
+def first_new_epoch(checkpoint, began, before):
+    assert wait_until(lambda: checkpoint.committed() > before, 600, step=0.002)
+    return time.monotonic() - began
+
+
+def restart(which, folder):
+    """Seconds from the start of the query, in a new process, to its first commit; and whether all rows are in its state."""
+    if which == "plain":
+        before = Checkpoint(folder / "ck").committed()
+        checkpoint, began = start_plain(folder)
+        return {"seconds": first_new_epoch(checkpoint, began, before)}
+    lineage = (folder / "lineage").read_text()
+    before = Checkpoint(checkpoint_folder(folder, "million", lineage)).committed()
+    engine, checkpoint, began = start_pitstop(folder, lineage)
+    seconds = first_new_epoch(checkpoint, began, before)
+    engine.stop(60)
+    export_checkpoint(checkpoint, folder, "million", engine.stage_facts())
+    return {"seconds": seconds, "lost": lost(engine.spark, folder / "snapshots" / "million")}
+
+
+def lost(spark, path):
+    """Rows read up to the snapshot's epoch less the rows counted in its state."""
+    manifest = manifests.read(path)
+    counted = SnapshotState.open(path, manifest, "sums").rows(spark).agg(F.sum("n")).collect()[0][0]
+    return json.loads(next(iter(manifest.offsets["events"].values())))["n"] - counted
+
+
+def restore(which, folder):
+    """Seconds from the call to the first new commit: of the same job on its checkpoint, or of a version from the snapshot."""
+    if which == "own":
+        lineage = (folder / "lineage").read_text()
+        before = Checkpoint(checkpoint_folder(folder, "million", lineage)).committed()
+        return {"seconds": first_new_epoch(*start_pitstop(folder, lineage)[1:], before)}
+    snapshot = folder / "snapshots" / "million"
+    before = manifests.read(snapshot).epoch if which == "same" else 1
+    made = start_pitstop(folder / which, snapshot=snapshot, more=which == "changed")
+    return {"seconds": first_new_epoch(*made[1:], before)}
+
+
+def main():
+    what, which, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    if what == "run":
+        run(which, folder)
+    print(json.dumps({"restart": restart, "restore": restore}[what](which, folder)), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

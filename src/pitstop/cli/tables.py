@@ -1,0 +1,27 @@
+"""Tables on standard output: as wide as the terminal there, and uncut where a program reads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+UNCUT = 100_000
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Aligned columns, numbers to the right; None is empty."""
+    from rich.console import Console
+    from rich.table import Table
+
+    kept = [list(row) for row in rows]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for number, header in enumerate(headers):
+        numeric = bool(kept) and all(isinstance(row[number], int | float) or row[number] is None for row in kept)
+        table.add_column(header, justify="right" if numeric else "left", overflow="fold")
+    for row in kept:
+        table.add_row(*["" if value is None else f"{value:,}" if isinstance(value, int) else str(value) for value in row])
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else UNCUT)
+    with console.capture() as shown:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in shown.get().rstrip("\n").splitlines()))

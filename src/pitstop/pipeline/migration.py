@@ -1,0 +1,43 @@
+"""``@migrate``: a user's own way from a stage's old state to its new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A function from the rows of a stage's old state to those of its new one, as ``pitstop snapshot query`` shows them."""
+
+    stage: str
+    function: Callable[[Any], Any]
+
+    def __call__(self, rows: Any) -> Any:
+        return self.function(rows)
+
+    @property
+    def name(self) -> str:
+        """For messages and plans."""
+        return getattr(self.function, "__name__", "function")
+
+
+def migrate(stage: str) -> Callable[[Callable[[Any], Any]], Migration]:
+    """Mark ``function(DataFrame) -> DataFrame`` as the way from ``stage``'s saved state to the form that it wants now.
+
+    It is used when saved state of the stage has another form than the new version's, in place of every rule of conversion;
+    once the state has the new form it is not used any more, and may be removed. Columns in and out are those of
+    ``pitstop snapshot query NAME STAGE``: the keys; ``window_start`` and ``window_end`` of a window; ``part``
+    (``frame`` or ``window``) of a sliding one; the accumulators, named as their aggregate, or ``<aggregate>__<i>`` where it
+    has several; ``last_event`` of a key's own state. It stands beside the job in the artifact::
+
+        @ps.migrate("speed")
+        def by_region(old):
+            return old.groupBy(F.substring("vin", 1, 3).alias("region"), "window_start", "window_end").agg(F.sum("n").alias("n"))
+    """
+
+    def mark(function: Callable[[Any], Any]) -> Migration:
+        return Migration(stage, function)
+
+    return mark

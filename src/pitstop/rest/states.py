@@ -1,0 +1,49 @@
+"""The state inside snapshots over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from pitstop.rest.models import RowsModel, SnapshotModel, StateQueryBody
+from pitstop.service.api import Service
+
+PARQUET = "application/vnd.apache.parquet"
+Name = Annotated[str, Path(description="Name of a snapshot")]
+Stage = Annotated[str, Path(description="Name of a stage with state")]
+New = Annotated[str | None, Query(alias="as", description="Make a new snapshot of this name; default: replace this one")]
+_FILE = {"schema": {"type": "string", "format": "binary", "description": "A parquet file of the stage's rows"}}
+
+
+def router(service: Service) -> APIRouter:
+    """Routes below /api/v1."""
+    routes = APIRouter(tags=["snapshots"])
+
+    @routes.post("/snapshots/{name}/stages/{stage}/query", summary="Query a stage's state")
+    def query_state(name: Name, stage: Stage, body: StateQueryBody) -> RowsModel:
+        """Spark SQL on the table `state`. Starts a Spark process, so it takes some seconds."""
+        return RowsModel.model_validate(service.query_state(name, stage, body.sql, body.limit))
+
+    @routes.get(
+        "/snapshots/{name}/stages/{stage}/state",
+        summary="Export a stage's state",
+        response_class=Response,
+        responses={200: {"content": {PARQUET: _FILE}, "description": "The rows"}},
+    )
+    def export_state(name: Name, stage: Stage) -> Response:
+        """As a parquet file."""
+        return Response(service.export_state(name, stage), media_type=PARQUET)
+
+    @routes.put(
+        "/snapshots/{name}/stages/{stage}/state",
+        summary="Import a stage's state",
+        openapi_extra={"requestBody": {"required": True, "content": {PARQUET: _FILE}}},
+    )
+    async def import_state(name: Name, stage: Stage, request: Request, new: New = None) -> SnapshotModel:
+        """Puts the rows of a parquet file in the place of the stage's state."""
+        content = await request.body()
+        return SnapshotModel.of(await run_in_threadpool(service.import_state, name, stage, content, new))
+
+    return routes

@@ -1,0 +1,71 @@
+"""Processes that do one thing for the control plane and leave its result in a file: it runs no user code and no JVM itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import EngineError, PitstopError
+from pitstop.runner.artifacts import load_entry
+from pitstop.runner.session import session
+
+
+def compile_job(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """``{plan, options, migrations}`` of an artifact's job.
+
+    ``request``: ``artifact``, ``entry``, ``args``; ``against`` the folder of the snapshot or checkpoint whose state the job
+    is to take over, or None, and ``renamed``. Migrations are then run on that state, and told as stage -> words.
+    """
+    from pitstop.spark.compile import compile_pipeline
+    from pitstop.spark.migrate import rehearse
+
+    definition = load_entry(Path(request["artifact"]), request["entry"])
+    spark = session(folder / "work")
+    pipeline = definition.build(request["args"])
+    plan = compile_pipeline(spark, pipeline, partitions=definition.config.partitions)
+    migrations = {}
+    if request["against"] is not None:
+        migrations = rehearse(spark, pipeline, plan, Path(request["against"]), request["renamed"], folder / "state")
+    return {"plan": plan.to_dict(), "options": definition.config.to_dict(), "migrations": migrations}
+
+
+def work_on_state(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Query, export or import (``action``) the state of a ``stage`` in the snapshot of folder ``snapshot``.
+
+    ``query``: ``sql`` and ``limit``; ``{columns, rows, more}``. ``export``: ``file``, which is written; ``{rows}``.
+    ``import``: ``file``, ``data`` and ``name`` of the snapshot that is made; its record.
+    """
+    from pitstop.snapshots import manifest as manifests
+    from pitstop.spark import snapshot_state
+
+    path = Path(request["snapshot"])
+    manifest = manifests.read(path)
+    state = snapshot_state.SnapshotState.open(path, manifest, request["stage"])
+    manifests.verify(path, manifest, manifest.job_name or manifest.job_id)
+    spark = session(folder / "work")
+    if request["action"] == "query":
+        return snapshot_state.query(spark, state, request["sql"], request["limit"])
+    if request["action"] == "export":
+        return snapshot_state.export(spark, state, Path(request["file"]))
+    record = snapshot_state.put(spark, state, Path(request["file"]), Path(request["data"]), request["name"])
+    return dataclasses.asdict(record)
+
+
+TASKS: dict[str, Callable[[dict[str, Any], Path], dict[str, Any]]] = {"compile": compile_job, "state": work_on_state}
+
+
+def run_once(task: str, folder: Path) -> int:
+    """Do what ``request.json`` in ``folder`` asks; ``result.json`` is the result or ``{"error": {code, message, details}}``."""
+    try:
+        result = TASKS[task](json.loads((folder / "request.json").read_text()), folder)
+    except PitstopError as error:
+        result = {"error": error.to_dict()}
+    except Exception as error:
+        result = {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
+    temporary = folder / "result.tmp"
+    temporary.write_text(json.dumps(result))
+    temporary.rename(folder / "result.json")
+    return 1 if "error" in result else 0

@@ -1,0 +1,149 @@
+"""A stage's saved state as rows that people read and write: for queries, exports, imports and migrations.
+
+Columns: the keys; ``window_start`` and ``window_end`` of windows; ``part`` of sliding ones (``frame``: not yet closed,
+``window``: what closed frames have brought to a window); the accumulators, named as their aggregate, or ``<aggregate>__<i>``
+where it has several; ``last_event``, the latest event time of a key with state of its own. State that is Spark's alone
+(joins, the user's own code) has ``key`` and ``value`` as Spark keeps them, and is only read.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.errors import UsageError
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.plan.rules import FEEDABLE, NAMES, readable, widens
+from pitstop.spark.lower_keyed import LAST
+from pitstop.spark.naming import quoted, role_column
+from pitstop.spark.state import SavedStage, raw_rows
+
+START, END, PART, LAST_EVENT = "window_start", "window_end", "part", "last_event"
+_PARTS = {"frames": "frame", "windows": "window"}
+_KEYED = (StageKind.ROLLING, StageKind.MAPPED)
+
+
+def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
+    """All saved rows of a stage. UsageError if it holds an aggregate that cannot be read."""
+    layout = saved.layout
+    if layout.kind not in FEEDABLE:
+        return raw_rows(spark, saved)
+    _refuse_unreadable(saved.stage, layout)
+    if layout.kind in _KEYED:
+        rows = saved.rows(spark, "state")
+        last = F.timestamp_millis(F.col(LAST)).alias(LAST_EVENT)
+        return rows.select(*[quoted(name) for name, _ in layout.keys], *_shown(layout), last)
+    parts = [_window_rows(spark, saved, role) for role in roles_of(layout)]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def columns_of(layout: StateLayout) -> dict[str, str]:
+    """Column -> Spark type as text, of the rows of a stage with that layout."""
+    columns = dict(layout.keys)
+    if layout.kind not in _KEYED:
+        columns |= {START: "timestamp", END: "timestamp"}
+        columns |= {PART: "string"} if len(roles_of(layout)) > 1 else {}
+    columns |= {shown: dict(layout.accumulators)[name] for name, shown in shown_names(layout).items()}
+    return columns | ({LAST_EVENT: "timestamp"} if layout.kind in _KEYED else {})
+
+
+def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[str, DataFrame]:
+    """Role -> rows in the form in which a stage's saved state is fed. UsageError, beginning with ``what``, if they do not fit.
+
+    Looks at all rows once: two for one key of a keyed stage, or a window that the stage does not have, would be lost.
+    """
+    rows = _fitting(rows, layout, stage, what)
+    _check_values(rows, layout, stage, what)
+    keys = [F.col(quoted(name)) for name, _ in layout.keys]
+    values = [F.col(quoted(shown)).alias(name) for name, shown in shown_names(layout).items()]
+    if layout.kind in _KEYED:
+        return {"state": rows.select(*keys, *values, F.unix_millis(F.col(LAST_EVENT)).alias(LAST))}
+    found = {}
+    for role in roles_of(layout):
+        span = F.struct(F.col(START).alias("start"), F.col(END).alias("end")).alias(role_column(stage, role))
+        own = rows if PART not in rows.columns else rows.where(F.col(PART) == _PARTS[role])
+        found[role] = own.select(*keys, span, *values)
+    return found
+
+
+def shown_names(layout: StateLayout) -> dict[str, str]:
+    """Accumulator -> the column that shows it: the aggregate's name if it is its only one."""
+    names = [name for name, _ in layout.accumulators]
+    if layout.kind is StageKind.MAPPED:
+        return {name: name for name in names}
+    results = [name.rpartition("__")[0] for name in names]
+    return {name: result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)}
+
+
+def roles_of(layout: StateLayout) -> tuple[str, ...]:
+    """The stage's own operators, by role."""
+    return tuple(role for role in layout.roles if isinstance(role, str))
+
+
+def _window_rows(spark: SparkSession, saved: SavedStage, role: str) -> DataFrame:
+    layout, span = saved.layout, quoted(role_column(saved.stage, role))
+    keys = [F.col(quoted(name)) for name, _ in layout.keys]
+    part = [F.lit(_PARTS[role]).alias(PART)] if len(roles_of(layout)) > 1 else []
+    window = [F.col(f"{span}.start").alias(START), F.col(f"{span}.end").alias(END)]
+    return saved.rows(spark, role).select(*keys, *window, *part, *_shown(layout))
+
+
+def _shown(layout: StateLayout) -> list[Column]:
+    return [F.col(quoted(name)).alias(shown) for name, shown in shown_names(layout).items()]
+
+
+def _refuse_unreadable(stage: str, layout: StateLayout) -> None:
+    if not readable(layout):
+        raise UsageError(f"The state of stage '{stage}' holds an aggregate that Spark keeps in a form that cannot be read.")
+
+
+def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> DataFrame:
+    """The rows with just the columns of the layout, in its types."""
+    if layout.kind not in FEEDABLE:
+        raise UsageError(f"{what}: stage '{stage}' is {NAMES[layout.kind]}, whose state cannot be given as rows.")
+    _refuse_unreadable(stage, layout)
+    wanted = columns_of(layout)
+    if layout.kind in _KEYED and LAST_EVENT not in rows.columns:
+        rows = rows.withColumn(LAST_EVENT, F.lit(None).cast("timestamp"))
+    given = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    for name, kind in wanted.items():
+        if name not in given:
+            raise UsageError(f"{what}: there is no column '{name}' ({kind}); stage '{stage}' keeps {_listed(wanted)}.")
+        if not widens(given[name], kind) and given[name] != "void":
+            raise UsageError(f"{what}: column '{name}' is {given[name]}, and stage '{stage}' keeps {kind}: cast it.")
+    odd = sorted(given.keys() - wanted.keys())
+    if odd:
+        raise UsageError(f"{what}: there is a column '{odd[0]}' that stage '{stage}' does not keep; it keeps {_listed(wanted)}.")
+    return rows.select(*[F.col(quoted(name)).cast(kind).alias(name) for name, kind in wanted.items()])
+
+
+def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> None:
+    if layout.kind in _KEYED:
+        keys = [quoted(name) for name, _ in layout.keys]
+        doubled = rows.groupBy(*keys).count().where("count > 1").limit(1).collect()
+        if doubled:
+            key = ", ".join(f"{name} {doubled[0][name]}" for name, _ in layout.keys) or "the one group"
+            raise UsageError(f"{what}: there are {doubled[0]['count']} rows for {key}, and stage '{stage}' keeps one a key.")
+        return
+    wrong = rows.where(~F.coalesce(_is_window(layout), F.lit(False))).limit(1).collect()
+    if wrong:
+        span = f"{wrong[0][START]} to {wrong[0][END]}"
+        raise UsageError(f"{what}: {span} is no window of stage '{stage}', which has {layout.parameters['text']}.")
+
+
+def _is_window(layout: StateLayout) -> Column:
+    start, end = F.unix_micros(START), F.unix_micros(END)
+    if layout.kind is StageKind.SESSION:
+        return start < end
+    size, slide = (layout.parameters[name] * 1000 for name in ("size_ms", "slide_ms"))
+    aligned = (start % slide) == 0
+    if size == slide:
+        return aligned & (end - start == size)
+    frame = (F.col(PART) == "frame") & (end - start == slide)
+    return aligned & (frame | ((F.col(PART) == "window") & (end - start == size)))
+
+
+def _listed(columns: dict[str, str]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
