@@ -256,12 +256,14 @@ class Runner:
 
     def _failed(self, error: Exception) -> int:
         details = traceback.format_exc()
+        restartable = False
         if isinstance(error, PitstopError):
             details = str(error.details.pop("trace", details))
+            restartable = bool(error.details.pop("restartable", False))
         travelling = _travelling(error)
         log("ERROR", LOGGER, travelling["message"])
         try:
-            self._observe(ObservationKind.FAILED, {"error": travelling, "details": details, "restartable": False})
+            self._observe(ObservationKind.FAILED, {"error": travelling, "details": details, "restartable": restartable})
         except FencedError:
             return 3
         return 1

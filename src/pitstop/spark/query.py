@@ -100,6 +100,10 @@ def _saved_stage(
     return SavedStage(checkpoint, 0, stage, layouts[stage], roles)
 
 
+_WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
+"""What Spark says when a Python worker did not start in its ten seconds, or died."""
+
+
 def wait_until(condition: Callable[[], bool], timeout: float, step: float = 0.005) -> bool:
     """Poll a condition that nobody signals (a file that Spark writes); True if it came true in time."""
     deadline = time.monotonic() + timeout
@@ -117,6 +121,9 @@ def _at_boundary(error: StreamingQueryException | BaseException) -> bool:
 def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
     """A failed query's error as one sentence; the whole story goes into ``details['trace']``."""
     trace = str(error)
+    if any(lost in trace or lost in str(cause) for lost in _WORKER_LOST):
+        # No fault of the pipeline: the machine was too busy, or a worker was killed.
+        return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)
     if isinstance(cause, PitstopError):
         cause.details.setdefault("trace", trace)
         return cause

@@ -1,0 +1,45 @@
+"""What people are told when a query ends, and whether the job may try again."""
+
+import os
+import signal
+
+import pytest
+
+import pitstop as ps
+from pitstop.spark.query import explain
+from tests.spark.harness import Harness, numbers
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_worker_that_did_not_start_in_time_is_no_fault_of_the_job():
+    error = explain(RuntimeError("[STREAM_FAILED] Query terminated: Python worker failed to connect back."), None)
+    assert (error.message, error.details["restartable"]) == (
+        "An epoch failed: [STREAM_FAILED] Query terminated: Python worker failed to connect back.",
+        True,
+    )
+
+
+def test_a_function_that_fails_is_told_by_its_own_error_and_not_tried_again(spark, tmp_path):
+    p = ps.Pipeline()
+    stage = numbers(p, rows=2000, step=1000).group_by("key").map_stateful("own", lambda state, row: 1 / 0, "n bigint", "n bigint")
+    stage.write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(ps.PitstopError, match=r"^An epoch failed: ZeroDivisionError: division by zero$") as caught:
+        Harness(spark, tmp_path).run(p)
+    assert "restartable" not in caught.value.details
+
+
+def test_a_worker_that_is_killed_may_be_started_again(spark, tmp_path):
+    marker = str(tmp_path / "killed")
+
+    def kill_once(state, row):
+        if not os.path.exists(marker):
+            open(marker, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    p = ps.Pipeline()
+    stage = numbers(p, rows=2000, step=1000).group_by("key").map_stateful("own", kill_once, "n bigint", "n bigint")
+    stage.write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(ps.PitstopError) as caught:
+        Harness(spark, tmp_path).run(p)
+    assert caught.value.details["restartable"] is True
