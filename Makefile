@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SECONDS ?=
 
-.PHONY: help demo story test test-fast test-long compatibility bench lint lock clean
+.PHONY: help demo story test test-fast test-long compatibility support-matrix bench lint lock clean
 
 help:
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
@@ -12,6 +12,7 @@ help:
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long          ten kills, updates, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
+	@echo "make support-matrix     of these, Spark's own operators; writes docs/support-matrix.md"
 	@echo "make bench              measure; writes benchmarks/results.json"
 	@echo "make lint               ruff, mypy, import-linter"
 
@@ -30,6 +31,9 @@ test: lint
 
 test-long: $(STAMP)
 	@$(PY) -m pytest -m "rules or long"
+
+support-matrix: $(STAMP)
+	@PITSTOP_WRITE_MATRIX=1 $(PY) -m pytest tests/spark/test_matrix.py
 
 compatibility: $(STAMP)
 	@$(PY) -m pytest -m rules

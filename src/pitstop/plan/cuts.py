@@ -39,7 +39,9 @@ def cuts_of(nodes: tuple[Node, ...]) -> tuple[Cut, ...]:
 
 
 def chained(nodes: tuple[Node, ...]) -> bool:
-    """True if a stateful stage reads what another one gives."""
+    """True if a stateful stage reads what another one gives, as a stage of the user's own Spark code may within itself."""
+    if any(node.op is Op.STATEFUL for node in nodes):
+        return True
     return any(other is not node and other.op in STATEFUL for node in nodes if node.op in STATEFUL for other in node.upstream())
 
 

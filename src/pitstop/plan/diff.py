@@ -37,7 +37,22 @@ def compare(
     rescaled = after.partitions is not None and old_partitions is not None and after.partitions != old_partitions
     kept = all(line.verdict is not Verdict.CONVERTED for line in lines)
     same = before.operators == after.operators and kept and not rescaled
+    if not same:
+        lines = [_unless_fixed(line, after) for line in lines]
     return Report(tuple(lines), Way.RESUME if same else Way.REBUILD, (old_partitions, after.partitions), names)
+
+
+def _unless_fixed(line: StageVerdict, after: Plan) -> StageVerdict:
+    """Refused if the state would have to move, and has an operator whose state Spark cannot move."""
+    layout = after.stateful.get(line.stage)
+    fixed = layout.parameters.get("fixed") if layout is not None else None
+    if fixed is None or line.verdict is not Verdict.RESTORED:
+        return line
+    detail = (
+        f"has {fixed}, whose state Spark can go on with only while all stateful stages and partitions stay as they are: "
+        "leave them, or give it another name to start it empty"
+    )
+    return StageVerdict(line.stage, Verdict.REFUSED, detail, "C20")
 
 
 def _check_renamed(renamed: dict[str, str], before: Plan, after: Plan) -> None:

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,25 @@ class Checkpoint:
         temporary.write_text(json.dumps(facts))
         temporary.rename(self.path / FACTS)
 
+    def relocate(self, target: Path) -> None:
+        """Let it be found at ``target``: Spark notes the absolute paths of some operators' schemas (transformWithState)."""
+        for path in _notes(self.path.glob("state/*/_metadata/v2/*")):
+            version, text = path.read_text().split("\n", 1)
+            metadata = json.loads(text)
+            for store in metadata["stateStoreInfo"]:
+                store["stateSchemaFilePaths"] = [_moved(schema, target) for schema in store["stateSchemaFilePaths"]]
+            # A file of its own: this one may be a link to a snapshot's.
+            self._remove(str(path.parent.relative_to(self.path)), int(path.name))
+            path.write_text(f"{version}\n{json.dumps(metadata, separators=(',', ':'))}")
+
+    def schema_files(self, operator: int) -> dict[str, list[str]]:
+        """Store -> paths of its schema, of an operator whose metadata tell them; of others nothing."""
+        notes = _notes(self.path.glob(f"state/{operator}/_metadata/v2/*"))
+        if not notes:
+            return {}
+        stores = json.loads(notes[-1].read_text().split("\n", 1)[1])["stateStoreInfo"]
+        return {store["storeName"]: store["stateSchemaFilePaths"] for store in stores}
+
     def files_of(self, epoch: int) -> list[Path]:
         """Paths (relative) of all files that belong to the state as of a committed epoch.
 
@@ -154,6 +174,9 @@ class Checkpoint:
     def _belongs(self, folder: Path, name: str, epoch: int) -> bool:
         top = folder.parts[0] if folder.parts else ""
         if top in ("offsets", "commits"):
+            number = name.lstrip(".").split(".")[0]
+            return number.isdigit() and int(number) <= epoch and not name.endswith(".tmp")
+        if top == "state" and folder.parts[-2:] == ("_metadata", "v2"):
             number = name.lstrip(".").split(".")[0]
             return number.isdigit() and int(number) <= epoch and not name.endswith(".tmp")
         if top == "state" and "_metadata" not in folder.parts:
@@ -182,3 +205,15 @@ class Checkpoint:
         # Hadoop's local file system checks a file against its hidden .crc: they go together.
         for name in (str(epoch), f".{epoch}.crc"):
             (self.path / folder / name).unlink(missing_ok=True)
+
+
+def _notes(paths: Iterable[Path]) -> list[Path]:
+    """Metadata of an operator by epoch, without their hidden checksums."""
+    return sorted((path for path in paths if path.name.isdigit()), key=lambda path: int(path.name))
+
+
+def _moved(path: str, target: Path) -> str:
+    """A path below some checkpoint's ``state`` folder as it is below that of ``target``."""
+    parts = Path(path).parts
+    state = len(parts) - 1 - parts[::-1].index("_stateSchema") - 2
+    return f"file:{target.absolute().joinpath(*parts[state:])}"

@@ -19,7 +19,7 @@ STATEFUL_NODES = frozenset(
     {
         "Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct", "FlatMapGroupsWithState",
         "FlatMapGroupsInPandasWithState", "TransformWithState", "TransformWithStateInPandas",
-        "TransformWithStateInPySpark", "GlobalLimit", "LocalLimit", "Sort", "Window",
+        "TransformWithStateInPySpark", "GlobalLimit", "Sort", "Window",
     }
 )  # fmt: skip
 
@@ -94,21 +94,20 @@ def rewrite_state(
     checkpoint: Path,
     read_epoch: int,
     write_epoch: int,
-    transform: Callable[[int, DataFrame], DataFrame],
+    transform: Callable[[int, str, DataFrame], DataFrame],
 ) -> Any:
-    """Write the state of every operator as of ``write_epoch`` = transform(operator id, state as of ``read_epoch``).
+    """Write all state as of ``write_epoch`` = transform(operator id, name of its store, state as of ``read_epoch``).
 
-    The frames are in Spark's raw form of all column families (key and value bytes, partition key). Operators
-    come in ascending id. Works for the RocksDB provider only. Uses Spark's StateRewriter (4.2 and later), the
+    The frames are in Spark's raw form of all column families (key and value bytes, partition key). A join has four
+    stores, any other operator one. Works for the RocksDB provider only. Uses Spark's StateRewriter (4.2 and later), the
     tool behind offline repartitioning. Returns what Spark returns: the state checkpoint ids, if any.
     """
     ensure_callback_server_started(spark.sparkContext._gateway)
     jvm = spark._jvm
-    order = operator_ids(spark, checkpoint)
-    calls = iter(order)
 
     def convert(jdf: Any) -> Any:
-        return transform(next(calls), DataFrame(jdf, spark))._jdf
+        options = jdf.queryExecution().analyzed().options()
+        return transform(int(options.get("operatorId")), options.get("storeName"), DataFrame(jdf, spark))._jdf
 
     none = jvm.scala.Option.empty()
     rewriter = jvm.org.apache.spark.sql.execution.streaming.state.StateRewriter(
@@ -124,19 +123,36 @@ def rewrite_state(
     return rewriter.run()
 
 
-def raw_state(spark: SparkSession, checkpoint: Path, epoch: int, operator: int) -> DataFrame:
-    """One operator's state in the raw form that :func:`rewrite_state` writes."""
+def raw_state(spark: SparkSession, checkpoint: Path, epoch: int, operator: int, store: str) -> DataFrame:
+    """One store's state in the raw form that :func:`rewrite_state` writes."""
     options = spark._jvm.org.apache.spark.sql.execution.datasources.v2.state.StateSourceOptions
     return (
         spark.read.format("statestore")
         .option("operatorId", operator)
         .option("batchId", epoch)
+        .option("storeName", store)
         .option(options.INTERNAL_ONLY_READ_ALL_COLUMN_FAMILIES(), "true")
         .load(str(checkpoint))
     )
 
 
-def operator_ids(spark: SparkSession, checkpoint: Path) -> list[int]:
-    """Ids of the stateful operators of a checkpoint, ascending (public ``state-metadata`` source)."""
-    rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId").distinct().collect()
-    return sorted(row.operatorId for row in rows)
+def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str, files: list[str]) -> dict[str, str]:
+    """Column family -> the types of its keys and values, without names, of one store of an operator.
+
+    ``files``: where Spark says that the schema is; none if it is in its usual place.
+    """
+    jvm = spark._jvm
+    state = jvm.org.apache.spark.sql.execution.streaming.state
+    at = state.StateStoreId(str(checkpoint / "state"), operator, 0, store)
+    provider = state.StateStoreProviderId(at, jvm.java.util.UUID.randomUUID())
+    paths = [jvm.org.apache.hadoop.fs.Path(file) for file in files]
+    listed = jvm.scala.jdk.javaapi.CollectionConverters.asScala(paths).toList()
+    hadoop = spark._jsparkSession.sessionState().newHadoopConf()
+    checker = state.StateSchemaCompatibilityChecker(provider, hadoop, listed, jvm.scala.Option.empty(), False)
+    families = checker.readSchemaFile()
+    found = [families.apply(number) for number in range(families.size())]
+    return {family.colFamilyName(): f"{_types(family.keySchema())} -> {_types(family.valueSchema())}" for family in found}
+
+
+def _types(schema: Any) -> str:
+    return ", ".join(str(field.dataType().simpleString()) for field in schema.fields())

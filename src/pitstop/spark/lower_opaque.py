@@ -9,6 +9,9 @@ from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.internals import own_operators
 
+FIXED = {"GlobalLimit": "a limit"}
+"""Operators whose state Spark can resume, and neither move nor repartition."""
+
 
 def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
     """What the user's function returns, and a layout by which its operators are known again.
@@ -33,10 +36,11 @@ def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, Stat
     roles: list[str | int] = []
     for item in operators:
         roles.append(item if isinstance(item, int) else f"op{sum(isinstance(role, str) for role in roles)}")
+    fixed = next((what for node, what in FIXED.items() if node in dict(own)), None)
     layout = StateLayout(
         kind=StageKind.OPAQUE,
         accumulators=tuple((f"op{number}", form) for number, (_, form) in enumerate(own)),
-        parameters={"text": ", ".join(name for name, _ in own)},
+        parameters={"text": ", ".join(name for name, _ in own)} | ({"fixed": fixed} if fixed else {}),
         roles=tuple(roles),
     )
     return result, layout

@@ -12,7 +12,7 @@ the logs, as if these epochs had read them. Nothing reaches a sink meanwhile.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -44,6 +44,8 @@ from pitstop.spark.sources.hold import HoldSource
 from pitstop.spark.state import check_moves, check_operators, converted
 
 _LAY_DOWN_SECONDS = 600.0
+FEEDABLE = frozenset({StageKind.WINDOW, StageKind.SESSION, StageKind.ROLLING, StageKind.MAPPED})
+"""Kinds that take saved accumulators as rows."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,21 @@ def judge(manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None
 
 def restore(job: Restore, report: Report) -> None:
     """Make ``target`` a checkpoint that goes on where the snapshot ended. It appears whole or not at all."""
-    building = job.target.with_name(f"{job.target.name}.building")
+    building, reading = (job.target.with_name(f"{job.target.name}.{what}") for what in ("building", "reading"))
     shutil.rmtree(building, ignore_errors=True)
     if report.way is Way.RESUME:
         restore_files(job.folder, job.manifest, building)
         _take_over_offsets(job, Checkpoint(building), job.manifest.epoch, report.renamed)
     else:
-        _rebuild(job, report, building)
+        # A view of the snapshot: Spark finds some state by paths of the checkpoint that was saved, which may be gone.
+        shutil.rmtree(reading, ignore_errors=True)
+        restore_files(job.folder, job.manifest, reading / manifests.FILES)
+        Checkpoint(reading / manifests.FILES).relocate(reading / manifests.FILES)
+        try:
+            _rebuild(replace(job, folder=reading), report, building)
+        finally:
+            shutil.rmtree(reading, ignore_errors=True)
+    Checkpoint(building).relocate(job.target)
     building.rename(job.target)
 
 
@@ -91,6 +101,7 @@ def _rebuild(job: Restore, report: Report, building: Path) -> None:
     kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
     raw = kept if job.rewrite and job.manifest.provider == ROCKSDB else set()
     fed = (kept | converted) - raw
+    _check_feedable(job, fed)
     _lay_down(job, building, _fed_rows(job, fed, report.renamed, building))
     checkpoint = Checkpoint(building)
     check_operators(job.spark, building, 0, job.plan)
@@ -103,6 +114,17 @@ def _rebuild(job: Restore, report: Report, building: Path) -> None:
         checkpoint.write_commit(number, job.manifest.watermark_ms or 0)
     _take_over_offsets(job, checkpoint, epoch, report.renamed)
     shutil.rmtree(_scratch(building), ignore_errors=True)
+
+
+def _check_feedable(job: Restore, stages: set[str]) -> None:
+    """IncompatibleError if state that must come in as rows is of a kind whose operators take none."""
+    for stage in sorted(stages & set(job.plan.stateful)):
+        if job.plan.stateful[stage].kind not in FEEDABLE:
+            provider = job.manifest.provider.rsplit(".", 1)[-1]
+            raise IncompatibleError(
+                f"The state of stage '{stage}' was kept by {provider}, and only RocksDB's goes on in another plan: leave all "
+                "stateful stages and partitions as they are, or give it another name to start it empty."
+            )
 
 
 def _take_over_offsets(job: Restore, checkpoint: Checkpoint, epoch: int, renamed: dict[str, str]) -> None:
@@ -224,10 +246,10 @@ def _rewrite(job: Restore, building: Path, moves: dict[int, int]) -> None:
     checkpoint = Checkpoint(building)
     checkpoint.write_offsets(1, checkpoint.offsets(0))
 
-    def moved(operator: int, own: DataFrame) -> DataFrame:
+    def moved(operator: int, store: str, own: DataFrame) -> DataFrame:
         if operator not in moves:
             return own
-        state = raw_state(job.spark, job.saved, job.manifest.epoch, moves[operator])
+        state = raw_state(job.spark, job.saved, job.manifest.epoch, moves[operator], store)
         # The columns of a renamed stage's key bear its old name.
         state = state.select(*[F.col(field.name).cast(field.dataType) for field in own.schema.fields])
         if job.partitions == job.manifest.partitions:

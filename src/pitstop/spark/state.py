@@ -11,9 +11,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, StructField, StructType
 
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, IncompatibleError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot, Plan
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.internals import store_forms
 from pitstop.spark.lower_keyed import LAST, STATE
 from pitstop.spark.lower_source import row_schema_of
 from pitstop.spark.naming import WINDOW_ROLES, parse_role_column, quoted, role_column
@@ -51,6 +53,18 @@ def operator_names(spark: SparkSession, checkpoint: Path) -> dict[int, str]:
     return {row.operatorId: row.operatorName for row in rows}
 
 
+def operator_forms(spark: SparkSession, checkpoint: Path) -> dict[int, dict[str, str]]:
+    """Operator id -> store and column family -> the types of what is kept there."""
+    rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "stateStoreName").distinct().collect()
+    found: dict[int, dict[str, str]] = {}
+    for operator, store in rows:
+        files = Checkpoint(checkpoint).schema_files(operator).get(store, [])
+        for family, form in store_forms(spark, checkpoint, operator, store, files).items():
+            place = "/".join(part for part in (store, family) if part != "default") or "default"
+            found.setdefault(operator, {})[place] = form
+    return found
+
+
 def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Plan) -> None:
     """Raise EngineError unless each operator is of the stage that the plan expects there.
 
@@ -74,13 +88,23 @@ def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Pla
 
 
 def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, moves: dict[int, int]) -> None:
-    """Raise EngineError unless every new operator that takes over raw state is of the same kind as the old one."""
+    """Raise unless every new operator that takes over raw state keeps what the old one did.
+
+    EngineError if it is of another kind, IncompatibleError if its keys or values are of other types.
+    """
     before, after = operator_names(spark, saved), operator_names(spark, new)
+    was, now = operator_forms(spark, saved), operator_forms(spark, new)
     for operator, old in moves.items():
         if before.get(old) != after.get(operator):
             raise EngineError(
                 f"The state of stage '{plan.operators[operator].stage}' was kept by {before.get(old)} and is now kept by "
                 f"{after.get(operator)}: it cannot be taken over; give the stage another name."
+            )
+        if was[old] != now[operator]:
+            odd = next(part for part in sorted(was[old] | now[operator]) if was[old].get(part) != now[operator].get(part))
+            raise IncompatibleError(
+                f"The state of stage '{plan.operators[operator].stage}' kept {was[old].get(odd, 'nothing')} in '{odd}' and would "
+                f"now keep {now[operator].get(odd, 'nothing')}: keep its columns and variables, or give the stage another name."
             )
 
 

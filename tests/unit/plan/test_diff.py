@@ -95,3 +95,12 @@ def test_a_renamed_stage_is_recognised_and_refused():
 def test_a_plan_reads_back_the_same():
     data = plan({"speed": LAYOUT})
     assert Plan.from_dict(data).to_dict() == data
+
+
+def test_state_that_spark_cannot_move_is_refused_when_the_plan_around_it_changes():
+    limit = StateLayout(StageKind.OPAQUE, accumulators=(("op0", "GlobalLimit 5"),), parameters={"text": "x", "fixed": "a limit"})
+    assert verdicts(compare(plan({"few": limit}), plan({"few": limit}), 2))["few"] == ("restored", "C03")
+    for changed in (plan({"few": limit, "speed": LAYOUT}), plan({"few": limit}, partitions=3)):
+        report = compare(plan({"few": limit}), changed, 2)
+        assert verdicts(report)["few"] == ("refused", "C20")
+        assert "has a limit, whose state Spark can go on with only while" in report.reasons

@@ -65,3 +65,29 @@ def test_logs_are_written_as_spark_reads_them(checkpoint):
     assert (checkpoint.path / "offsets" / "9").read_text() == 'v1\n{"batchWatermarkMs":5}\n{"n":9}\n-'
     checkpoint.write_commit(2, 77)
     assert json.loads((checkpoint.path / "commits" / "2").read_text().splitlines()[1]) == {"nextBatchWatermarkMs": 77}
+
+
+def metadata_of(*paths):
+    return {"stateStoreInfo": [{"storeName": "default", "stateSchemaFilePaths": list(paths)}]}
+
+
+def test_metadata_of_later_epochs_stay_out(checkpoint):
+    for epoch in (0, 1, 2):
+        write(checkpoint.path / "state/1/_metadata/v2" / str(epoch), f"v2\n{json.dumps(metadata_of())}")
+        write(checkpoint.path / "state/1/_metadata/v2" / f".{epoch}.crc")
+    names = {str(path) for path in checkpoint.files_of(1) if "v2" in path.parts}
+    assert names == {f"state/1/_metadata/v2/{name}" for name in ("0", ".0.crc", "1", ".1.crc")}
+
+
+def test_a_copy_finds_its_schemas_where_it_is_and_the_original_stays(checkpoint, tmp_path):
+    original = f"v2\n{json.dumps(metadata_of('file:/gone/state/1/_stateSchema/default/0_a-b'))}"
+    kept, note = tmp_path / "kept", checkpoint.path / "state/1/_metadata/v2/0"
+    write(kept, original)
+    note.parent.mkdir(parents=True)
+    note.hardlink_to(kept)
+    write(note.with_name(".0.crc"))
+    checkpoint.relocate(tmp_path / "new place")
+    assert checkpoint.schema_files(1) == {"default": [f"file:{tmp_path}/new place/state/1/_stateSchema/default/0_a-b"]}
+    assert checkpoint.schema_files(0) == {}
+    assert not note.with_name(".0.crc").exists()
+    assert kept.read_text() == original
