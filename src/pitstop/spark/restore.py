@@ -26,10 +26,10 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report, Verdict, Way, compare
 from pitstop.plan.model import Plan, SourceSlot
-from pitstop.plan.rules import migrates
+from pitstop.plan.rules import FEEDABLE, migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
-from pitstop.snapshots.export import restore_files
+from pitstop.snapshots.export import link, restore_files
 from pitstop.spark import lower_source
 from pitstop.spark.internals import raw_state, rewrite_state
 from pitstop.spark.lower import Lowering
@@ -44,8 +44,6 @@ from pitstop.spark.sources.hold import HoldSource
 from pitstop.spark.state import check_moves, check_operators, converted
 
 _LAY_DOWN_SECONDS = 600.0
-FEEDABLE = frozenset({StageKind.WINDOW, StageKind.SESSION, StageKind.ROLLING, StageKind.MAPPED})
-"""Kinds that take saved accumulators as rows."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,8 @@ def restore(job: Restore, report: Report) -> None:
     else:
         # A view of the snapshot: Spark finds some state by paths of the checkpoint that was saved, which may be gone.
         shutil.rmtree(reading, ignore_errors=True)
-        restore_files(job.folder, job.manifest, reading / manifests.FILES)
+        for path, _ in manifests.files_of(job.folder, job.manifest):
+            link(path, reading / path.relative_to(job.folder))
         Checkpoint(reading / manifests.FILES).relocate(reading / manifests.FILES)
         try:
             _rebuild(replace(job, folder=reading), report, building)
