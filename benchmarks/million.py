@@ -31,6 +31,7 @@ from pitstop.spark.snapshot_state import SnapshotState
 pyspark.cloudpickle.register_pickle_by_value(events)
 KEYS, STEP, EPOCHS = 1_000_000, 500_000, 12
 ROWS = STEP * 60
+STORE = os.environ.get("STORE", "memory")
 DEFAULTS = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -86,7 +87,7 @@ def start_pitstop(folder, lineage=None, snapshot=None, more=False):
     spark.dataSource.register(Events)
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
-    config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once"})
+    config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
     engine = Engine(spark, pipeline(more), config, environment)
     point = engine.prepare(folder, lineage, snapshot)
     (folder / "lineage").write_text(point.lineage)

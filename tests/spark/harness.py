@@ -5,7 +5,7 @@ from pathlib import Path
 import pyspark.cloudpickle
 
 import pitstop as ps
-from pitstop.model.job import ProcessingGuarantee
+from pitstop.model.job import ProcessingGuarantee, StateStore
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
@@ -14,6 +14,7 @@ from pitstop.spark.environment import Environment
 from pitstop.spark.lower_source import SourceSettings
 from pitstop.spark.query import RunningQuery, wait_until
 from pitstop.spark.restore import Restore, judge, restore
+from pitstop.spark.session import STATE_STORES
 from tests.spark import sequence
 from tests.spark.sequence import SCHEMA, Sequence
 
@@ -59,6 +60,11 @@ class Harness:
         export_checkpoint(running.checkpoint, self.folder, "saved")
         self.runs += 1
         return self.report
+
+    def store(self, name):
+        """Keep state of the next versions in that store."""
+        for key, value in STATE_STORES[StateStore(name)].items():
+            self.spark.conf.set(key, value)
 
     def restore(self, built, checkpoint, partitions, renamed, rewrite):
         folder = self.folder / "snapshots" / "saved"

@@ -3,8 +3,11 @@
 import pytest
 
 import pitstop as ps
-from pitstop.errors import IncompatibleError, SnapshotError
+from pitstop.errors import IncompatibleError, PipelineError, SnapshotError
+from pitstop.model.job import StateStore
+from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
+from pitstop.spark.compile import compile_pipeline
 from tests.spark import sequence
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import expected_windows, millis
@@ -28,7 +31,9 @@ def pipeline(sinks, windows, filtered=False, aggregates=None):
 
 @pytest.fixture
 def harness(spark, tmp_path):
-    return Harness(spark, tmp_path)
+    made = Harness(spark, tmp_path)
+    yield made
+    made.store("rocksdb")
 
 
 def result(rows):
@@ -110,3 +115,27 @@ def test_one_flipped_byte_is_found_before_the_job_starts(harness):
     victim.write_bytes(bytes(data))
     with pytest.raises(SnapshotError, match="is corrupted: 1 of its files do not match"):
         manifests.verify(folder, manifest, "job")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("first", "second"), [("memory", "memory"), ("memory", "rocksdb"), ("rocksdb", "memory")])
+def test_state_goes_on_from_one_store_to_another(harness, first, second):
+    harness.store(first)
+    sinks = version_one(harness, {"speed": TUMBLING, "trend": SLIDING})
+    record = manifests.read(harness.folder / "snapshots" / "saved")
+    assert ("HDFS" in record.provider) == (first == "memory")
+    harness.store(second)
+    later = {}
+    built = pipeline(later, {"fresh": ps.tumbling("5 seconds"), "speed": TUMBLING, "trend": SLIDING})
+    assert harness.run(built).way == "rebuild"
+    for name, window in (("speed", TUMBLING), ("trend", SLIDING)):
+        assert_all_once(sinks[name].rows + later[name].rows, window)
+    assert ("HDFS" in manifests.read(harness.folder / "snapshots" / "saved").provider) == (second == "memory")
+
+
+@pytest.mark.spark
+def test_state_that_could_not_move_from_memory_is_refused_there(spark):
+    p = ps.Pipeline()
+    numbers(p).group_by("key").distinct("seen").write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError, match="Stage 'seen' has distinct, whose state a changed version could not take over"):
+        check_state_store(compile_pipeline(spark, p), StateStore.MEMORY)

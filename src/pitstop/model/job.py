@@ -54,6 +54,15 @@ class ProcessingGuarantee(StrEnum):
     EXACTLY_ONCE = "exactly_once"
 
 
+class StateStore(StrEnum):
+    """Where a job's state lives while it runs; checkpoints and snapshots hold all of it either way."""
+
+    ROCKSDB = "rocksdb"
+    """On the runner's disk: as large as that, and of every kind."""
+    MEMORY = "memory"
+    """In the runner's heap: faster, for state that fits, of windows, sessions, rolling aggregates and state of one's own."""
+
+
 @dataclass(frozen=True)
 class JobConfig:
     """The options of a job (jet.md §1.4, S004)."""
@@ -66,6 +75,8 @@ class JobConfig:
     initial_snapshot: str | None = None
     partitions: int | None = None
     """Shuffle partitions of the query; None lets the engine take the number of cores."""
+    state_store: StateStore = StateStore.ROCKSDB
+    """A job that resumes saved state in the same form goes on in the store that it was saved from."""
     spark: dict[str, str] = field(default_factory=dict)
     """Further Spark SQL settings of this job's session, for experts."""
     renamed: dict[str, str] = field(default_factory=dict)
@@ -76,7 +87,7 @@ class JobConfig:
         """Build from user-written options, over ``base``; raises UsageError naming the wrong one.
 
         Accepted: processing_guarantee, snapshot_interval (text or seconds), snapshot_interval_ms,
-        suspend_on_failure, initial_snapshot, partitions, spark, renamed (a mapping, or ``new=old,...``).
+        suspend_on_failure, initial_snapshot, partitions, state_store, spark, renamed (a mapping, or ``new=old,...``).
         None values are left out, so that a command line never overwrites what code has set with nothing (jet.md §5).
         """
         changes: dict[str, Any] = {}
@@ -95,6 +106,8 @@ class JobConfig:
                 changes[key] = str(value)
             elif key == "partitions":
                 changes[key] = _whole(key, value, least=1)
+            elif key == "state_store":
+                changes[key] = _state_store(value)
             elif key == "spark":
                 if not isinstance(value, dict):
                     raise UsageError("The job option 'spark' is a mapping of Spark settings to values.")
@@ -106,11 +119,15 @@ class JobConfig:
         return dataclasses.replace(base or cls(), **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self) | {"processing_guarantee": self.processing_guarantee.value}
+        return dataclasses.asdict(self) | {
+            "processing_guarantee": self.processing_guarantee.value,
+            "state_store": self.state_store.value,
+        }
 
 
 _OPTIONS = (
-    "processing_guarantee", "snapshot_interval", "suspend_on_failure", "initial_snapshot", "partitions", "spark", "renamed",
+    "processing_guarantee", "snapshot_interval", "suspend_on_failure", "initial_snapshot", "partitions", "state_store", "spark",
+    "renamed",
 )  # fmt: skip
 
 
@@ -136,6 +153,13 @@ def _guarantee(value: Any) -> ProcessingGuarantee:
         raise UsageError(
             f"Unsupported value for processing_guarantee: {value}. Use none, at_least_once or exactly_once."
         ) from None
+
+
+def _state_store(value: Any) -> StateStore:
+    try:
+        return StateStore(str(value).strip().lower())
+    except ValueError:
+        raise UsageError(f"Unsupported value for state_store: {value}. Use {' or '.join(StateStore)}.") from None
 
 
 def _whole(key: str, value: Any, least: int) -> int:

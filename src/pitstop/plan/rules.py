@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
+from pitstop.model.job import StateStore
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.plan.model import Plan
 from pitstop.plan.report import StageVerdict, Verdict
 
 READABLE = frozenset({"sum", "min", "max"})
@@ -49,6 +52,17 @@ def judge_stage(
     if old.keys != new.keys:
         return _refused(name, f"its key was ({_columns(old.keys)}) and is now ({_columns(new.keys)})", "C25")
     return _RULES[old.kind](name, old, new, watermark_ms)
+
+
+def check_state_store(plan: Plan, store: StateStore) -> None:
+    """PipelineError unless the state of every stage could be carried from that store to a changed version."""
+    for name, layout in plan.stateful.items() if store is not StateStore.ROCKSDB else ():
+        if layout.kind not in FEEDABLE or not readable(layout):
+            what = _named(layout) if layout.kind not in FEEDABLE else "an aggregate that Spark serializes"
+            raise PipelineError(
+                f"Stage '{name}' has {what}, whose state a changed version could not take over from memory: "
+                f"leave out state_store={store}."
+            )
 
 
 def migrates(old: StateLayout | None, new: StateLayout) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from pitstop.model.job import JobState, ProcessingGuarantee
+from pitstop.model.job import JobState, ProcessingGuarantee, StateStore
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import JobView
 
@@ -42,7 +42,7 @@ class SubmitBody(ArtifactBody):
     options: dict[str, Any] = Field(
         default_factory=dict,
         description="Job options over those set in code: processing_guarantee, snapshot_interval, suspend_on_failure, "
-        "initial_snapshot, partitions, spark, renamed; null leaves what the code says",
+        "initial_snapshot, partitions, state_store, spark, renamed; null leaves what the code says",
     )
 
 
@@ -89,6 +89,7 @@ class ConfigModel(BaseModel):
     suspend_on_failure: bool = Field(description="On an error: SUSPENDED with its cause, instead of FAILED")
     initial_snapshot: str | None = Field(description="Named snapshot it started from")
     partitions: int | None = Field(description="Shuffle partitions; null: the number of cores")
+    state_store: StateStore = Field(description="Where state lives while the job runs")
     renamed: dict[str, str] = Field(description="New name to old name of stages whose state goes on under another name")
     spark: dict[str, str] = Field(description="Further Spark SQL settings")
 

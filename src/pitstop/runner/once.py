@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import EngineError, PitstopError
+from pitstop.plan.rules import check_state_store
 from pitstop.runner.artifacts import load_entry
 from pitstop.runner.session import session
 
@@ -26,6 +27,7 @@ def compile_job(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     spark = session(folder / "work")
     pipeline = definition.build(request["args"])
     plan = compile_pipeline(spark, pipeline, partitions=definition.config.partitions)
+    check_state_store(plan, definition.config.state_store)
     migrations = {}
     if request["against"] is not None:
         migrations = rehearse(spark, pipeline, plan, Path(request["against"]), request["renamed"], folder / "state")

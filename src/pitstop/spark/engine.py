@@ -22,6 +22,7 @@ from pitstop.pipeline.nodes import Op
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report
 from pitstop.plan.model import Plan
+from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
@@ -33,7 +34,7 @@ from pitstop.spark.lower import Lowering
 from pitstop.spark.progress import ProgressTracker
 from pitstop.spark.query import RunningQuery
 from pitstop.spark.restore import Restore, judge, restore
-from pitstop.spark.session import apply_settings
+from pitstop.spark.session import STATE_STORES, apply_settings
 from pitstop.spark.sinks import write_sink
 
 REFRESH_WAIT_SECONDS = 0.5
@@ -60,8 +61,9 @@ class Engine:
         self.config = config
         self.environment = environment
         self.bounded = bounded(pipeline)
-        apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
+        apply_settings(spark, config.partitions or default_partitions(spark), STATE_STORES[config.state_store] | config.spark)
         self.plan: Plan = compile_pipeline(spark, pipeline, environment.sources, config.partitions)
+        check_state_store(self.plan, config.state_store)
         self.tracker: ProgressTracker | None = None
         self._running: RunningQuery | None = None
         self._switch = threading.RLock()

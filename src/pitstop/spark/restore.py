@@ -98,7 +98,8 @@ def restore(job: Restore, report: Report) -> None:
 
 def _rebuild(job: Restore, report: Report, building: Path) -> None:
     kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
-    raw = kept if job.rewrite and job.manifest.provider == ROCKSDB else set()
+    provider = job.spark.conf.get("spark.sql.streaming.stateStore.providerClass")
+    raw = kept if job.rewrite and job.manifest.provider == provider == ROCKSDB else set()
     fed = (kept | converted) - raw
     _check_feedable(job, fed)
     _lay_down(job, building, _fed_rows(job, fed, report.renamed, building))

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pitstop.kit.java import find_java
+from pitstop.model.job import StateStore
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -31,6 +32,15 @@ STREAM_SETTINGS = {
 
 
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+STATE_STORES = {
+    StateStore.ROCKSDB: {"spark.sql.streaming.stateStore.providerClass": ROCKSDB},
+    StateStore.MEMORY: {
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+        )
+    },
+}
+"""Settings of each state store."""
 CHAINED_SETTINGS = {
     "spark.sql.optimizer.excludedRules": ",".join(
         f"{_OPTIMIZER}.{rule}" for rule in ("ColumnPruning", "CollapseProject", "PushDownPredicates")

@@ -21,6 +21,7 @@ def test_options_are_read_and_none_never_overwrites():
         ({"processing_guarantee": "twice"}, "Unsupported value for processing_guarantee: twice"),
         ({"snapshot_interval_ms": -1}, "snapshot_interval_ms can't be negative"),
         ({"suspend_on_failure": "perhaps"}, "Use true or false"),
+        ({"state_store": "paper"}, "Unsupported value for state_store: paper. Use rocksdb or memory"),
     ],
 )
 def test_a_wrong_option_is_named(options, message):
