@@ -43,7 +43,7 @@ DEFAULTS = {
 
 
 def plain_session(folder):
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     builder = SparkSession.builder.master("local[2]")
     for key, value in (DEFAULTS | {"spark.local.dir": str(folder / "local")}).items():
         builder = builder.config(key, value)
