@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 import pitstop as ps
 from pitstop.spark.query import wait_until
 from tests.spark.harness import Collected, Harness, numbers
-from tests.spark.sequence import events, expected_sessions, expected_windows, millis
+from tests.spark.sequence import SCHEMA, Sequence, events, expected_sessions, expected_windows, millis
 
 pytestmark = [pytest.mark.spark, pytest.mark.rules]
 
@@ -99,6 +99,26 @@ def test_state_of_ones_own_goes_on_and_rows_come_in_the_order_of_event_time(harn
     got = [(r.key, r.seq, r.n, r.before) for r in twice(harness, build)]
     assert len(got) == len(expected)
     assert set(got) == expected
+
+
+def test_state_of_ones_own_needs_no_event_time(harness):
+    def step(state, row):
+        state.n = (state.n or 0) + 1
+        return (row.seq, state.n)
+
+    def build(sink):
+        p = ps.Pipeline()
+        source = p.read_from(ps.sources.custom(Sequence, schema=SCHEMA, rows=4_000, step=2_000, keys=5), name="numbers")
+        stage = source.group_by("key").map_stateful("counts", step, "n bigint", "seq bigint, n bigint")
+        stage.write_to(ps.sinks.custom(sink), name="out")
+        return p
+
+    first, second = Collected(), Collected()
+    harness.run(build(first), until=2_000)
+    harness.run(build(second))
+    for part, events_of_part in ((first, range(2_000)), (second, range(2_000, 4_000))):
+        assert sorted(row.seq for row in part.rows) == list(events_of_part)
+    assert max(row.n for row in second.rows) == 800
 
 
 def test_state_is_evicted_its_time_to_live_after_the_last_event(harness):

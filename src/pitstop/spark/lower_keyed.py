@@ -94,7 +94,8 @@ class KeyedFunction:
 
     def _close(self, held: SimpleNamespace, last: int | None, key: tuple[Any, ...], state: GroupState) -> list[tuple[Any, ...]]:
         """Keep the state until its time has come, which may be now."""
-        if self._expired(last, state.getCurrentWatermarkMs()):
+        # Without a time to live the stage may have no event time, and Spark then knows of no watermark.
+        if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs()):
             if state.exists:
                 state.remove()
             return self._evicted(held, last, key)
