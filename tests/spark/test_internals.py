@@ -24,3 +24,14 @@ def test_stateful_operators_are_seen_in_a_streaming_plan(spark):
     assert stateful_nodes(stream.where("value > 1").withColumn("x", stream.value + 1)) == []
     assert stateful_nodes(stream.dropDuplicates(["value"])) == ["Deduplicate"]
     assert stateful_nodes(stream.groupBy("value").count()) == ["Aggregate"]
+
+
+def test_the_reader_of_state_schemas_still_has_the_constructor_we_call(spark):
+    state = "org.apache.spark.sql.execution.streaming.state"
+    checker = spark._jvm.java.lang.Class.forName(f"{state}.StateSchemaCompatibilityChecker")
+    kinds = [[t.getSimpleName() for t in c.getParameterTypes()] for c in checker.getConstructors()]
+    assert kinds == [["StateStoreProviderId", "Configuration", "List", "Option", "boolean"]]
+
+
+def test_a_limit_is_one_stateful_operator(spark):
+    assert stateful_nodes(spark.readStream.format("rate").load().limit(5)) == ["GlobalLimit"]
