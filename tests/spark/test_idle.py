@@ -37,8 +37,8 @@ class Job:
         self.running = None
 
     def feed(self, side, last, n=1, keys="ab", step=2):
-        """Rows up to event time ``last``."""
-        first = side.last + step if side.fed else 0
+        """Rows up to event time ``last``. None at 0: Spark takes what is not above its first watermark, 0, for late."""
+        first = side.last + step if side.fed else step
         side.feed(*[(key, n, at) for at in range(first, last + 1, step) for key in keys])
 
     def start(self):
