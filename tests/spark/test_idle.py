@@ -6,6 +6,9 @@ from collections import defaultdict
 import pytest
 
 import pitstop as ps
+from pitstop.plan.diff import Way
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.compile import compile_pipeline
 from pitstop.spark.query import wait_until
 from tests.spark.harness import Collected, Harness, check
 from tests.spark.sequence import millis
@@ -29,9 +32,9 @@ def pairs(left, right):
 class Job:
     """Two sources, and a stage over both."""
 
-    def __init__(self, harness, stage, **options):
+    def __init__(self, harness, stage, before=None, **options):
         self.harness, self.sink = harness, Collected()
-        self.left, self.right = Tail(harness.folder, "left"), Tail(harness.folder, "right")
+        self.left, self.right = (before.left, before.right) if before else (Tail(harness.folder, n) for n in ("left", "right"))
         self.pipeline = p = ps.Pipeline()
         stage(self.left.stage(p), self.right.stage(p, **options)).write_to(ps.sinks.custom(self.sink), name="out")
         self.running = None
@@ -41,8 +44,8 @@ class Job:
         first = side.last + step if side.fed else step
         side.feed(*[(key, n, at) for at in range(first, last + 1, step) for key in keys])
 
-    def start(self):
-        self.running = self.harness.start(self.pipeline, self.harness.folder / "checkpoint", 2)
+    def start(self, checkpoint="checkpoint"):
+        self.running = self.harness.start(self.pipeline, self.harness.folder / checkpoint, 2)
 
     def kill(self):
         """End wherever it is, as a killed process does: what was not committed is done again."""
@@ -52,9 +55,7 @@ class Job:
         return max((millis(row.window_end) // 1000 for row in self.sink.rows), default=0)
 
     def got_windows(self):
-        got = {(row.key, millis(row.window_end) // 1000): (row.lefts, row.rights) for row in self.sink.rows}
-        assert len(got) == len(self.sink.rows), "a window came twice"
-        return got
+        return windows_of(self.sink.rows)
 
     def watermark(self):
         """That of the last committed epoch, in seconds."""
@@ -73,6 +74,12 @@ class Job:
             return False
 
         assert wait_until(look, 150)
+
+
+def windows_of(rows):
+    got = {(row.key, millis(row.window_end) // 1000): (row.lefts, row.rights) for row in rows}
+    assert len(got) == len(rows), "a window came twice"
+    return got
 
 
 def expected_windows(left, right, until):
@@ -136,6 +143,32 @@ def test_without_an_idle_timeout_the_silent_source_holds_all_windows_back(harnes
     job.feed_left_until(lambda: job.last_end() >= 50)
     job.running.stop(60)
     assert job.got_windows() == expected_windows(job.left.fed, job.right.fed, job.last_end())
+
+
+def test_a_version_may_bring_an_idle_timeout_and_goes_on_from_the_snapshot_of_one_without(harness):
+    job = Job(harness, windows)
+    job.feed(job.left, 60)
+    job.feed(job.right, 20)
+    job.start()
+    for side in (job.left, job.right):
+        side.wait_until_read(job.running)
+    harness.settle(job.running)
+    job.running.stop(60)
+    assert job.last_end() == 10
+    export_checkpoint(job.running.checkpoint, harness.folder, "saved")
+    new = Job(harness, windows, before=job, idle_timeout=IDLE)
+    harness.restore(new.pipeline, harness.folder / "second", None, None, True)
+    assert harness.report.way is Way.RESUME
+    assert plan_of(harness, new).operators == plan_of(harness, job).operators
+    assert plan_of(harness, new).source_slots == plan_of(harness, job).source_slots
+    new.start("second")
+    new.feed_left_until(lambda: new.last_end() >= 60)
+    new.running.stop(60)
+    assert windows_of(job.sink.rows + new.sink.rows) == expected_windows(new.left.fed, new.right.fed, new.last_end())
+
+
+def plan_of(harness, job):
+    return compile_pipeline(harness.spark, job.pipeline)
 
 
 @pytest.mark.parametrize("stage", [windows, pairs], ids=["windows", "join"])
