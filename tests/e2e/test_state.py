@@ -26,12 +26,18 @@ def counting():
     counted.select("cast(key as string) key", "n").write_to(ps.sinks.map("counts", key="key"), name="map")
     return p
 """
-HALVED = COUNTING.replace("sequence % 4", "sequence % 2")
+MIGRATED = """
+@ps.migrate("counts")
+def halves(old):
+    return {body}
+"""
 
 
 def migrated(body):
-    renamed = HALVED.replace('group_by("key")', 'group_by("half")').replace("key=", "half=").replace("cast(key", "cast(half")
-    return f'{renamed}\n\n@ps.migrate("counts")\ndef halves(old):\n    return {body}\n'
+    """The job by halves instead of quarters, with a migration."""
+    job = COUNTING.replace('with_columns(key="sequence % 4")', 'with_columns(half="sequence % 2")')
+    job = job.replace('group_by("key")', 'group_by("half")').replace("cast(key as string) key", "cast(half as string) key")
+    return job + MIGRATED.format(body=body)
 
 
 def test_state_is_queried_edited_and_migrated_by_a_real_server(stack, tmp_path):

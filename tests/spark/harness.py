@@ -47,6 +47,8 @@ class Harness:
     def __init__(self, spark, folder: Path):
         self.spark, self.folder, self.runs = spark, folder, 0
         self.report = None
+        self.messages = []
+        self.settings = SourceSettings(agreements=str(folder / "agreements"))
 
     def run(self, built, until=None, partitions=None, renamed=None, rewrite=True, fresh=False):
         """Run a version until it has read ``until`` events (None: until its source has no more); returns its report."""
@@ -72,7 +74,7 @@ class Harness:
         plan = compile_pipeline(self.spark, built, partitions=partitions)
         self.report = judge(manifest, plan, renamed)
         chosen = partitions or manifest.partitions
-        job = Restore(self.spark, folder, manifest, built, plan, checkpoint, chosen, SourceSettings(), rewrite)
+        job = Restore(self.spark, folder, manifest, built, plan, checkpoint, chosen, self.settings, rewrite)
         restore(job, self.report)
         return chosen
 
@@ -82,8 +84,13 @@ class Harness:
         facts = {"job_id": "id", "job_name": "job", "lineage": f"run{self.runs}", "plan": plan.to_dict()}
         facts["sources"] = [[slot.stage, slot.reader] for slot in plan.source_slots]
         Checkpoint(checkpoint).write_facts(facts)
-        environment = Environment("id", "job", f"run{self.runs}", ProcessingGuarantee.EXACTLY_ONCE, self.folder, lambda *_: None)
+        environment = Environment(
+            "id", "job", f"run{self.runs}", ProcessingGuarantee.EXACTLY_ONCE, self.folder, self.log, sources=self.settings
+        )
         return RunningQuery(self.spark, built, environment, checkpoint, {})
+
+    def log(self, level, logger, message):
+        self.messages.append(message)
 
     def wait_for(self, running, until):
         def read():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.internals import stateful_nodes
+from pitstop.spark.internals import stateful_nodes, watermark_id
 
 pytestmark = pytest.mark.spark
 
@@ -35,3 +35,22 @@ def test_the_reader_of_state_schemas_still_has_the_constructor_we_call(spark):
 
 def test_a_limit_is_one_stateful_operator(spark):
     assert stateful_nodes(spark.readStream.format("rate").load().limit(5)) == ["GlobalLimit"]
+
+
+def test_a_query_still_shows_its_watermarks_and_the_lock_between_epochs(spark):
+    names = {
+        "MicroBatchExecution": {"watermarkTracker", "awaitProgressLock", "lastExecution"},
+        "IncrementalExecution": {"watermarkPropagator"},
+        "WatermarkTracker": {"updateWatermark"},
+        "WatermarkPropagator": {"purge"},
+    }
+    for name, methods in names.items():
+        found = spark._jvm.java.lang.Class.forName(f"org.apache.spark.sql.execution.streaming.runtime.{name}")
+        assert methods <= {method.getName() for method in found.getMethods()}
+
+
+def test_a_watermark_is_known_by_its_id_wherever_its_stage_is_read(spark):
+    timed = spark.readStream.format("rate").load().withWatermark("timestamp", "1 second")
+    number = watermark_id(timed)
+    both = timed.union(timed.where("value > 1")).where("value < 3")
+    assert both._jdf.queryExecution().optimizedPlan().toString().count(f"EventTimeWatermark {number}") == 2

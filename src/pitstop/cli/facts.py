@@ -52,6 +52,7 @@ def job_lines(view: JobView) -> list[str]:
         "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
         "Unparsed rows": f"{progress.bad_rows:,}",
+        "Late rows": f"{progress.late_rows:,}",
         "Watermark": watermark,
     }
     indent = "\n" + " " * 15

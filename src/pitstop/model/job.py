@@ -214,6 +214,11 @@ class Progress:
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Per stage: rows in and out, state rows and bytes, late rows dropped, source offsets."""
 
+    @property
+    def late_rows(self) -> int:
+        """Rows that all stages dropped as late, since the job was submitted."""
+        return sum(int(facts.get("late_rows", 0)) for facts in self.stages.values())
+
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 

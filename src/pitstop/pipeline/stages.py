@@ -144,16 +144,25 @@ class Stage:
         self.write_to(logger(template), self._pipeline._free_name(name))
         return self
 
-    def with_timestamps(self, column: str, allowed_lag: Duration = 0, name: str | None = None) -> Stage:
+    def with_timestamps(
+        self, column: str, allowed_lag: Duration = 0, idle_timeout: Duration = 0, name: str | None = None
+    ) -> Stage:
         """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``.
 
-        Of several stages with timestamps the slowest holds the watermark back.
+        Of several stages with timestamps the slowest holds the watermark back, unless it has had no rows for its
+        ``idle_timeout``; 0: it always counts. Rows that come after that may be late.
         """
-        return self._next(Op.TIMESTAMPS, name, column=column, allowed_lag_ms=milliseconds(allowed_lag, "allowed lag"))
+        lag_ms = milliseconds(allowed_lag, "allowed lag")
+        return self._next(Op.TIMESTAMPS, name, column=column, allowed_lag_ms=lag_ms, idle_timeout_ms=_idle(idle_timeout))
 
-    def with_ingestion_timestamps(self, column: str = "ingestion_time", name: str | None = None) -> Stage:
-        """Stamp rows with the time of their epoch, in a new column. A replay stamps them anew."""
-        return self._next(Op.INGESTION_TIMESTAMPS, name, column=column)
+    def with_ingestion_timestamps(
+        self, column: str = "ingestion_time", idle_timeout: Duration = 0, name: str | None = None
+    ) -> Stage:
+        """Stamp rows with the time of their epoch, in a new column. A replay stamps them anew.
+
+        ``idle_timeout`` as in :meth:`with_timestamps`.
+        """
+        return self._next(Op.INGESTION_TIMESTAMPS, name, column=column, idle_timeout_ms=_idle(idle_timeout))
 
     def group_by(self, *columns: str) -> KeyedStage:
         """Group rows by these columns, for an aggregate or for state of one's own; no columns: all rows are one group."""
@@ -222,6 +231,10 @@ class Stage:
     def _next(self, op: Op, name: str | None, others: tuple[Node, ...] = (), **params: Any) -> Stage:
         chosen = name if name is not None else self._pipeline._free_name(op.value)
         return Stage(self._pipeline, self._pipeline._add(op, chosen, (self._node, *others), params))
+
+
+def _idle(timeout: Duration) -> int:
+    return milliseconds(timeout, "idle timeout")
 
 
 _WITHOUT_TIME = (Op.WINDOW_AGGREGATE, Op.ROLLING_AGGREGATE, Op.MAP_STATEFUL, Op.STATEFUL)

@@ -27,6 +27,10 @@ def _bound(words: str, milliseconds: int | None) -> str:
     return f"{words} {text(milliseconds)}" if milliseconds else ""
 
 
+def _idle(params: Mapping[str, Any]) -> str:
+    return _bound(", idle after", params["idle_timeout_ms"])
+
+
 def _listed(columns: tuple[str, ...]) -> str:
     return f"({', '.join(columns)})"
 
@@ -38,7 +42,8 @@ def _named(aggregates: Mapping[str, Aggregate]) -> str:
 _WORDINGS: dict[Op, Callable[[Mapping[str, Any]], str]] = {
     Op.SOURCE: lambda p: str(p["source"].describe()),
     Op.SINK: lambda p: f"sink {p['sink'].describe()}",
-    Op.TIMESTAMPS: lambda p: f"event time {p['column']}, lag {text(p['allowed_lag_ms'])}",
+    Op.TIMESTAMPS: lambda p: f"event time {p['column']}, lag {text(p['allowed_lag_ms'])}" + _idle(p),
+    Op.INGESTION_TIMESTAMPS: lambda p: f"event time {p['column']} of its epoch" + _idle(p),
     Op.WINDOW_AGGREGATE: _window,
     Op.ROLLING_AGGREGATE: lambda p: f"rolling by {_listed(p['keys'])}: {_named(p['aggregates'])}",
     Op.MAP_STATEFUL: lambda p: f"state ({p['state']}) by {_listed(p['keys'])}" + _bound(", ttl", p["ttl_ms"]),

@@ -22,7 +22,9 @@ class _ServiceCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         views = self._service.jobs(include_ended=True)
         yield _status(views)
-        yield from _progress([view for view in views if view.job.active])
+        active = [view for view in views if view.job.active]
+        yield from _progress(active)
+        yield from _stages(active)
         snapshots = GaugeMetricFamily("pitstop_snapshot_bytes", "Size of a named snapshot", labels=["snapshot", "job"])
         for record in self._service.snapshots():
             snapshots.add_metric([record.name, record.job_name or ""], float(record.bytes))
@@ -56,6 +58,21 @@ def _progress(views: list[JobView]) -> Iterable[Metric]:
         rows.add_metric(identity, progress.input_rows)
         bad.add_metric(identity, progress.bad_rows)
     return epoch, rate, duration, rows, bad
+
+
+def _stages(views: list[JobView]) -> Iterable[Metric]:
+    labels = [*_LABELS, "stage"]
+    late = CounterMetricFamily(
+        "pitstop_stage_late_rows", "Rows a stage dropped as late since the job was submitted", labels=labels
+    )
+    state = GaugeMetricFamily("pitstop_stage_state_rows", "Rows of a stage's state", labels=labels)
+    size = GaugeMetricFamily("pitstop_stage_state_bytes", "Memory that a stage's state takes", labels=labels)
+    for view in views:
+        for stage, facts in view.progress.stages.items():
+            for family, key in ((late, "late_rows"), (state, "state_rows"), (size, "state_bytes")):
+                if facts.get(key) is not None:
+                    family.add_metric([*_identity(view), stage], float(facts[key]))
+    return late, state, size
 
 
 def _identity(view: JobView) -> list[str]:

@@ -99,7 +99,7 @@ class Engine:
         self._begin(point.checkpoint)
 
     def _begin(self, checkpoint: Path) -> None:
-        self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {})
+        self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {}, self._running)
         threading.Thread(target=self._await_end, args=(self._running, self._wake), daemon=True).start()
         every = refresh_seconds(self.pipeline)
         if every is not None:

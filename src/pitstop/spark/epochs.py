@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
@@ -69,7 +69,11 @@ class EarlyResults:
 
 
 class EpochWriter:
-    """The callback of ``foreachBatch``, with a gate that stops the query between two epochs."""
+    """The callback of ``foreachBatch``, with a gate that stops the query between two epochs.
+
+    ``written`` is told when (by the monotonic clock) an epoch began, once all its sinks are written and before Spark
+    commits it.
+    """
 
     def __init__(
         self,
@@ -77,9 +81,11 @@ class EpochWriter:
         cuts: tuple[Cut, ...],
         environment: Environment,
         early: Mapping[str, EarlyResults] | None = None,
+        written: Callable[[float], None] | None = None,
     ) -> None:
         self._spark = spark
         self._early = early or {}
+        self._written = written
         self._cuts = cuts
         self._environment = environment
         self._condition = threading.Condition()
@@ -90,9 +96,12 @@ class EpochWriter:
 
     def __call__(self, rows: DataFrame, epoch: int) -> None:
         with self._gate(epoch):
+            begun = time.monotonic()
             try:
                 self._environment.check_fence()
                 self._write(rows, epoch)
+                if self._written is not None:
+                    self._written(begun)
             except BaseException as error:
                 # Spark wraps what we raise in its own exceptions: keep the one that a person can read.
                 self.failure = error

@@ -6,12 +6,15 @@ tests/spark/test_internals.py fails loudly when Spark changes one of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 _NUMBERS = re.compile(r"#\d+L?|@[0-9a-f]{4,}|0x[0-9a-f]+|\bplan_id=\d+")
 
@@ -71,6 +74,66 @@ def _keeps_state(node: Any, children: list[Any]) -> bool:
 def _form(node: Any, children: list[Any]) -> str:
     text = _NUMBERS.sub("", str(node.simpleString(1000)))
     return f"{text} over {', '.join(str(child.schema().simpleString()) for child in children)}"
+
+
+def watermark_id(frame: DataFrame) -> str:
+    """The id of the watermark operator in which a streaming DataFrame ends."""
+    return str(frame._jdf.queryExecution().analyzed().nodeId().toString())
+
+
+@dataclass(frozen=True)
+class WatermarkNode:
+    """One watermark operator of an epoch's plan, after the epoch's rows have passed it."""
+
+    id: str
+    rows: int
+    watermark_ms: int
+    """Highest event time minus lag; means nothing without rows."""
+    _node: Any
+
+    def raise_to(self, watermark_ms: int) -> None:
+        """Count as if a row with this watermark had passed."""
+        self._node.eventTimeStats().add(watermark_ms + self._node.delayMs())
+
+
+def watermark_nodes(query: StreamingQuery) -> list[WatermarkNode]:
+    """The watermark operators of the epoch that is running, or of the last one."""
+    found: list[WatermarkNode] = []
+
+    def walk(node: Any) -> None:
+        if node.nodeName() == "EventTimeWatermark":
+            seen = node.eventTimeStats().value()
+            highest = int(seen.max()) - int(node.delayMs())
+            found.append(WatermarkNode(str(node.nodeId().toString()), int(seen.count()), highest, node))
+        children = node.children()
+        for i in range(children.size()):
+            walk(children.apply(i))
+
+    walk(_execution(query).lastExecution().executedPlan())
+    return found
+
+
+@contextmanager
+def no_epoch_begins(query: StreamingQuery) -> Iterator[None]:
+    """While this lasts, the query neither plans nor commits an epoch."""
+    lock = _execution(query).awaitProgressLock()
+    lock.lock()
+    try:
+        yield
+    finally:
+        lock.unlock()
+
+
+def take_up_watermarks(query: StreamingQuery, next_epoch: int) -> None:
+    """Let the next epoch run by the raised watermarks of the last one's operators. Only while no epoch begins or runs."""
+    execution = _execution(query)
+    execution.watermarkTracker().updateWatermark(execution.lastExecution().executedPlan())
+    # What was worked out for the next epoch, when there seemed to be no need for one, holds no more.
+    execution.lastExecution().watermarkPropagator().purge(next_epoch)
+
+
+def _execution(query: StreamingQuery) -> Any:
+    return query._jsq.streamingQuery()
 
 
 class _Transform:

@@ -17,7 +17,7 @@ from pitstop.plan.cuts import streams_of
 from pitstop.spark import lower_source
 from pitstop.spark.columns import errors_of_stage, to_column
 from pitstop.spark.event_time import with_event_time
-from pitstop.spark.internals import check_streamable, stateful_nodes
+from pitstop.spark.internals import check_streamable, stateful_nodes, watermark_id
 from pitstop.spark.lower_join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lower_keyed import lower_map_stateful, lower_rolling
 from pitstop.spark.lower_opaque import lower_stateful
@@ -46,6 +46,8 @@ class Lowering:
     """Hash join stage -> its table."""
     observed: dict[str, str] = field(default_factory=dict)
     """Name of an observation -> the stage it counts."""
+    event_times: dict[str, Node] = field(default_factory=dict)
+    """Id of a watermark operator -> the stage that sets the event time there."""
 
     def frame(self, node: Node) -> DataFrame:
         """The DataFrame of a node."""
@@ -147,12 +149,19 @@ def _timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> Data
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}): column '{column}' is {kind.simpleString()}; event time is a timestamp."
         )
-    return with_event_time(frame, column, node.params["allowed_lag_ms"])
+    return _with_event_time(lowering, node, frame, node.params["allowed_lag_ms"])
 
 
 def _ingestion_timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    column = node.params["column"]
-    return with_event_time(inputs[0].withColumn(column, F.current_timestamp()), column, 0)
+    stamped = inputs[0].withColumn(node.params["column"], F.current_timestamp())
+    return _with_event_time(lowering, node, stamped, 0)
+
+
+def _with_event_time(lowering: Lowering, node: Node, frame: DataFrame, lag_ms: int) -> DataFrame:
+    result = with_event_time(frame, node.params["column"], lag_ms)
+    if result.isStreaming:
+        lowering.event_times[watermark_id(result)] = node
+    return result
 
 
 def _window_aggregate(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:

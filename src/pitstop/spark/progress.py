@@ -110,7 +110,7 @@ class ProgressTracker(StreamingQueryListener):
             facts["rows_in"] = int(source.numInputRows)
         late: dict[str, int] = {}
         state: dict[str, list[int]] = {}
-        for part, operator in zip(reversed(self._plan.operators), seen.stateOperators, strict=False):
+        for part, operator in zip(self._plan.operators, seen.stateOperators, strict=False):
             late[part.stage] = late.get(part.stage, 0) + int(operator.numRowsDroppedByWatermark)
             sums = state.setdefault(part.stage, [0, 0])
             sums[0] += int(operator.numRowsTotal)

@@ -19,6 +19,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.columns import first_line
 from pitstop.spark.environment import Environment
 from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, joined
+from pitstop.spark.idle import IdleWatch, idle_watch
 from pitstop.spark.lower import Lowering
 from pitstop.spark.session import CHAINED_SETTINGS
 from pitstop.spark.state import SavedStage
@@ -37,10 +38,16 @@ def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
 
 
 class RunningQuery:
-    """A started query over one checkpoint."""
+    """A started query over one checkpoint. ``before`` is the one whose place it takes within a run."""
 
     def __init__(
-        self, spark: SparkSession, pipeline: Pipeline, environment: Environment, checkpoint: Path, observed: dict[str, str]
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        environment: Environment,
+        checkpoint: Path,
+        observed: dict[str, str],
+        before: RunningQuery | None = None,
     ) -> None:
         lowering = Lowering(spark, environment.sources, observed=observed)
         frame = streaming_frame(lowering, pipeline)
@@ -53,10 +60,14 @@ class RunningQuery:
             for cut in cuts
             if cut.node.params.get("early_ms")
         }
-        self.writer = EpochWriter(spark, cuts, environment, early)
+        earlier = before.idle if before is not None else None
+        self.idle: IdleWatch | None = idle_watch(spark, self.checkpoint, lowering.event_times, environment.log, earlier)
+        self.writer = EpochWriter(spark, cuts, environment, early, self.idle.epoch_written if self.idle else None)
         self.query: StreamingQuery = (
             frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
         )
+        if self.idle is not None:
+            self.idle.follow(self.query)
 
     @property
     def active(self) -> bool:

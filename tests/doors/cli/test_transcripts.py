@@ -160,7 +160,7 @@ def test_cluster(cli):
 
 def test_status_and_metrics(cli, state):
     running(state, initial_snapshot=None)
-    stages = {"speed": {"rows_in": 5, "state_rows": 2}, "sink": {"rows_out": 1}}
+    stages = {"speed": {"late_rows": 1200, "state_rows": 2}, "visits": {"late_rows": 2}, "sink": {"rows_out": 1}}
     state.change(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages))
     assert cli("status", "hello-world")[1].splitlines() == [
         f"ID:            {JOB}",
@@ -173,6 +173,7 @@ def test_status_and_metrics(cli, state):
         "Epoch:         7",
         "Rows read:     1,234,567 (1,234.6 a second)",
         "Unparsed rows: 3",
+        "Late rows:     1,202",
         f"Watermark:     {SUBMITTED}",
     ]
     assert cli("metrics", "hello-world")[1].splitlines() == [
@@ -183,9 +184,10 @@ def test_status_and_metrics(cli, state):
         "epoch_ms         250",
         "bad_rows         3",
         "",
-        "STAGE METRICS",
-        "speed rows_in=5 state_rows=2",
-        "sink  rows_out=1",
+        "STAGE  METRICS",
+        "speed  late_rows=1200 state_rows=2",
+        "visits late_rows=2",
+        "sink   rows_out=1",
     ]
 
 

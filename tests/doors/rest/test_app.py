@@ -228,7 +228,8 @@ def test_the_pages_that_would_load_scripts_from_elsewhere_are_off(http):
 
 def test_metrics_are_what_prometheus_reads(http, state):
     job = running(state, "a quoted name")
-    state.change(job, Progress(epoch=5, input_rows=1000, rows_per_second=12.5, epoch_ms=250, bad_rows=2))
+    stages = {"speed": {"late_rows": 7, "state_rows": 40, "state_bytes": 4096}, "cars": {"rows_in": 3}}
+    state.change(job, Progress(epoch=5, input_rows=1000, rows_per_second=12.5, epoch_ms=250, bad_rows=2, stages=stages))
     state.export_snapshot(job, "s")
     state.map_put("cars", {"a": "1", "b": "2"})
     ended = running(state, "ended", "# completes")
@@ -245,6 +246,12 @@ def test_metrics_are_what_prometheus_reads(http, state):
     assert samples["pitstop_job_rows_per_second", identity] == 12.5
     assert samples["pitstop_job_bad_rows_total", identity] == 2
     assert samples["pitstop_job_epoch_seconds", identity] == 0.25
+    of_stages = {(name, dict(labels)["stage"]): value for (name, labels), value in samples.items() if "_stage_" in name}
+    assert of_stages == {
+        ("pitstop_stage_late_rows_total", "speed"): 7,
+        ("pitstop_stage_state_rows", "speed"): 40,
+        ("pitstop_stage_state_bytes", "speed"): 4096,
+    }
     assert samples["pitstop_snapshot_bytes", (("job", "a quoted name"), ("snapshot", "s"))] == 1196
     assert samples["pitstop_map_entries", (("map", "cars"),)] == 2
     states = {

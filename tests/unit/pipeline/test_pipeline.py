@@ -37,6 +37,17 @@ def test_a_stage_that_leads_nowhere_is_named():
         p.check()
 
 
+def test_an_idle_timeout_is_a_duration_and_none_by_default():
+    _, stage = numbers()
+    timeouts = [
+        timed._node.params["idle_timeout_ms"]
+        for timed in (stage.with_timestamps("time"), stage.with_timestamps("time", "1 s", "30 seconds"))
+    ]
+    assert timeouts == [0, 30_000]
+    with pytest.raises(UsageError, match="'soon' is no idle timeout: write a number and a unit"):
+        stage.with_timestamps("time", idle_timeout="soon")
+
+
 def test_a_window_without_event_time_says_what_is_missing():
     _, stage = numbers()
     with pytest.raises(PipelineError, match="Stage 'w' needs event time: call with_timestamps"):
