@@ -3,8 +3,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SECONDS ?=
+CHAINS ?= 30
+SEED ?= 1
 
-.PHONY: help demo story test test-fast test-long compatibility bench lint lock clean
+.PHONY: help demo story test test-fast test-long compatibility soak bench lint lock clean
 
 help:
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
@@ -12,6 +14,7 @@ help:
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long          ten kills, updates, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
+	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
 	@echo "make bench              measure; writes benchmarks/results.json"
 	@echo "make lint               ruff, mypy, import-linter"
 
@@ -33,6 +36,9 @@ test-long: $(STAMP)
 
 compatibility: $(STAMP)
 	@$(PY) -m pytest -m rules
+
+soak: $(STAMP)
+	@$(PY) -m tests.soak --chains $(CHAINS) --seed $(SEED)
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit
