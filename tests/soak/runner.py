@@ -22,12 +22,10 @@ from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from tests.soak import generator
 from tests.soak.chain import Chain, Stage
-from tests.soak.expected import Row, expected, latest_watermark, row_of
+from tests.soak.expected import HELD_BACK, Row, expected, latest_watermark, row_of
 from tests.soak.worker import ANSWER
 
 VERSION_SECONDS = 240.0
-HELD_BACK = 800
-"""A branch that few events reach may hold the watermark back by so many ms."""
 
 
 class ChainFailedError(Exception):
