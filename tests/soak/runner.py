@@ -22,7 +22,8 @@ from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from tests.soak import generator
 from tests.soak.chain import Chain, Stage
-from tests.soak.expected import HELD_BACK, Row, expected, latest_watermark, row_of
+from tests.soak.expected import HELD_BACK, expected, latest_watermark
+from tests.soak.states import Row, row_of
 from tests.soak.worker import ANSWER
 
 VERSION_SECONDS = 240.0

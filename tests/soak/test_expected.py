@@ -3,7 +3,8 @@
 from collections import Counter
 
 from tests.soak.chain import BURST, KEYS, LAG, PAUSE, Chain, Kind, Stage, Version, time_of
-from tests.soak.expected import Expected, expected, latest_watermark, row_of
+from tests.soak.expected import expected, latest_watermark
+from tests.soak.states import Expected, row_of
 from tests.spark.reference import plain_windows, reframed_windows, sessions_of
 from tests.spark.sequence import events
 

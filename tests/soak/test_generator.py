@@ -3,7 +3,8 @@
 import pytest
 
 from tests.soak.chain import Kind
-from tests.soak.generator import REFUSED, VERSIONS, chain
+from tests.soak.generator import VERSIONS, chain
+from tests.soak.refusals import REFUSED
 
 CHAINS = [chain(seed) for seed in range(200)]
 
