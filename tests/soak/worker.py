@@ -103,7 +103,8 @@ class Run:
         point = engine.prepare(self._folder, known.get("lineage"), snapshot)
         checkpoint = Checkpoint(point.checkpoint)
         if known.get("lineage") != point.lineage:
-            known = {"lineage": point.lineage, "base": checkpoint.committed()}
+            way = None if point.report is None else point.report.way.value
+            known = {"lineage": point.lineage, "base": checkpoint.committed(), "way": way}
             self._write_note(known)
         final = self._number == len(self._chain.versions) - 1
         conductor.base, conductor.kill = known["base"], self._kill
@@ -115,7 +116,7 @@ class Run:
         return {
             "watermark": int(checkpoint.offsets(epoch).metadata["batchWatermarkMs"]),
             "read": sorted({sequence.position(offset) for offset in checkpoint.offsets(epoch).offsets if offset}),
-            "way": None if point.report is None else point.report.way.value,
+            "way": known["way"],
         }
 
     def _run(self, engine: Engine, point: Any, conductor: Conductor, final: bool) -> None:
