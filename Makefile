@@ -3,8 +3,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SECONDS ?=
+CHAINS ?= 30
+SEED ?= 1
 
-.PHONY: help demo story test test-fast test-long compatibility support-matrix bench lint lock clean
+.PHONY: help demo story test test-fast test-long compatibility support-matrix soak bench lint lock clean
 
 help:
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
@@ -13,6 +15,7 @@ help:
 	@echo "make test-long          ten kills, updates, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     of these, Spark's own operators; writes docs/support-matrix.md"
+	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
 	@echo "make bench              measure; writes benchmarks/results.json"
 	@echo "make lint               ruff, mypy, import-linter"
 
@@ -37,6 +40,9 @@ support-matrix: $(STAMP)
 
 compatibility: $(STAMP)
 	@$(PY) -m pytest -m rules
+
+soak: $(STAMP)
+	@$(PY) -m tests.soak --chains $(CHAINS) --seed $(SEED)
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit

@@ -8,8 +8,13 @@ import pytest
 import pitstop as ps
 from pitstop.errors import PipelineError
 from pitstop.maps.model import MapConfig
+from pitstop.model.job import JobConfig, Progress
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.compile import compile_pipeline
+from pitstop.spark.engine import Engine
+from pitstop.spark.environment import Environment
 from pitstop.spark.query import wait_until
+from tests.spark.harness import numbers
 
 pytestmark = pytest.mark.spark
 
@@ -173,6 +178,32 @@ def test_file_sinks_keep_what_was_written_and_an_epoch_written_again_adds_nothin
     write_sink(node, frame, 1, environment)
     write_sink(node, frame, 0, dataclasses.replace(environment, lineage="l2"))
     assert spark.read.json(str(tmp_path / "out")).groupBy("k").count().orderBy("k").collect() == [("a", 3), ("b", 3)]
+
+
+def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_again(spark, tmp_path):
+    config = JobConfig.from_options({"processing_guarantee": "exactly_once"})
+    environment = Environment("id", "job", "", config.processing_guarantee, tmp_path / "work", lambda *_: None)
+
+    def run(lineage):
+        p = ps.Pipeline()
+        numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
+        engine = Engine(spark, p, config, environment)
+        point = engine.prepare(tmp_path, lineage, None)
+        engine.start(point, Progress(), lambda: None)
+        assert wait_until(lambda: engine.running.checkpoint.committed() >= 1, 60)
+        engine.stop(60)
+        return point
+
+    first = run(None)
+    # As a kill leaves it that comes after the sinks have written epoch 0, and before Spark commits it.
+    Checkpoint(first.checkpoint).drop_after(0)
+    for name in ("0", ".0.crc"):
+        (first.checkpoint / "commits" / name).unlink(missing_ok=True)
+    for path in (tmp_path / "out").glob("*-00000001-*"):
+        path.unlink()
+    (tmp_path / "out" / "_pitstop" / first.lineage / "out" / "1.json").unlink()
+    assert run(first.lineage).lineage == first.lineage
+    assert sorted(row.seq for row in spark.read.parquet(str(tmp_path / "out")).collect()) == list(range(4_000))
 
 
 @pytest.mark.parametrize(

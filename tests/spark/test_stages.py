@@ -194,6 +194,28 @@ def test_two_streams_are_joined_within_a_time(harness, how):
         assert len(expected - alone) < 100
 
 
+def test_rows_of_a_join_find_their_match_in_a_version_with_a_stage_more_and_other_partitions(harness):
+    def build(sink, more):
+        p = ps.Pipeline()
+        orders = numbers(p, "orders", keys=1000).filter("seq % 100 = 0").select("key", "ts", "seq")
+        visits = numbers(p, "visits", keys=1000).filter("seq % 100 = 0").select("key", "ts as at", "seq as visit")
+        if more:
+            numbers(p, "orders-too").group_by("key").distinct("seen").write_to(ps.sinks.noop(), name="seen-out")
+        orders.join("both", visits, on="key", within="3 seconds").write_to(ps.sinks.custom(sink), name="out")
+        return p
+
+    first, second = Collected(), Collected()
+    harness.run(build(first, more=False), until=40_000)
+    assert harness.run(build(second, more=True), partitions=3).way == "rebuild"
+    by_key = defaultdict(list)
+    for n, key, _, ms in events(ROWS, 1000):
+        if n % 100 == 0:
+            by_key[key].append((n, ms))
+    pairs = sorted((n, m) for own in by_key.values() for n, ms in own for m, at in own if abs(at - ms) <= 3000)
+    assert sorted((row.seq, row.visit) for row in first.rows + second.rows) == pairs
+    assert any(row.visit < 40_000 <= row.seq for row in second.rows)
+
+
 def test_streams_are_aggregated_together_by_key(harness):
     def build(sink):
         p = ps.Pipeline()

@@ -80,7 +80,8 @@ class Engine:
         job_id = self.environment.job_id
         if lineage is not None and self.config.processing_guarantee is not ProcessingGuarantee.NONE:
             own = checkpoint_folder(data_dir, job_id, lineage)
-            if Checkpoint(own).committed() >= 0:
+            # An epoch that was planned may have reached the sinks: they know it again by the lineage.
+            if Checkpoint(own).planned() >= 0:
                 self._use_partitions(self.config.partitions or Checkpoint(own).partitions())
                 return self._started(StartPoint(lineage, own))
         fresh = new_lineage()

@@ -1,0 +1,59 @@
+"""The generator of chains: repeatable, varied, and within the rules that it is to keep."""
+
+import pytest
+
+from tests.soak.chain import Kind
+from tests.soak.generator import VERSIONS, chain
+from tests.soak.refusals import REFUSED
+
+CHAINS = [chain(seed) for seed in range(200)]
+
+
+def test_a_seed_makes_one_chain_and_another_seed_another():
+    assert chain(7) == chain(7)
+    assert len(set(CHAINS)) == len(CHAINS)
+
+
+def test_every_kind_of_stage_sink_and_refusal_occurs_and_every_chain_is_killed():
+    stages = {stage for made in CHAINS for version in made.versions for stage in version.stages}
+    assert {stage.kind for stage in stages} == set(Kind)
+    assert {stage.sink for stage in stages} == {"files", "map", "custom"}
+    refusals = {refusal.text.split(": ")[1] for made in CHAINS for version in made.versions for refusal in version.refusals}
+    assert refusals == {name.split(" ", 1)[1] for name in REFUSED}
+    assert all(any(version.kills for version in made.versions) for made in CHAINS)
+    assert any(kill.epoch is None for made in CHAINS for version in made.versions for kill in version.kills)
+
+
+@pytest.mark.parametrize("made", CHAINS[:50], ids=lambda made: f"seed {made.seed}")
+def test_names_are_told_apart_and_renamed_ones_have_one_owner(made):
+    assert len(made.versions) == VERSIONS
+    assert made.total == sum(version.epochs * version.step for version in made.versions)
+    before = ()
+    for version in made.versions:
+        names = [stage.name for stage in version.stages]
+        sinks = [stage.out for stage in version.stages]
+        assert len(set(names)) == len(names)
+        assert len(set(sinks)) == len(sinks)
+        for new, old in version.renamed:
+            assert new in names
+            assert old not in names
+            was = next(stage for stage in before if stage.name == old)
+            assert was.kind is next(stage for stage in version.stages if stage.name == new).kind
+        before = version.stages
+
+
+def test_what_the_rules_refuse_is_only_tried_and_never_run():
+    for made in CHAINS:
+        for earlier, later in zip(made.versions, made.versions[1:], strict=False):
+            names = {old: new for new, old in later.renamed}
+            after = {stage.name: stage for stage in later.stages}
+            for stage in earlier.stages:
+                now = after.get(names.get(stage.name, stage.name))
+                if now is None:
+                    continue
+                assert (now.kind, now.key, now.other) == (stage.kind, stage.key, stage.other)
+                assert now.seen >= stage.seen
+                if now.kind is Kind.JOIN:
+                    assert now.how == stage.how
+                if now.kind is Kind.DISTINCT:
+                    assert (now.timeout is None) == (stage.timeout is None)

@@ -1,0 +1,201 @@
+"""A process that runs versions of chains, and kills itself without a warning when it is told to.
+
+It reads commands as JSON lines: the seed, the number of a version, a folder, which of its kills is due (or none). It
+answers one line: ``DONE`` and a JSON object. A version that was cut off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyspark.cloudpickle
+
+from pitstop.errors import IncompatibleError
+from pitstop.model.job import JobConfig, Progress
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import export_checkpoint, snapshot_folder
+from pitstop.spark.compile import compile_pipeline
+from pitstop.spark.engine import Engine
+from pitstop.spark.environment import Environment
+from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.query import wait_until
+from pitstop.spark.restore import judge
+from pitstop.spark.session import build_session
+from pitstop.spark.sources import register
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.maps import SqlMapStore
+from tests.soak import build, generator
+from tests.soak.build import Builder
+from tests.soak.chain import Chain, Kill, Version
+from tests.spark import sequence
+
+ANSWER = "DONE "
+RUN_SECONDS, END_SECONDS = 150.0, 60.0
+
+
+class Recorder:
+    """A sink that keeps the rows of each epoch in a file of its own, which a repeated epoch replaces."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, rows: Any, info: Any) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        target = self._folder / f"{info.lineage}-{info.epoch}.json"
+        temporary = target.with_suffix(".tmp")
+        temporary.write_text(json.dumps([row.asDict() for row in rows.collect()]))
+        temporary.rename(target)
+
+
+class Conductor:
+    """Sees every epoch begin: ends the run after the last one wanted, and the process when a kill is due."""
+
+    def __init__(self) -> None:
+        self.base, self.last = -1, 0
+        self.kill: Kill | None = None
+        self.reached = threading.Event()
+        self.running: Any = None
+
+    def write(self, rows: Any, info: Any) -> None:
+        if self.kill is not None and self.kill.epoch is not None and info.epoch == self.base + 1 + self.kill.epoch:
+            die_after(self.kill.delay)
+        if info.epoch >= self.last:
+            self.reached.set()
+            # The next epoch may not begin before the one who waits has closed the gate.
+            wait_until(lambda: self.running is not None and self.running.writer.closed, END_SECONDS)
+
+
+_deaths: list[threading.Timer] = []
+
+
+def die_after(delay: int) -> None:
+    """End this process and all that it has started, in that many ms, unless the version has come to its end by then."""
+    timer = threading.Timer(delay / 1000, lambda: os.killpg(0, signal.SIGKILL))
+    timer.daemon = True
+    _deaths.append(timer)
+    timer.start()
+
+
+class Run:
+    """One version of a chain, in a folder that outlives the process."""
+
+    def __init__(self, spark: Any, chain: Chain, number: int, folder: Path, kill: Kill | None) -> None:
+        self._spark, self._chain, self._number, self._folder, self._kill = spark, chain, number, folder, kill
+        self._note = folder / f"run-{number}.json"
+
+    def __call__(self) -> dict[str, Any]:
+        """Run it to its end and leave its snapshot; the watermark of its last epoch."""
+        version = self._chain.versions[self._number]
+        if self._kill is not None and self._kill.epoch is None:
+            die_after(self._kill.delay)
+        self._check_refusals(version)
+        conductor, engine = Conductor(), None
+        engine = self._engine(version, conductor)
+        known = json.loads(self._note.read_text()) if self._note.exists() else {}
+        snapshot = snapshot_folder(self._folder, f"v{self._number - 1}") if self._number else None
+        point = engine.prepare(self._folder, known.get("lineage"), snapshot)
+        checkpoint = Checkpoint(point.checkpoint)
+        if known.get("lineage") != point.lineage:
+            way = None if point.report is None else point.report.way.value
+            known = {"lineage": point.lineage, "base": checkpoint.committed(), "way": way}
+            self._write_note(known)
+        final = self._number == len(self._chain.versions) - 1
+        conductor.base, conductor.kill = known["base"], self._kill
+        conductor.last = sys.maxsize if final else known["base"] + version.epochs
+        if checkpoint.committed() < conductor.last:
+            self._run(engine, point, conductor, final)
+        export_checkpoint(checkpoint, self._folder, f"v{self._number}")
+        epoch = checkpoint.committed()
+        return {
+            "watermark": int(checkpoint.offsets(epoch).metadata["batchWatermarkMs"]),
+            "read": sorted({sequence.position(offset) for offset in checkpoint.offsets(epoch).offsets if offset}),
+            "way": known["way"],
+        }
+
+    def _run(self, engine: Engine, point: Any, conductor: Conductor, final: bool) -> None:
+        engine.start(point, Progress(), lambda: None)
+        conductor.running = engine.running
+        settled = (lambda: self._settled(engine)) if final else conductor.reached.is_set
+        done = wait_until(lambda: not engine.active or settled(), RUN_SECONDS)
+        if not engine.active:
+            raise engine.failure() or AssertionError("the query ended by itself")
+        assert done, f"version {self._number} did not come to its end within {RUN_SECONDS:.0f} seconds"
+        engine.stop(END_SECONDS)
+
+    def _settled(self, engine: Engine) -> bool:
+        """All is read, and Spark finds nothing more to do: the epoch without data that closes windows is done too."""
+        running = engine.running
+        epoch = running.checkpoint.committed()
+        if epoch < 0:
+            return False
+        offsets = [offset for offset in running.checkpoint.offsets(epoch).offsets if offset]
+        read = bool(offsets) and all(sequence.position(offset) >= self._chain.total for offset in offsets)
+        status = running.query.status
+        return read and not status["isTriggerActive"] and str(status["message"]).startswith("Waiting for data")
+
+    def _engine(self, version: Version, conductor: Conductor) -> Engine:
+        options = {"processing_guarantee": "exactly_once", "partitions": version.partitions, "renamed": dict(version.renamed)}
+        url = sqlite_url(self._folder / "maps.db")
+        environment = Environment(
+            job_id=f"v{self._number}",
+            job_name="soak",
+            lineage="",
+            guarantee=JobConfig.from_options(options).processing_guarantee,
+            work_dir=self._folder / "work",
+            log=lambda *_: None,
+            maps=SqlMapStore(open_database(url)),
+            sources=SourceSettings(job="soak", store_url=url, store_factory="pitstop.store.maps:open_map_store"),
+        )
+        pipeline = self._builder(version.stages).pipeline(conductor)
+        return Engine(self._spark, pipeline, JobConfig.from_options(options), environment)
+
+    def _builder(self, stages: Any) -> Builder:
+        return Builder(self._chain, self._number, stages, self._folder, Recorder)
+
+    def _check_refusals(self, version: Version) -> None:
+        """What the rules refuse is refused by its rule, and nothing is made of it."""
+        for refusal in version.refusals:
+            before = sorted(self._folder.rglob("*"))
+            manifest = manifests.read(snapshot_folder(self._folder, f"v{self._number - 1}"))
+            plan = compile_pipeline(self._spark, self._builder(refusal.stages).pipeline(Conductor()))
+            try:
+                said = f"not at all: {judge(manifest, plan).text()}"
+            except IncompatibleError as error:
+                said = str(error)
+            assert f"[{refusal.rule}]" in said, f"{refusal.text}: must be refused by {refusal.rule}, and is {said}"
+            assert sorted(self._folder.rglob("*")) == before, f"{refusal.text}: a refusal left files"
+
+    def _write_note(self, facts: dict[str, Any]) -> None:
+        temporary = self._note.with_suffix(".tmp")
+        temporary.write_text(json.dumps(facts))
+        temporary.rename(self._note)
+
+
+def main() -> None:
+    for module in (sequence, build):
+        pyspark.cloudpickle.register_pickle_by_value(module)
+    spark = build_session("local[2]", Path(sys.argv[1]), {})
+    register(spark)
+    for line in sys.stdin:
+        wanted = json.loads(line)
+        chain = generator.chain(wanted["seed"])
+        kills = chain.versions[wanted["version"]].kills
+        kill = None if wanted["kill"] is None else kills[wanted["kill"]]
+        try:
+            answer = Run(spark, chain, wanted["version"], Path(wanted["folder"]), kill)()
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        while _deaths:
+            _deaths.pop().cancel()
+        print(ANSWER + json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
