@@ -28,6 +28,7 @@ from pitstop.control.liveness import RUNNING_STATES, Gone, Liveness
 from pitstop.control.machine import Due, Event, decide, is_due
 from pitstop.control.ports import Launcher, Registry, RunSpec
 from pitstop.control.retention import SWEEP_SECONDS, drop_checkpoint, drop_state, has_state, job_folder, sweep
+from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.kit.clock import Clock
 from pitstop.kit.wake import WakeSocket, wake
@@ -200,7 +201,8 @@ class Controller:
         if self._registry.process_of(job.id, job.token) is not None:
             return
         try:
-            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir))
+            standby = job.update.standby if job.update is not None and under_way(job) else None
+            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir, standby=standby))
         except OSError as error:
             reason = f"The runner could not be started: {error}"
             self._own_facts.append(Observation(job.id, job.token, ObservationKind.DIED, {"reason": reason}))
@@ -249,7 +251,9 @@ class Controller:
     def _keep_house(self) -> None:
         """Make ready for the next start, and forget what is too old; a failure of that harms no job."""
         try:
-            if not any(job.state is JobState.STARTING for job in self._registry.jobs(include_ended=False)):
+            # What gets ready for later must not slow down what starts now.
+            jobs = self._registry.jobs(include_ended=False)
+            if not any(job.state is JobState.STARTING or under_way(job) for job in jobs):
                 self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS

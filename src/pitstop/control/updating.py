@@ -27,7 +27,7 @@ def ask(job: Job, operation: Operation, now: float) -> Decision:
     args = operation.args
     options = args["options"] | {"initial_snapshot": args["snapshot"]}
     target = Version(job.version + 1, JobSource.from_dict(args["source"]), options, JobConfig.from_options(options))
-    update = Update(operation.id, float(args.get("watch_seconds", 0)), target=target)
+    update = Update(operation.id, float(args.get("watch_seconds", 0)), target=target, standby=args.get("standby"))
     stop = SendCommand(CommandKind.STOP, {"operation": operation.id, "snapshot": args["snapshot"]})
     # An earlier update that was still watched is over: its old version is not gone back to any more.
     earlier = _drop(job.update) if job.update is not None and job.termination is None else []
@@ -116,6 +116,11 @@ def _resumable(old: Version, snapshot: str) -> Version:
 def given_up(job: Job, error: dict[str, Any]) -> list[Action]:
     """Answer an update that will not come to its end, for the job ends or is suspended."""
     return answered(job.update.operation, error=error) if job.update is not None and _unproved(job) else []
+
+
+def under_way(job: Job) -> bool:
+    """From the wish for an update until the new version is up, while runs are being changed."""
+    return _unproved(job) and job.state in (JobState.RUNNING, JobState.NOT_RUNNING, JobState.STARTING)
 
 
 def version_of(job: Job) -> Version:

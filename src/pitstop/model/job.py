@@ -240,6 +240,8 @@ class Update:
     """When the old version's last epoch was committed, in seconds since the epoch."""
     started_at: float | None = None
     """When the new version was up."""
+    standby: str | None = None
+    """The warm runner that has made itself ready for the new version."""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self) | {

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,13 +33,27 @@ LOOK_SECONDS = 0.5
 """How often to look at the store although nobody told of a change: a runner may have made it."""
 
 
+class Standby(Protocol):
+    """A warm runner that makes itself ready for one version of a job (launchers)."""
+
+    id: str
+
+    def compile(self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any]) -> dict[str, Any]:
+        """``{"plan"}``; raises what is wrong with the version."""
+        ...
+
+    def rehearse(self, lineage: str) -> None:
+        """Start the version once from a copy of that checkpoint; raises what kept it from starting."""
+        ...
+
+
 class Compiler(Protocol):
     """Compiles an artifact in a process of its own (launchers)."""
 
     def compile(self, artifact: Path, entry: str | None, args: tuple[str, ...], folder: Path) -> dict[str, object]: ...
 
-    def wait_warm(self, seconds: float) -> bool:
-        """Until a warm runner is ready, so long at most; False if none is."""
+    def standby(self, seconds: float) -> AbstractContextManager[Standby | None]:
+        """A warm runner, if one is ready within so many seconds; ended afterwards unless it got its run."""
         ...
 
 
@@ -97,15 +112,18 @@ class LocalService:
         updates.refuse_unless_running(job)
         request = updates.with_args_of(job, request)
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
-        plan: dict[str, Any] = self._compile(artifact, request)["plan"]
-        report = updates.judge_for_job(self._registry, self._data_dir, job, plan, request.options)
-        updates.refuse_if_incompatible(report, f"job '{job.display_name}', which goes on")
-        self._compiler.wait_warm(updates.WARM_SECONDS)
         wish = updates.wish_for_update(job, artifact, request, watch_seconds)
-        with self._registry.transaction():
-            self._refuse_if_exporting(wish["snapshot"], but=job)
-            asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
-        result = dict(self._answer(job, asked).result or {})
+        with self._compiler.standby(updates.WARM_SECONDS) as standby:
+            plan = self._plan_of_version(job, wish, standby)
+            report = updates.judge_for_job(self._registry, self._data_dir, job, plan, request.options)
+            updates.refuse_if_incompatible(report, f"job '{job.display_name}', which goes on")
+            if standby is not None and job.lineage is not None:
+                standby.rehearse(job.lineage)
+                wish["standby"] = standby.id
+            with self._registry.transaction():
+                self._refuse_if_exporting(wish["snapshot"], but=job)
+                asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
+            result = dict(self._answer(job, asked).result or {})
         if watch_seconds:
             updates.watch(self._registry, self._changes, job.id, int(result["version"]), watch_seconds)
         return result | {"report": report.to_dict(), "text": report.text()}
@@ -269,12 +287,21 @@ class LocalService:
                 if operation.args.get("snapshot") == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
 
-    def _compile(self, artifact: Path, request: SubmitRequest) -> dict[str, Any]:
+    def _compile(self, artifact: Path, request: SubmitRequest | JobSource) -> dict[str, Any]:
         folder = self._data_dir / "compile" / secrets.token_hex(6)
         result = self._compiler.compile(artifact, request.entry, tuple(request.args), folder)
         if "error" in result:
             raise from_dict(dict(result["error"]))  # type: ignore[call-overload]
         return result
+
+    def _plan_of_version(self, job: Job, wish: dict[str, Any], standby: Standby | None) -> dict[str, Any]:
+        source = JobSource.from_dict(wish["source"])
+        if standby is not None:
+            found = standby.compile(job.id, job.display_name, source, wish["options"])
+        else:
+            found = self._compile(Path(source.artifact), source)
+        plan: dict[str, Any] = found["plan"]
+        return plan
 
     def _report(self, plan: dict[str, Any], job: str | None, snapshot: str | None, options: dict[str, Any]) -> Report | None:
         if snapshot is not None:

@@ -69,6 +69,11 @@ class Engine:
         self._ended = self._refreshing = False
         self._refresh_failure: PitstopError | None = None
 
+    def take_over(self, config: JobConfig, environment: Environment) -> None:
+        """Belong to a run from now on: it was compiled before there was one."""
+        self.config = config
+        self.environment = dataclasses.replace(environment, guarantee=config.processing_guarantee)
+
     def prepare(self, data_dir: Path, lineage: str | None, snapshot: Path | None) -> StartPoint:
         """Make ready the checkpoint to run on.
 
@@ -83,7 +88,7 @@ class Engine:
                 return self._started(StartPoint(lineage, own))
         fresh = new_lineage()
         target = checkpoint_folder(data_dir, job_id, fresh)
-        report = self._restore(snapshot, target) if snapshot is not None and not self.bounded else None
+        report = self.restore(snapshot, target) if snapshot is not None and not self.bounded else None
         return self._started(StartPoint(fresh, target, report))
 
     def start(self, point: StartPoint, before: Progress, wake: Callable[[], None]) -> None:
@@ -95,6 +100,7 @@ class Engine:
         self.spark.streams.addListener(self.tracker)
         self._wake = wake
         self._begin(point.checkpoint)
+        self.environment.log("INFO", "pitstop.engine", "the query is started")
 
     def _begin(self, checkpoint: Path) -> None:
         self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {})
@@ -190,7 +196,8 @@ class Engine:
             self.environment.log("DEBUG", "pitstop.engine", f"the query ended: {type(error).__name__}")
         wake()
 
-    def _restore(self, snapshot: Path, target: Path) -> Report:
+    def restore(self, snapshot: Path, target: Path) -> Report:
+        """Lay down at ``target`` a checkpoint that goes on where the snapshot ended, and say how."""
         manifest = manifests.read(snapshot)
         report = judge(manifest, self.plan, self.config.renamed)
         manifests.verify(snapshot, manifest, self.environment.job_name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +24,8 @@ from pitstop.spark.open_windows import SavedStage, early_results
 from pitstop.spark.sinks import write_sink
 
 CUT = "__cut"
+WriteSink = Callable[[Node, DataFrame, int, Environment], None]
+"""Writes one epoch's rows into the sink of a node."""
 
 
 class EpochBoundaryError(Exception):
@@ -76,8 +78,9 @@ class EpochWriter:
         cuts: tuple[Cut, ...],
         environment: Environment,
         early: Mapping[str, EarlyResults] | None = None,
+        write: WriteSink = write_sink,
     ) -> None:
-        self._spark = spark
+        self._spark, self._write_sink = spark, write
         self._early = early or {}
         self._cuts = cuts
         self._environment = environment
@@ -124,7 +127,7 @@ class EpochWriter:
     def _write(self, rows: DataFrame, epoch: int) -> None:
         if len(self._cuts) == 1 and len(self._cuts[0].sinks) == 1 and not self._early:
             sink = self._cuts[0].sinks[0]
-            write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
+            self._write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
             return
         rows.persist()
         try:
@@ -133,7 +136,7 @@ class EpochWriter:
             lowerings = {id(cut): self._lowered(cut, self._part(rows, number), epoch) for number, cut in enumerate(self._cuts)}
             for cut, sink in writing_order(self._cuts):
                 self._environment.check_fence()
-                write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
+                self._write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
         finally:
             rows.unpersist()
 

@@ -18,10 +18,11 @@ from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.columns import first_line
 from pitstop.spark.environment import Environment
-from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, joined
-from pitstop.spark.lower import Lowering
+from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, WriteSink, joined
+from pitstop.spark.lower import Lowering, OpenSource
 from pitstop.spark.open_windows import SavedStage
 from pitstop.spark.session import CHAINED_SETTINGS
+from pitstop.spark.sinks import write_sink
 
 _COMMIT_WAIT = 10.0
 
@@ -37,12 +38,19 @@ def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
 
 
 class RunningQuery:
-    """A started query over one checkpoint."""
+    """A started query over one checkpoint. ``open_source`` and ``write`` stand in for its sources and sinks."""
 
     def __init__(
-        self, spark: SparkSession, pipeline: Pipeline, environment: Environment, checkpoint: Path, observed: dict[str, str]
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        environment: Environment,
+        checkpoint: Path,
+        observed: dict[str, str],
+        open_source: OpenSource | None = None,
+        write: WriteSink = write_sink,
     ) -> None:
-        lowering = Lowering(spark, environment.sources, observed=observed)
+        lowering = Lowering(spark, environment.sources, observed=observed, open_source=open_source)
         frame = streaming_frame(lowering, pipeline)
         self.checkpoint = Checkpoint(checkpoint)
         self._tables = tuple(lowering.tables.values())
@@ -53,7 +61,7 @@ class RunningQuery:
             for cut in cuts
             if cut.node.params.get("early_ms")
         }
-        self.writer = EpochWriter(spark, cuts, environment, early)
+        self.writer = EpochWriter(spark, cuts, environment, early, write)
         self.query: StreamingQuery = (
             frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -166,9 +167,8 @@ def _scratch(building: Path) -> Path:
 
 def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], DataFrame]) -> None:
     """Run epoch 0 with all sources held, and end the query right after its commit."""
-    job.spark.dataSource.register(HoldSource)
     job.spark.conf.set("spark.sql.shuffle.partitions", str(job.partitions))
-    lowering = Lowering(job.spark, job.settings, restored=restored, open_source=lambda node: _held(job, node))
+    lowering = Lowering(job.spark, job.settings, restored=restored, open_source=partial(held, job.spark, job.settings))
     checkpoint = Checkpoint(building)
 
     def discard(rows: DataFrame, epoch: int) -> None:
@@ -197,11 +197,13 @@ def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], Data
     checkpoint.drop_after(0)
 
 
-def _held(job: Restore, node: Node) -> DataFrame:
-    schema = lower_source.read_stream(job.spark, node, job.settings).schema
+def held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFrame:
+    """A source of the same rows that holds still: it is there, and gives none."""
+    spark.dataSource.register(HoldSource)
+    schema = lower_source.read_stream(spark, node, settings).schema
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
     # The name keeps two held sources of one schema apart: equal relations would become one source.
-    return job.spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
+    return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
 
 
 def _raw_moves(job: Restore, stages: set[str], renamed: dict[str, str]) -> dict[int, int]:
