@@ -8,7 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -109,14 +109,18 @@ class LocalService:
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
         job = self._find(name_or_id)
-        updates.refuse_unless_running(job)
+        updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
         wish = updates.wish_for_update(job, artifact, request, watch_seconds)
-        with self._compiler.standby(updates.WARM_SECONDS) as standby:
+        # A suspended job has no gap to keep small.
+        running = job.state is JobState.RUNNING
+        with self._compiler.standby(updates.WARM_SECONDS) if running else nullcontext() as standby:
             plan = self._plan_of_version(job, wish, standby)
             report = updates.judge_for_job(self._registry, self._data_dir, job, plan, request.options)
-            updates.refuse_if_incompatible(report, f"job '{job.display_name}', which goes on")
+            updates.refuse_if_incompatible(
+                report, f"job '{job.display_name}', which {'goes on' if running else 'stays as it is'}"
+            )
             if standby is not None and job.lineage is not None:
                 standby.rehearse(job.lineage)
                 wish["standby"] = standby.id
@@ -124,7 +128,7 @@ class LocalService:
                 self._refuse_if_exporting(wish["snapshot"], but=job)
                 asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
             result = dict(self._answer(job, asked).result or {})
-        if watch_seconds:
+        if watch_seconds and running:
             updates.watch(self._registry, self._changes, job.id, int(result["version"]), watch_seconds)
         return result | {"report": report.to_dict(), "text": report.text()}
 
