@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.query import wait_until
 
 RATE, KEYS, PARTITIONS = 2000, 1000, 2
+START_SECONDS = 400
 EPOCHS = 10
 """Epochs that a version runs before it is replaced."""
 
@@ -74,18 +76,18 @@ def serving(folder):
 
 def wait_epochs(job, count):
     start = job.metrics().epoch
-    assert wait_until(lambda: job.metrics().epoch >= start + count, 120, step=0.05), "no epochs"
+    assert wait_until(lambda: job.metrics().epoch >= start + count, START_SECONDS, step=0.05), "no epochs"
 
 
 def spare_ready(folder):
-    assert wait_until(lambda: any((folder / "data" / "spares").glob("*/ready")), 120, step=0.05), "no warm spare"
+    assert wait_until(lambda: any((folder / "data" / "spares").glob("*/ready")), START_SECONDS, step=0.05), "no warm spare"
 
 
 def measure_updates(folder):
     gaps = {}
     with serving(folder) as client:
         job = client.submit(write_version(folder, "first"), name="counts")
-        job.wait_started()
+        job.wait_started(START_SECONDS)
         for name in ("same", "changed"):
             wait_epochs(job, EPOCHS)
             spare_ready(folder)
@@ -96,8 +98,6 @@ def measure_updates(folder):
 
 def plain(folder):
     """The first version in plain PySpark, until SIGTERM: it ends as one would end a plain query."""
-    import threading
-
     from pyspark.sql import functions as F
 
     from pitstop.spark.session import build_session
@@ -133,12 +133,12 @@ def measure_plain(folder):
             return subprocess.Popen([sys.executable, __file__, "--plain", str(folder)], stdout=log, stderr=log)
 
     process = start()
-    assert wait_until(lambda: checkpoint.committed() >= EPOCHS, 180, step=0.05), "plain Spark runs no epochs"
+    assert wait_until(lambda: checkpoint.committed() >= EPOCHS, START_SECONDS, step=0.05), "plain Spark runs no epochs"
     process.terminate()
     process.wait(60)
     last = checkpoint.committed()
     process = start()
-    assert wait_until(lambda: checkpoint.committed() > last, 180, step=0.005), "plain Spark does not start again"
+    assert wait_until(lambda: checkpoint.committed() > last, START_SECONDS, step=0.005), "plain Spark does not start again"
     gap = checkpoint.committed_at(last + 1) - checkpoint.committed_at(last)
     process.terminate()
     process.wait(60)
@@ -149,7 +149,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plain", type=Path)
     parser.add_argument("--only", choices=["plain", "pitstop"])
-    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--keep", type=Path, help="work in this folder and leave it: the jobs' logs tell the parts of each gap")
     options = parser.parse_args()
     if options.plain:
         plain(options.plain)

@@ -107,7 +107,7 @@ class Spares:
         if process.poll() is None and identity is not None:
             kill_all(*identity)
             process.wait()
-        shutil.rmtree(self._folder / spare_id, ignore_errors=True)
+        _remove(self._folder / spare_id)
 
     def _start_one(self) -> None:
         spare_id = secrets.token_hex(4)
@@ -135,7 +135,7 @@ class Spares:
     def _remove_left_folders(self) -> None:
         for folder in self._folder.glob("*"):
             if folder.name not in self._waiting | self._held and _is_left(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
 
     def _end_strays(self) -> None:
         for folder in self._folder.glob("*"):
@@ -143,7 +143,15 @@ class Spares:
             if identity is not None and not (folder / "assignment.json").exists():
                 kill_all(*identity)
             if _is_left(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """With the checkpoint that a standby has begun, if it never got its run."""
+    claimed = folder / "checkpoint"
+    if claimed.exists() and not (folder / "assignment.json").exists():
+        shutil.rmtree(claimed.read_text(), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_left(folder: Path) -> bool:

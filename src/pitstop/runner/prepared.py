@@ -119,9 +119,16 @@ class Standby:
         engine = self.prepared.engine
         running = Checkpoint(checkpoint_folder(self._settings.data_dir, engine.environment.job_id, task["lineage"]))
         scratch = self._folder / "rehearsal"
+        engine.keep_aside(self._folder)
         try:
             record = export_checkpoint(running, scratch, "rehearsal")
-            rehearse(engine, Path(record.path), scratch)
+            rehearsed = rehearse(engine, Path(record.path), scratch)
+            if rehearsed is not None:
+                engine.get_ready(self._settings.data_dir, rehearsed, self._folder, self._claim)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return {}
+
+    def _claim(self, checkpoint: Path) -> None:
+        # Whoever removes this standby's folder although it never got its run removes that one, too (launchers.spares).
+        (self._folder / "checkpoint").write_text(str(checkpoint))

@@ -100,6 +100,10 @@ class EpochWriter:
                 self.failure = error
                 raise
 
+    def belong_to(self, environment: Environment) -> None:
+        """Write for this run from now on: the query was started before there was one."""
+        self._environment = environment
+
     def close(self, timeout: float) -> bool:
         """Let no further epoch write; wait for the one being written. False if it did not end in time."""
         with self._condition:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.engine import Engine
 from pitstop.spark.environment import Environment
 from pitstop.spark.query import RunningQuery, wait_until
@@ -24,15 +25,18 @@ from pitstop.spark.sinks.map import changes_of
 EPOCH_SECONDS = 300.0
 
 
-def rehearse(engine: Engine, snapshot: Path, folder: Path) -> None:
+def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
     """Restore the snapshot into ``folder`` and run one epoch there: sources hold still, sinks write nothing.
 
+    Returns the restored checkpoint, that epoch forgotten; None if the job is bounded, for which there is nothing to restore.
     Raises what a start from the snapshot would raise. Users' own sinks are not called.
     """
     if engine.bounded:
-        return
+        return None
     target = folder / "checkpoint"
     engine.restore(snapshot, target)
+    Checkpoint(target).rename_query()
+    before = Checkpoint(target).committed()
     environment = dataclasses.replace(engine.environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None)
     sources = environment.sources
     running = RunningQuery(
@@ -45,7 +49,6 @@ def rehearse(engine: Engine, snapshot: Path, folder: Path) -> None:
         write=partial(_write_nowhere, folder),
     )
     try:
-        before = running.checkpoint.committed()
         wait_until(lambda: not running.active or running.checkpoint.committed() > before, EPOCH_SECONDS)
         failure = running.failure()
         if failure is not None:
@@ -55,6 +58,8 @@ def rehearse(engine: Engine, snapshot: Path, folder: Path) -> None:
     finally:
         running.query.stop()
         running.drop_tables()
+    running.checkpoint.drop_after(before)
+    return target
 
 
 def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
