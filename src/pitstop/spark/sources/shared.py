@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -32,8 +33,10 @@ def reached(gate: Path) -> Path:
 
 def _wait_at(gate: Path) -> None:
     reached(gate).touch()
-    deadline = time.monotonic() + GATE_SECONDS
+    deadline, parent = time.monotonic() + GATE_SECONDS, os.getppid()
     while not gate.exists():
+        if os.getppid() != parent:
+            raise EngineError("The process that started the query is gone, so it is not let go.")
         if time.monotonic() > deadline:
             raise EngineError(f"The query was not let go within {GATE_SECONDS:.0f} seconds.")
         time.sleep(_STEP)
