@@ -196,12 +196,19 @@ class Controller:
             drop_checkpoint(self._data_dir, job, action.lineage)
 
     def _start_run(self, job: Job) -> None:
-        # The run before may still be on its way out; two runs must never write to one checkpoint.
-        self._kill_run(job, job.token - 1)
-        if self._registry.process_of(job.id, job.token) is not None:
-            return
+        # The run before may still be on its way out; two runs must never write to one checkpoint. A new version has one of its
+        # own: it need not wait until the old one's processes are gone.
+        own_checkpoint = under_way(job) and job.lineage is None
+        if not own_checkpoint:
+            self._kill_run(job, job.token - 1)
+        if self._registry.process_of(job.id, job.token) is None:
+            self._launch(job)
+        if own_checkpoint:
+            self._kill_run(job, job.token - 1)
+
+    def _launch(self, job: Job) -> None:
+        standby = job.update.standby if job.update is not None and under_way(job) else None
         try:
-            standby = job.update.standby if job.update is not None and under_way(job) else None
             self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir, standby=standby))
         except OSError as error:
             reason = f"The runner could not be started: {error}"
