@@ -112,9 +112,24 @@ def sliding(results, say):
     results.append(result("sliding_60_by_1_vs_plain", ratio, "ratio", ">= 5", ratio >= 5, how))
 
 
+def update_gap(results, say):
+    say("gap of an update, and of a restart of plain Spark")
+    done = subprocess.run([sys.executable, HERE / "update_gap.py"], capture_output=True, text=True, cwd=HERE, check=False)
+    if done.returncode:
+        raise SystemExit(f"update_gap failed:\n{done.stderr[-3000:]}")
+    gaps = json.loads(done.stdout.splitlines()[-1])
+    how = "last commit of the old version to first of the new; 2,000 events/s, 1,000 keys, control plane and one warm spare"
+    for name, aim in (("same", 3.0), ("changed", None)):
+        holds, said = aim is None or gaps[name] < aim, "-" if aim is None else f"< {aim:.0f}"
+        results.append(result(f"update_gap_{name}_structure", gaps[name], "s", said, holds, how))
+        ratio = gaps[name] / gaps["plain"]
+        against = "over the gap of plain Spark: stop, new process, first epoch from its checkpoint"
+        results.append(result(f"update_gap_{name}_structure_vs_plain", ratio, "ratio", "< 1", ratio < 1, against))
+
+
 def main():
     console, results = Console(), []
-    for measure in (throughput, map_sink, export, sliding, million):
+    for measure in (throughput, map_sink, export, update_gap, sliding, million):
         measure(results, lambda text: console.print(f"[dim]{text} ...[/dim]"))
         (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     table = Table("name", "value", "unit", "aim", "holds")

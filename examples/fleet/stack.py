@@ -99,7 +99,8 @@ class Stack:
         return int(json.loads(out.splitlines()[-1])["pings"])
 
     def _start(self, name: str, command: list[str], log: Path) -> subprocess.Popen[str]:
-        environment = os.environ | {"PYTHONPATH": str(HERE), "PYTHONUNBUFFERED": "1"}
+        path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+        environment = os.environ | {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
         with log.open("a") as errors:
             # A session of its own: Ctrl-C reaches only us, and we end the others in order.
             process = subprocess.Popen(

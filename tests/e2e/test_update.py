@@ -1,4 +1,4 @@
-"""Updating a running job with real processes: refused, rolled back, and done; each ping arrives once through all of it."""
+"""Updating a job with real processes: refused, rolled back, done, or while suspended; each ping arrives once through it all."""
 
 import pytest
 
@@ -47,6 +47,33 @@ def test_an_update_is_refused_or_rolled_back_or_done_and_no_ping_is_lost(stack, 
     done = job.update(HERE / "ingest_v2.py")
     assert (done["version"], done["report"]["refused"]) == (2, False)
     print(f"gap of the update: {done['gap_seconds']} s")
+    verdict, _ = verdict_at_end(stack, job)
+    assert (verdict.missed, verdict.doubled) == (0, 0)
+    assert log_texts(job, "saving")
+
+
+def test_a_suspended_job_is_updated_and_its_new_version_is_proved_by_the_next_resume(stack, tmp_path):
+    from stack import HERE, wait_until
+
+    client = stack.start_server()
+    stack.start_simulators()
+    job = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest")
+    job.wait_started()
+    wait_until(lambda: client.map("vehicles").size() == 60, 120, "60 vehicles")
+    job.suspend()
+    broken = tmp_path / "broken.py"
+    broken.write_text((HERE / "ingest.py").read_text() + BROKEN)
+    done = job.update(broken, entry="broken")
+    assert (done["version"], done["gap_seconds"], job.status) == (2, None, JobState.SUSPENDED)
+    job.resume()
+    wait_until(lambda: job.status is JobState.RUNNING and job.details.version == 1, 180, "the old version")
+    assert "no such table" in job.details.update_failure
+    job.suspend()
+    done = job.update(HERE / "ingest_v2.py", entry="ingest")
+    assert (done["version"], job.status) == (2, JobState.SUSPENDED)
+    job.resume()
+    wait_until(lambda: job.status is JobState.RUNNING, 120, "the new version")
+    assert (job.details.version, job.details.update) == (2, None)
     verdict, _ = verdict_at_end(stack, job)
     assert (verdict.missed, verdict.doubled) == (0, 0)
     assert log_texts(job, "saving")

@@ -103,10 +103,10 @@ def update(
     entry: Entry = None,
     option: Options = None,
 ) -> None:
-    """Put a new version in the place of a running job's. Options stand before JOB.
+    """Put a new version in the place of a running or suspended job's. Options stand before JOB.
 
-    The old version goes on if the new one is refused, or fails before its first epoch. Arguments that are left out are
-    those of the version before.
+    A suspended job stays suspended, and starts with the new version when it is resumed. The old version goes on if the new
+    one is refused, or fails before its first epoch. Arguments that are left out are those of the version before.
     """
     options = job_options(option or []) | renamed_option(renamed)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
@@ -115,7 +115,10 @@ def update(
     with call.waiting("Checking the new version, then changing over"):
         result = call.service().update(found.id, request, watch)
     call.say(result["text"])
-    call.say(f"Version {result['version']} runs, from snapshot '{result['snapshot']}'. Gap: {result['gap_seconds']:.1f} s.")
+    if result["gap_seconds"] is None:
+        call.say(f"Version {result['version']} starts from snapshot '{result['snapshot']}' when the job is resumed.")
+    else:
+        call.say(f"Version {result['version']} runs, from snapshot '{result['snapshot']}'. Gap: {result['gap_seconds']:.1f} s.")
     if call.structured:
         call.show({key: value for key, value in result.items() if key != "text"})
 

@@ -156,8 +156,9 @@ class JobHandle:
         snapshot: str | None = None,
         watch_seconds: float = 0.0,
     ) -> dict[str, Any]:
-        """Put a new version in the place of the running one: ``{version, snapshot, gap_seconds, report, text}``.
+        """Put a new version in the place of the one before: ``{version, snapshot, gap_seconds, report, text}``.
 
+        A suspended job stays suspended, and starts with the new version when it is resumed; ``gap_seconds`` is then None.
         ``entry`` and ``args`` default to those of the version before; ``config`` goes over its options, and may say
         ``renamed={"new": "old"}``. IncompatibleError before anything stops; EngineError if the new version failed before
         it was up, or within ``watch_seconds`` after: the old one then goes on.

@@ -28,6 +28,7 @@ from pitstop.control.liveness import RUNNING_STATES, Gone, Liveness
 from pitstop.control.machine import Due, Event, decide, is_due
 from pitstop.control.ports import Launcher, Registry, RunSpec
 from pitstop.control.retention import SWEEP_SECONDS, drop_checkpoint, drop_state, has_state, job_folder, sweep
+from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.kit.clock import Clock
 from pitstop.kit.wake import WakeSocket, wake
@@ -195,12 +196,20 @@ class Controller:
             drop_checkpoint(self._data_dir, job, action.lineage)
 
     def _start_run(self, job: Job) -> None:
-        # The run before may still be on its way out; two runs must never write to one checkpoint.
-        self._kill_run(job, job.token - 1)
-        if self._registry.process_of(job.id, job.token) is not None:
-            return
+        # The run before may still be on its way out; two runs must never write to one checkpoint. A new version has one of its
+        # own: it need not wait until the old one's processes are gone.
+        own_checkpoint = under_way(job) and job.lineage is None
+        if not own_checkpoint:
+            self._kill_run(job, job.token - 1)
+        if self._registry.process_of(job.id, job.token) is None:
+            self._launch(job)
+        if own_checkpoint:
+            self._kill_run(job, job.token - 1)
+
+    def _launch(self, job: Job) -> None:
+        standby = job.update.standby if job.update is not None and under_way(job) else None
         try:
-            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir))
+            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir, standby=standby))
         except OSError as error:
             reason = f"The runner could not be started: {error}"
             self._own_facts.append(Observation(job.id, job.token, ObservationKind.DIED, {"reason": reason}))
@@ -249,7 +258,9 @@ class Controller:
     def _keep_house(self) -> None:
         """Make ready for the next start, and forget what is too old; a failure of that harms no job."""
         try:
-            if not any(job.state is JobState.STARTING for job in self._registry.jobs(include_ended=False)):
+            # What gets ready for later must not slow down what starts now.
+            jobs = self._registry.jobs(include_ended=False)
+            if not any(job.state is JobState.STARTING or under_way(job) for job in jobs):
                 self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS

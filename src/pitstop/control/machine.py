@@ -137,7 +137,7 @@ def _illegal(job: Job, operation: Operation) -> Decision:
         return Decision(job, (_done(operation.id),))
     if verb is V.CANCEL:
         return refuse(job, operation, f"Cannot cancel when job status is {job.state}")
-    wanted = "RUNNING or SUSPENDED" if verb in (V.EXPORT, V.CANCEL_AND_EXPORT) else "RUNNING"
+    wanted = "RUNNING or SUSPENDED" if verb in (V.EXPORT, V.CANCEL_AND_EXPORT, V.UPDATE) else "RUNNING"
     return refuse(job, operation, f"Cannot {verb.name}, job status is {job.state}, should be {wanted}")
 
 
@@ -162,6 +162,8 @@ def _epoch(job: Job, fact: Observation, now: float) -> Decision:
 
 def _exported(job: Job, fact: Observation, now: float) -> Decision:
     record = fact.payload["snapshot"]
+    if _termination(job)[0] == updating.MODE and job.state is S.SUSPENDED_EXPORTING_SNAPSHOT:
+        return updating.exported(job, record, now)
     done = Finish(fact.payload["operation"], OperationState.DONE, result=record)
     if job.state is S.SUSPENDED_EXPORTING_SNAPSHOT:
         if (job.termination or "").startswith("CANCEL_AND_EXPORT"):
@@ -172,6 +174,8 @@ def _exported(job: Job, fact: Observation, now: float) -> Decision:
 
 
 def _export_failed(job: Job, fact: Observation, now: float) -> Decision:
+    if _termination(job)[0] == updating.MODE and job.state is S.SUSPENDED_EXPORTING_SNAPSHOT:
+        return updating.export_failed(job, fact.payload["error"])
     failed = Finish(fact.payload["operation"], OperationState.FAILED, error=fact.payload["error"])
     if job.state is S.SUSPENDED_EXPORTING_SNAPSHOT:
         return Decision(dataclasses.replace(job, state=S.SUSPENDED, termination=None), (failed,))
@@ -300,7 +304,9 @@ OPERATIONS: dict[tuple[JobState, Verb], Callable[[Job, Operation, float], Decisi
     (S.RUNNING, V.EXPORT): _export,
     (S.SUSPENDED, V.EXPORT): _export_suspended,
     (S.SUSPENDED, V.CANCEL_AND_EXPORT): _export_suspended,
+    (S.SUSPENDED, V.UPDATE): updating.ask_suspended,
     (S.SUSPENDED_EXPORTING_SNAPSHOT, V.EXPORT): _export_again,
+    (S.SUSPENDED_EXPORTING_SNAPSHOT, V.UPDATE): _export_again,
     (S.SUSPENDED_EXPORTING_SNAPSHOT, V.CANCEL_AND_EXPORT): _export_again,
     (S.SUSPENDED, V.RESUME): _resume,
     (S.NOT_RUNNING, V.CANCEL): _cancel,

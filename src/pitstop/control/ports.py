@@ -133,6 +133,8 @@ class RunSpec:
     store_url: str
     data_dir: Path
     environment: dict[str, str] = field(default_factory=dict)
+    standby: str | None = None
+    """The process that has made itself ready for this run; another one takes it if that is gone."""
 
 
 class Launcher(Protocol):

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from pitstop.control.ports import Registry
-from pitstop.model.job import Job
+from pitstop.model.job import Job, Version
 from pitstop.snapshots.export import checkpoint_folder
 
 KEEP_RESULTS = 1000
@@ -44,7 +44,13 @@ def sweep(registry: Registry, data_dir: Path, now: float) -> None:
     """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names."""
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
         shutil.rmtree(job_folder(data_dir, gone), ignore_errors=True)
-    named = {Path(job.source.artifact).parent.name for job in registry.jobs()}
+    named = {Path(version.source.artifact).parent.name for job in registry.jobs() for version in _versions(job)}
     for folder in (data_dir / "artifacts").glob("*"):
         if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _versions(job: Job) -> list[Version | Job]:
+    """What the job runs, and what an update may still go on or back to."""
+    update = [job.update.target, job.update.previous] if job.update is not None else []
+    return [job, *(version for version in update if version is not None)]

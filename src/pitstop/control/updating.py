@@ -1,5 +1,7 @@
 """Updates: the old version stops with a snapshot, the new one starts from it, or the old one goes on.
 
+A suspended job's saved state is the snapshot. The job stays suspended, with the new version, which starts when it is resumed.
+
 The old version's checkpoint stays until the new one has proved itself, so going back is to go on with that checkpoint.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from pitstop.control.actions import Action, DropCheckpoint, FailExports, KillRun, RegisterSnapshot, SendCommand
+from pitstop.control.actions import Action, DropCheckpoint, ExportSuspended, FailExports, KillRun, RegisterSnapshot, SendCommand
 from pitstop.control.decision import Decision, answered, refuse
 from pitstop.errors import EngineError, SnapshotError
 from pitstop.model.job import Job, JobConfig, JobSource, JobState, ProcessingGuarantee, Update, Version
@@ -24,14 +26,57 @@ def ask(job: Job, operation: Operation, now: float) -> Decision:
         return refuse(job, operation, f"Job is already terminating in mode: {str(job.termination).split('#')[0]}")
     if _unproved(job) and job.termination is None:
         return refuse(job, operation, f"Job '{job.display_name}' is being updated already.")
-    args = operation.args
-    options = args["options"] | {"initial_snapshot": args["snapshot"]}
-    target = Version(job.version + 1, JobSource.from_dict(args["source"]), options, JobConfig.from_options(options))
-    update = Update(operation.id, float(args.get("watch_seconds", 0)), target=target)
-    stop = SendCommand(CommandKind.STOP, {"operation": operation.id, "snapshot": args["snapshot"]})
+    update = _begun(job, operation)
+    stop = SendCommand(CommandKind.STOP, {"operation": operation.id, "snapshot": operation.args["snapshot"]})
     # An earlier update that was still watched is over: its old version is not gone back to any more.
     earlier = _drop(job.update) if job.update is not None and job.termination is None else []
     return Decision(dataclasses.replace(job, termination=wanted, update=update, update_failure=None), (stop, *earlier))
+
+
+def ask_suspended(job: Job, operation: Operation, now: float) -> Decision:
+    """The wish for a suspended job: note the new version, and export the saved state."""
+    update = _begun(job, operation)
+    earlier: list[Action] = []
+    if job.update is not None and _unproved(job):
+        # The version of the update before has never run: the one before that is still what to go back to.
+        update = dataclasses.replace(update, previous=job.update.previous)
+    elif job.update is not None:
+        earlier = _drop(job.update)
+    exporting = dataclasses.replace(
+        job,
+        state=JobState.SUSPENDED_EXPORTING_SNAPSHOT,
+        termination=f"{MODE}#{operation.id}",
+        update=update,
+        update_failure=None,
+    )
+    return Decision(exporting, (ExportSuspended(operation.id, operation.args["snapshot"]), *earlier))
+
+
+def exported(job: Job, record: dict[str, Any], now: float) -> Decision:
+    """The saved state of a suspended job is exported: it has the new version, and stays suspended."""
+    update = job.update
+    assert update is not None
+    assert update.target is not None
+    begun = dataclasses.replace(update, target=None, previous=job.saved, stopped_at=now)
+    new = dataclasses.replace(_with_version(job, update.target), state=JobState.SUSPENDED, termination=None, update=begun)
+    result = {"version": new.version, "snapshot": record["name"], "gap_seconds": None}
+    return Decision(new, (RegisterSnapshot(record), *answered(update.operation, result=result)))
+
+
+def export_failed(job: Job, error: dict[str, Any]) -> Decision:
+    """There is no snapshot for the new version: a suspended job stays as it was."""
+    update = job.update
+    assert update is not None
+    before = dataclasses.replace(update, target=None) if update.previous is not None else None
+    stays = dataclasses.replace(job, state=JobState.SUSPENDED, termination=None, update=before)
+    return Decision(stays, tuple(answered(update.operation, error=error)))
+
+
+def _begun(job: Job, operation: Operation) -> Update:
+    args = operation.args
+    options = args["options"] | {"initial_snapshot": args["snapshot"]}
+    target = Version(job.version + 1, JobSource.from_dict(args["source"]), options, JobConfig.from_options(options))
+    return Update(operation.id, float(args.get("watch_seconds", 0)), target=target, standby=args.get("standby"))
 
 
 def stopped(job: Job, fact: Observation, now: float) -> Decision:
@@ -41,7 +86,7 @@ def stopped(job: Job, fact: Observation, now: float) -> Decision:
         error = fact.payload.get("error") or SnapshotError("The runner stopped without taking the snapshot.").to_dict()
         return lost(job, error)
     committed = float(fact.payload.get("committed_at") or now)
-    begun = dataclasses.replace(update, target=None, previous=version_of(job), stopped_at=committed)
+    begun = dataclasses.replace(update, target=None, previous=job.saved, stopped_at=committed)
     new = _with_version(job, update.target)
     waiting = dataclasses.replace(new, state=JobState.NOT_RUNNING, termination=None, attempts=0, update=begun)
     return Decision(waiting, (RegisterSnapshot(record), FailExports()))
@@ -118,9 +163,9 @@ def given_up(job: Job, error: dict[str, Any]) -> list[Action]:
     return answered(job.update.operation, error=error) if job.update is not None and _unproved(job) else []
 
 
-def version_of(job: Job) -> Version:
-    """What the job runs now."""
-    return Version(job.version, job.source, job.options, job.config, job.plan, job.lineage)
+def under_way(job: Job) -> bool:
+    """From the wish for an update until the new version is up, while runs are being changed."""
+    return _unproved(job) and job.state in (JobState.RUNNING, JobState.NOT_RUNNING, JobState.STARTING)
 
 
 def _with_version(job: Job, version: Version) -> Job:

@@ -24,6 +24,7 @@ class WakeSocket:
         self._socket.setblocking(False)
         with _short_path(path) as address:
             self._socket.bind(address)
+        self._identity = path.stat().st_ino
 
     def wait(self, seconds: float) -> bool:
         """Sleep until woken, at most ``seconds``; True if woken. Several wakes count as one."""
@@ -36,9 +37,11 @@ class WakeSocket:
         return True
 
     def close(self) -> None:
+        """Wait no more. Whoever has taken the path over meanwhile keeps it."""
         self._socket.close()
         with contextlib.suppress(FileNotFoundError):
-            self.path.unlink()
+            if self.path.stat().st_ino == self._identity:
+                self.path.unlink()
 
 
 def wake(path: Path) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pitstop.control.ports import RunSpec
 from pitstop.launchers.once import do_once
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
+from pitstop.launchers.standby import Standby
 from pitstop.launchers.watcher import Watcher
 
 log = structlog.get_logger("pitstop.launcher")
@@ -54,7 +56,7 @@ class LocalProcessLauncher:
         log_file = self._data_dir / "jobs" / spec.job_id / "runner.log"
         log_file.parent.mkdir(parents=True, exist_ok=True)
         # A spare has its environment already.
-        process = None if spec.environment else self._spares.assign(spec.job_id, spec.token)
+        process = None if spec.environment else self._spares.assign(spec.job_id, spec.token, spec.standby)
         if process is None:
             process = self._spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, spec.environment)
         self._runs[spec.job_id] = (spec.token, process)
@@ -77,9 +79,20 @@ class LocalProcessLauncher:
     def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
         self._watcher.watch(pid, created)
 
-    def wait_warm(self, seconds: float) -> bool:
-        """Until a warm spare is ready, so long at most; False if none is, or none is wished."""
-        return self._spares.wait_ready(seconds)
+    @contextlib.contextmanager
+    def standby(self, seconds: float) -> Iterator[Standby | None]:
+        """A warm spare for one version of one job; None if none is ready within so many seconds, or none is wished.
+
+        It is ended afterwards unless it has been given its run.
+        """
+        held = self._spares.hold(seconds)
+        if held is None:
+            yield None
+            return
+        try:
+            yield Standby(*held)
+        finally:
+            self._spares.release(held[0])
 
     def end_spares(self) -> None:
         """End the spares that have no job yet."""

@@ -2,6 +2,7 @@
 
 Each has a folder ``<data>/spares/<id>`` with ``process.json`` (written here), ``ready`` and its working files (written by
 the spare) and ``assignment.json`` once it has a job. The folder stays until the process is gone: Spark works in it.
+A spare that is held makes itself ready for one version of a job (launchers.standby): nothing else is given to it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -36,54 +38,76 @@ class Spares:
     def __init__(self, data_dir: Path, wished: int, spawn: Spawn) -> None:
         self._folder, self._wished, self._spawn = data_dir / "spares", wished, spawn
         self._waiting: dict[str, subprocess.Popen[bytes]] = {}
+        self._held: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
         self._failures = 0
         self._not_before = 0.0
         self._end_strays()
 
     def replenish(self) -> None:
-        """Start spares until there are as many as wished; after failures not before a growing while."""
+        """Start spares until there are as many as wished; after failures not before a growing while.
+
+        None is started while one is held: its warming up would make the change of versions slow.
+        """
         with self._lock:
             self._notice_ends()
             self._remove_left_folders()
-            while len(self._waiting) < self._wished and time.monotonic() >= self._not_before:
+            while not self._held and len(self._waiting) < self._wished and time.monotonic() >= self._not_before:
                 self._start_one()
 
-    def assign(self, job_id: str, token: int) -> subprocess.Popen[bytes] | None:
-        """Give a run to a spare: a ready one if there is one, else one that is still warming up and so is ahead."""
+    def assign(self, job_id: str, token: int, held: str | None = None) -> subprocess.Popen[bytes] | None:
+        """Give a run to a spare: to the one that is held for it, a ready one, or one that is still warming up and so is ahead."""
         with self._lock:
             self._notice_ends()
+            process = self._held.pop(held, None) if held is not None else None
+            if held is not None and process is not None and process.poll() is None:
+                return self._give(held, process, job_id, token)
             for spare_id in sorted(self._waiting, key=lambda spare_id: not self._is_ready(spare_id)):
-                folder = self._folder / spare_id
-                _write(folder / "assignment.json", {"job": job_id, "token": token})
-                wake(folder / "wake.sock")
-                self._failures = 0
-                return self._waiting.pop(spare_id)
+                return self._give(spare_id, self._waiting.pop(spare_id), job_id, token)
         return None
 
-    def wait_ready(self, seconds: float) -> bool:
-        """Until one is ready, so long at most; False if none is, or none is wished."""
+    def hold(self, seconds: float) -> tuple[str, Path, subprocess.Popen[bytes]] | None:
+        """Keep a ready one back: (id, folder, process). None if there is none within so many seconds, or none is wished."""
         deadline = time.monotonic() + seconds
         while self._wished:
             with self._lock:
                 self._notice_ends()
-                if any(self._is_ready(spare_id) for spare_id in self._waiting):
-                    return True
+                for spare_id in filter(self._is_ready, self._waiting):
+                    process = self._held[spare_id] = self._waiting.pop(spare_id)
+                    return spare_id, self._folder / spare_id, process
             if time.monotonic() >= deadline:
                 break
             time.sleep(READY_LOOK_SECONDS)
-        return False
+        return None
+
+    def release(self, spare_id: str) -> None:
+        """End one that was held, unless it has been given its run."""
+        with self._lock:
+            process = self._held.pop(spare_id, None)
+        if process is not None:
+            self._end_one(spare_id, process)
 
     def end(self) -> None:
         """End the spares that have no job."""
         with self._lock:
-            for spare_id, process in self._waiting.items():
-                identity = identity_of(process.pid)
-                if process.poll() is None and identity is not None:
-                    kill_all(*identity)
-                    process.wait()
-                shutil.rmtree(self._folder / spare_id, ignore_errors=True)
+            for spare_id, process in (self._waiting | self._held).items():
+                self._end_one(spare_id, process)
             self._waiting.clear()
+            self._held.clear()
+
+    def _give(self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int) -> subprocess.Popen[bytes]:
+        folder = self._folder / spare_id
+        write_json(folder / "assignment.json", {"job": job_id, "token": token})
+        wake(folder / "wake.sock")
+        self._failures = 0
+        return process
+
+    def _end_one(self, spare_id: str, process: subprocess.Popen[bytes]) -> None:
+        identity = identity_of(process.pid)
+        if process.poll() is None and identity is not None:
+            kill_all(*identity)
+            process.wait()
+        _remove(self._folder / spare_id)
 
     def _start_one(self) -> None:
         spare_id = secrets.token_hex(4)
@@ -93,7 +117,7 @@ class Spares:
         self._waiting[spare_id] = process
         identity = identity_of(process.pid)
         if identity is not None:
-            _write(folder / "process.json", {"pid": identity[0], "created": identity[1]})
+            write_json(folder / "process.json", {"pid": identity[0], "created": identity[1]})
 
     def _is_ready(self, spare_id: str) -> bool:
         return (self._folder / spare_id / "ready").exists()
@@ -105,13 +129,13 @@ class Spares:
             del self._waiting[spare_id]
             self._failures += 1
             self._not_before = time.monotonic() + min(2.0**self._failures, MOST_BACK_OFF_SECONDS)
-            last = _last_line(self._folder / spare_id / "spare.log")
+            last = last_line(self._folder / spare_id / "spare.log")
             log.warning("a spare ended by itself", exit_code=process.returncode, last_line=last, failures=self._failures)
 
     def _remove_left_folders(self) -> None:
         for folder in self._folder.glob("*"):
-            if folder.name not in self._waiting and _is_left(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+            if folder.name not in self._waiting | self._held and _is_left(folder):
+                _remove(folder)
 
     def _end_strays(self) -> None:
         for folder in self._folder.glob("*"):
@@ -119,7 +143,15 @@ class Spares:
             if identity is not None and not (folder / "assignment.json").exists():
                 kill_all(*identity)
             if _is_left(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """With the checkpoint that a standby has begun, if it never got its run."""
+    claimed = folder / "checkpoint"
+    if claimed.exists() and not (folder / "assignment.json").exists():
+        shutil.rmtree(claimed.read_text(), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_left(folder: Path) -> bool:
@@ -139,13 +171,15 @@ def _identity_in(folder: Path) -> tuple[int, float] | None:
     return None
 
 
-def _write(path: Path, content: dict[str, object]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a file that appears whole or not at all."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(content))
     temporary.rename(path)
 
 
-def _last_line(path: Path) -> str:
+def last_line(path: Path) -> str:
+    """The last line of a log; nothing if there is none."""
     try:
         lines = path.read_text(errors="replace").strip().splitlines()
     except OSError:

@@ -262,13 +262,15 @@ class Update:
     watch_seconds: float
     """How long after its start a failure of the new version still brings back the old one."""
     target: Version | None = None
-    """The new version, until the old one has stopped."""
+    """The new version, until the old one has stopped, or its saved state is exported."""
     previous: Version | None = None
-    """The old version, from then on."""
+    """The old version, from then on: until the new one is up, or is not watched any more."""
     stopped_at: float = 0.0
     """When the old version's last epoch was committed, in seconds since the epoch."""
     started_at: float | None = None
     """When the new version was up."""
+    standby: str | None = None
+    """The warm runner that has made itself ready for the new version."""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self) | {
@@ -323,6 +325,14 @@ class Job:
     update: Update | None = None
     update_failure: str | None = None
     """Why the last update was rolled back; None if there was none, or it went well."""
+
+    @property
+    def saved(self) -> Version:
+        """The version that has written the job's state: after an update of a suspended job, still the one before."""
+        update = self.update
+        if update is not None and update.previous is not None and update.started_at is None:
+            return update.previous
+        return Version(self.version, self.source, self.options, self.config, self.plan, self.lineage)
 
     @property
     def display_name(self) -> str:

@@ -47,7 +47,7 @@ class SubmitBody(ArtifactBody):
 
 
 class UpdateBody(ArtifactBody):
-    """A new version for a running job."""
+    """A new version for a running or suspended job."""
 
     snapshot: str | None = Field(None, description="Name of the snapshot to take; default: <job>-before-<version>")
     options: dict[str, Any] = Field(default_factory=dict, description="Job options over those of the version before")
@@ -59,7 +59,9 @@ class UpdatedModel(BaseModel):
 
     version: int = Field(description="Number of the version that runs now")
     snapshot: str = Field(description="The snapshot that was taken of the version before")
-    gap_seconds: float = Field(description="From the last epoch of the old version to the first of the new one")
+    gap_seconds: float | None = Field(
+        description="From the last epoch of the old version to the first of the new one; null if the job stays suspended"
+    )
     report: ReportModel = Field(description="What became of each stage's state")
     text: str = Field(description="The report as a person reads it, a line a stage")
 

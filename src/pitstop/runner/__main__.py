@@ -8,15 +8,22 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
+from pyspark.sql import SparkSession
 
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.runner.logs import log
 from pitstop.runner.once import TASKS, run_once
-from pitstop.runner.run import Runner, RunnerSettings
+from pitstop.runner.prepared import Prepared, RunnerSettings, Standby
+from pitstop.runner.run import Runner
 from pitstop.runner.session import session
+from pitstop.store.database import Database, open_database
+from pitstop.store.maps import SqlMapStore
+from pitstop.store.runner_link import SqlRunnerLink
 
 STORE_FACTORY = "pitstop.store.maps:open_map_store"
 ORPHAN_CHECK_SECONDS = 3.0
@@ -45,20 +52,25 @@ def main() -> int:
 
 def run_job(job_id: str, token: int, store_url: str, data_dir: Path) -> int:
     """Run one job to its end."""
-    from pitstop.store.database import open_database
-    from pitstop.store.maps import SqlMapStore
-    from pitstop.store.runner_link import SqlRunnerLink
-
-    database = open_database(store_url)
     settings = RunnerSettings(data_dir, store_url, STORE_FACTORY)
-    link = SqlRunnerLink(database, lambda: wake(data_dir / "control.sock"))
     work = settings.job_dir(job_id) / "work"
-    code = Runner(job_id, token, link, SqlMapStore(database), settings, lambda: session(work)).run()
-    return _leave(code)
+    return _run(job_id, token, settings, open_database(store_url), lambda: session(work), None)
+
+
+def _run(
+    job_id: str,
+    token: int,
+    settings: RunnerSettings,
+    database: Database,
+    spark: Callable[[], SparkSession],
+    prepared: Prepared | None,
+) -> int:
+    link = SqlRunnerLink(database, lambda: wake(settings.data_dir / "control.sock"))
+    return _leave(Runner(job_id, token, link, SqlMapStore(database), settings, spark, prepared).run())
 
 
 def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
-    """Keep a Spark session warm until a job is assigned, or the control plane is gone."""
+    """Keep a Spark session warm until a job is assigned, or the control plane is gone; do what a standby is asked for."""
     folder = data_dir / "spares" / spare_id
     folder.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder / "wake.sock")
@@ -66,13 +78,19 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     spark = session(folder / "work")
     if not assignment.exists():
         _warm_up(spark, folder / "work")
-    process = psutil.Process()
-    ready = folder / "ready.tmp"
-    ready.write_text(json.dumps({"pid": process.pid, "created": process.create_time()}))
-    ready.rename(folder / "ready")
+    settings, database = RunnerSettings(data_dir, store_url, STORE_FACTORY), open_database(store_url)
+    process, standby = psutil.Process(), Standby(spark, settings, folder)
+    _write(folder / "ready", {"pid": process.pid, "created": process.create_time()})
+    answered = 0
     while not assignment.exists():
         if not _control_alive(data_dir):
             return _leave(0)
+        task = folder / f"task-{answered + 1}.json"
+        if task.exists():
+            answered += 1
+            _write(folder / f"answer-{answered}.json", standby.do(json.loads(task.read_text())))
+            wake(folder / "answer.sock")
+            continue
         socket.wait(ORPHAN_CHECK_SECONDS)
     wanted = json.loads(assignment.read_text())
     socket.close()
@@ -82,7 +100,13 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     target = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(target, 1)
     os.dup2(target, 2)
-    return run_job(wanted["job"], int(wanted["token"]), store_url, data_dir)
+    return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(content))
+    temporary.rename(path)
 
 
 def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]

@@ -18,34 +18,20 @@ from pitstop.control.ports import RunnerLink
 from pitstop.errors import EngineError, FencedError, PitstopError, SnapshotError
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.maps.ports import Fence, MapStore
-from pitstop.model.job import Job, JobConfig, Progress
+from pitstop.model.job import Job, Progress
 from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
-from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
+from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.engine import Engine, StartPoint
 from pitstop.spark.environment import Environment
-from pitstop.spark.lower_source import SourceSettings
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
 REPORT_SECONDS = 0.5
 STOP_SECONDS = 120.0
 LOGGER = "pitstop.runner"
-
-
-@dataclasses.dataclass(frozen=True)
-class RunnerSettings:
-    """Where a run works."""
-
-    data_dir: Path
-    store_url: str
-    store_factory: str
-    """``module:function`` by which worker processes open the map store."""
-
-    def job_dir(self, job_id: str) -> Path:
-        return self.data_dir / "jobs" / job_id
 
 
 class Runner:
@@ -59,9 +45,11 @@ class Runner:
         maps: MapStore,
         settings: RunnerSettings,
         spark: Callable[[], SparkSession],
+        prepared: Prepared | None = None,
     ) -> None:
         self.job_id, self.token = job_id, token
         self._link, self._maps, self._settings, self._spark = link, maps, settings, spark
+        self._prepared = prepared
         self._dir = settings.job_dir(job_id)
         self._dir.mkdir(parents=True, exist_ok=True)
         self._wake = WakeSocket(self._dir / "runner.sock")
@@ -88,12 +76,8 @@ class Runner:
 
     def _drive(self, job: Job) -> int:
         log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
-        definition = load_entry(Path(job.source.artifact), job.source.entry)
-        spark = self._spark()
-        spark.sparkContext.addPyFile(job.source.artifact)
-        pipeline = definition.build(job.source.args)
-        job = dataclasses.replace(job, config=JobConfig.from_options(job.options, base=definition.config))
-        engine = Engine(spark, pipeline, job.config, self._environment(job))
+        engine = self._engine(job)
+        job = dataclasses.replace(job, config=engine.config)
         point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
         self._say_start(job, point)
         self._observe(ObservationKind.COMPILED, self._compiled(engine, point))
@@ -101,6 +85,11 @@ class Runner:
             return self._run_bounded(engine, point)
         engine.start(point, self._link.progress(), self._poke)
         return self._loop(engine)
+
+    def _engine(self, job: Job) -> Engine:
+        environment = self._environment(job)
+        ready = self._prepared.engine_of(job, environment) if self._prepared is not None else None
+        return ready or prepare(self._spark(), job.source, job.options, environment).engine
 
     def _loop(self, engine: Engine) -> int:
         while True:
@@ -195,13 +184,7 @@ class Runner:
             check_fence=self._check_fence,
             fence=Fence(job.id, self.token),
             maps=self._maps,
-            sources=SourceSettings(
-                job=job.display_name,
-                store_url=self._settings.store_url,
-                store_factory=self._settings.store_factory,
-                admission=str(self._dir / "work" / "admission.json"),
-                agreements=str(self._dir / "work" / "agreements"),
-            ),
+            sources=self._settings.sources(job.id, job.display_name),
         )
 
     def _snapshot(self, job: Job) -> Path | None:

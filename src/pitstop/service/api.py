@@ -42,7 +42,9 @@ class Service(Protocol):
         ...
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
-        """Put a new version in the place of a running job's; the old one goes on if it is refused or fails.
+        """Put a new version in the place of a running or suspended job's; the old one goes on if it is refused or fails.
+
+        A suspended job stays suspended: the new version starts when it is resumed. Its ``gap_seconds`` is None.
 
         ``request``: what it runs (entry and arguments default to those of the version before), options over those it was
         submitted with, ``initial_snapshot`` the name of the snapshot to take. Returns {version, snapshot, gap_seconds,

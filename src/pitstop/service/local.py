@@ -7,6 +7,7 @@ import dataclasses
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from pitstop.service import updates
 from pitstop.service.api import JobView, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
-from pitstop.service.states import StateDesk, Workers, result_of
+from pitstop.service.states import Standby, StateDesk, Workers, result_of
 from pitstop.snapshots import manifest
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
@@ -82,26 +83,33 @@ class LocalService:
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
         found = self._find(job) if job is not None and snapshot is None else None
         against = self._saved_state(found, snapshot)
-        compiled = self._compile(artifact, request, against)
+        compiled = self._compile(artifact, request, request.options.get("renamed"), against)
         plan: dict[str, Any] = compiled["plan"]
         report = self._report(compiled, found, snapshot, request.options)
         return {"plan": plan, "report": report.to_dict() if report else None, "text": report.text() if report else _fresh(plan)}
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
         job = self._find(name_or_id)
-        updates.refuse_unless_running(job)
+        updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
-        compiled = self._compile(artifact, request, self._saved_state(job, None))
-        report = updates.judge_for_job(self._registry, self._data_dir, job, compiled, request.options)
-        updates.refuse_if_incompatible(report, f"job '{job.display_name}', which goes on")
-        self._workers.wait_warm(updates.WARM_SECONDS)
         wish = updates.wish_for_update(job, artifact, request, watch_seconds)
-        with self._registry.transaction():
-            self._refuse_if_exporting(wish["snapshot"], but=job)
-            asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
-        result = dict(self._answer(job, asked).result or {})
-        if watch_seconds:
+        # A suspended job has no gap to keep small.
+        running = job.state is JobState.RUNNING
+        with self._workers.standby(updates.WARM_SECONDS) if running else nullcontext() as standby:
+            compiled = self._compiled_version(job, wish, standby)
+            report = updates.judge_for_job(self._registry, self._data_dir, job, compiled, request.options)
+            updates.refuse_if_incompatible(
+                report, f"job '{job.display_name}', which {'goes on' if running else 'stays as it is'}"
+            )
+            if standby is not None and job.lineage is not None:
+                standby.rehearse(job.lineage)
+                wish["standby"] = standby.id
+            with self._registry.transaction():
+                self._refuse_if_exporting(wish["snapshot"], but=job)
+                asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
+            result = dict(self._answer(job, asked).result or {})
+        if watch_seconds and running:
             updates.watch(self._registry, self._changes, job.id, int(result["version"]), watch_seconds)
         return result | {"report": report.to_dict(), "text": report.text()}
 
@@ -275,23 +283,33 @@ class LocalService:
                 if operation.args.get("snapshot") == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
 
-    def _compile(self, artifact: Path, request: SubmitRequest, against: Path | None) -> dict[str, Any]:
+    def _compile(self, artifact: Path, request: SubmitRequest | JobSource, renamed: Any, against: Path | None) -> dict[str, Any]:
         asked = {
             "artifact": str(artifact),
             "entry": request.entry,
             "args": list(request.args),
             "against": str(against) if against is not None else None,
-            "renamed": renamed_stages(request.options.get("renamed") or {}),
+            "renamed": renamed_stages(renamed or {}),
         }
         return result_of(self._workers, self._data_dir, "compile", asked)
+
+    def _compiled_version(self, job: Job, wish: dict[str, Any], standby: Standby | None) -> dict[str, Any]:
+        source = JobSource.from_dict(wish["source"])
+        if standby is not None:
+            # Its rehearsal is a whole restore, so migrations are tried there.
+            return {"migrations": {}} | standby.compile(job.id, job.display_name, source, wish["options"])
+        return self._compile(Path(source.artifact), source, wish["options"].get("renamed"), self._saved_state(job, None))
 
     def _saved_state(self, job: Job | None, snapshot: str | None) -> Path | None:
         """The folder of the snapshot, or of the job's checkpoint if it has committed an epoch."""
         if snapshot is not None:
             return Path(self._snapshot_record(snapshot).path)
-        if job is None or job.lineage is None:
+        if job is None:
             return None
-        checkpoint = Checkpoint(checkpoint_folder(self._data_dir, job.id, job.lineage))
+        lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
+        if lineage is None:
+            return None
+        checkpoint = Checkpoint(checkpoint_folder(self._data_dir, job.id, lineage))
         return checkpoint.path if checkpoint.committed() >= 0 else None
 
     def _report(self, compiled: dict[str, Any], job: Job | None, snapshot: str | None, options: dict[str, Any]) -> Report | None:

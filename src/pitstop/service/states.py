@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
 from pitstop.errors import UsageError, from_dict
+from pitstop.model.job import JobSource
 from pitstop.model.snapshot import SnapshotRecord
 
 MOST_ROWS = 100_000
 """So many rows of a query at most: more are taken out as a file."""
+
+
+class Standby(Protocol):
+    """A warm runner that makes itself ready for one version of a job (launchers)."""
+
+    id: str
+
+    def compile(self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any]) -> dict[str, Any]:
+        """``{"plan"}``; raises what is wrong with the version."""
+        ...
+
+    def rehearse(self, lineage: str) -> None:
+        """Start the version once from a copy of that checkpoint; raises what kept it from starting."""
+        ...
 
 
 class Workers(Protocol):
@@ -21,8 +37,8 @@ class Workers(Protocol):
         """The task's result; ``folder`` is used up."""
         ...
 
-    def wait_warm(self, seconds: float) -> bool:
-        """Until a warm runner is ready, so long at most; False if none is."""
+    def standby(self, seconds: float) -> AbstractContextManager[Standby | None]:
+        """A warm runner, if one is ready within so many seconds; ended afterwards unless it got its run."""
         ...
 
 

@@ -25,14 +25,16 @@ WARM_SECONDS = 60.0
 
 def judge_for_job(registry: Registry, data_dir: Path, job: Job, compiled: dict[str, Any], options: dict[str, Any]) -> Report:
     """Compare a new version (see runner.once) with a job that has been compiled; ConflictError if it has not."""
-    if job.plan is None:
-        raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: wait until it runs.")
-    partitions = job.plan.get("partitions")
-    if job.lineage is not None:
-        checkpoint = Checkpoint(checkpoint_folder(data_dir, job.id, job.lineage))
+    old = job.saved if job.state is JobState.SUSPENDED else job
+    if old.plan is None:
+        wait = "it has no saved state: cancel it and submit the new version" if job.state is JobState.SUSPENDED else None
+        raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: {wait or 'wait until it runs'}.")
+    partitions = old.plan.get("partitions")
+    if old.lineage is not None:
+        checkpoint = Checkpoint(checkpoint_folder(data_dir, job.id, old.lineage))
         partitions = checkpoint.partitions() if checkpoint.committed() >= 0 else partitions
     watermark = registry.progress(job.id).watermark_ms
-    report = compare(job.plan, compiled["plan"], partitions, renamed_stages(options.get("renamed") or {}), watermark)
+    report = compare(old.plan, compiled["plan"], partitions, renamed_stages(options.get("renamed") or {}), watermark)
     return report.with_details(compiled["migrations"])
 
 
@@ -64,10 +66,10 @@ def wish_for_update(job: Job, artifact: Path, request: SubmitRequest, watch_seco
     }
 
 
-def refuse_unless_running(job: Job) -> None:
+def refuse_unless_updatable(job: Job) -> None:
     """The old job is not touched by an update that could not be carried out."""
-    if job.state is not JobState.RUNNING:
-        raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING")
+    if job.state not in (JobState.RUNNING, JobState.SUSPENDED):
+        raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING or SUSPENDED")
 
 
 def watch(registry: Registry, changes: Changes, job_id: str, version: int, seconds: float) -> None:

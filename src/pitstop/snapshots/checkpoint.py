@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,19 @@ class Checkpoint:
         shutil.copy2(self.path / "metadata", folder / "metadata")
         (folder / "state").symlink_to(self.path.resolve() / "state", target_is_directory=True)
         return view
+
+    def rename_query(self) -> None:
+        """Give a copy a query id of its own: Spark ends a query in its process that bears the same one."""
+        (self.path / ".metadata.crc").unlink(missing_ok=True)
+        # The file may be a hard link to that of the original.
+        (self.path / "metadata").unlink(missing_ok=True)
+        (self.path / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}))
+
+    def copy_logs(self, target: Path) -> None:
+        """Make ``target`` a checkpoint of these epochs without their state, of a query of its own."""
+        for folder in ("offsets", "commits"):
+            shutil.copytree(self.path / folder, target / folder)
+        Checkpoint(target).rename_query()
 
     def drop_after(self, epoch: int) -> None:
         """Forget planned and committed epochs beyond ``epoch``."""

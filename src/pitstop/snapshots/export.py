@@ -74,9 +74,10 @@ def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
 
 def export_suspended(job: Job, data_dir: Path, name: str) -> SnapshotRecord:
     """Export the last good state of a job that is not running (jet.md SN9)."""
-    if job.lineage is None:
+    lineage = job.saved.lineage
+    if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
-    return export_checkpoint(Checkpoint(checkpoint_folder(data_dir, job.id, job.lineage)), data_dir, name)
+    return export_checkpoint(Checkpoint(checkpoint_folder(data_dir, job.id, lineage)), data_dir, name)
 
 
 def _copy_with_retries(

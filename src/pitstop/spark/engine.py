@@ -31,6 +31,7 @@ from pitstop.spark.columns import first_line
 from pitstop.spark.compile import bounded, compile_pipeline
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower import Lowering
+from pitstop.spark.poised import Poised, can_be_poised, poised
 from pitstop.spark.progress import ProgressTracker
 from pitstop.spark.query import RunningQuery
 from pitstop.spark.restore import Restore, judge, restore
@@ -70,6 +71,33 @@ class Engine:
         """Held while one query takes the place of another."""
         self._ended = self._refreshing = False
         self._refresh_failure: PitstopError | None = None
+        self._poised: Poised | None = None
+        self._aside: Path | None = None
+
+    def take_over(self, config: JobConfig, environment: Environment) -> None:
+        """Belong to a run from now on: it was compiled before there was one."""
+        self.config = config
+        self.environment = dataclasses.replace(environment, guarantee=config.processing_guarantee)
+
+    def get_ready(self, data_dir: Path, rehearsed: Path, aside: Path, claim: Callable[[Path], None]) -> None:
+        """Start the query as far as it goes without its checkpoint, if its sources allow it.
+
+        ``rehearsed`` is the checkpoint that a rehearsal has left; ``aside`` is a folder of this process; ``claim`` is told the
+        folder of the query's own checkpoint before it is made.
+        """
+        if not can_be_poised(self.pipeline, self.plan):
+            return
+        lineage = new_lineage()
+        target = checkpoint_folder(data_dir, self.environment.job_id, lineage)
+        claim(target)
+        # Spark looks once, before it makes the sources, whether there are logs and of which version they are.
+        Checkpoint(rehearsed).copy_logs(target)
+        environment = dataclasses.replace(self.environment, lineage=lineage)
+        self._poised = poised(self.spark, self.pipeline, self.plan, environment, target, aside / "gate")
+
+    def keep_aside(self, folder: Path) -> None:
+        """Keep in this folder what a further restore under this plan need not do again."""
+        self._aside = folder
 
     def prepare(self, data_dir: Path, lineage: str | None, snapshot: Path | None) -> StartPoint:
         """Make ready the checkpoint to run on.
@@ -84,9 +112,9 @@ class Engine:
             if Checkpoint(own).planned() >= 0:
                 self._use_partitions(self.config.partitions or Checkpoint(own).partitions())
                 return self._started(StartPoint(lineage, own))
-        fresh = new_lineage()
+        fresh = self._poised.lineage if self._poised is not None else new_lineage()
         target = checkpoint_folder(data_dir, job_id, fresh)
-        report = self._restore(snapshot, target) if snapshot is not None and not self.bounded else None
+        report = self.restore(snapshot, target) if snapshot is not None and not self.bounded else None
         return self._started(StartPoint(fresh, target, report))
 
     def start(self, point: StartPoint, before: Progress, wake: Callable[[], None]) -> None:
@@ -98,9 +126,14 @@ class Engine:
         self.spark.streams.addListener(self.tracker)
         self._wake = wake
         self._begin(point.checkpoint)
+        self.environment.log("INFO", "pitstop.engine", "the query is started")
 
     def _begin(self, checkpoint: Path) -> None:
-        self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {}, self._running)
+        before, waiting, self._poised = self._running, self._poised, None
+        if waiting is not None and waiting.running.active and waiting.running.checkpoint.path == checkpoint:
+            self._running = waiting.go(self.environment)
+        else:
+            self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {}, before)
         threading.Thread(target=self._await_end, args=(self._running, self._wake), daemon=True).start()
         every = refresh_seconds(self.pipeline)
         if every is not None:
@@ -193,13 +226,24 @@ class Engine:
             self.environment.log("DEBUG", "pitstop.engine", f"the query ended: {type(error).__name__}")
         wake()
 
-    def _restore(self, snapshot: Path, target: Path) -> Report:
+    def restore(self, snapshot: Path, target: Path) -> Report:
+        """Lay down at ``target`` a checkpoint that goes on where the snapshot ended, and say how."""
         manifest = manifests.read(snapshot)
         report = judge(manifest, self.plan, self.config.renamed)
         manifests.verify(snapshot, manifest, self.environment.job_name)
         partitions = self.config.partitions or manifest.partitions
         self._use_partitions(partitions)
-        job = Restore(self.spark, snapshot, manifest, self.pipeline, self.plan, target, partitions, self.environment.sources)
+        job = Restore(
+            self.spark,
+            snapshot,
+            manifest,
+            self.pipeline,
+            self.plan,
+            target,
+            partitions,
+            self.environment.sources,
+            laid_down=self._aside / "laid-down" if self._aside is not None else None,
+        )
         restore(job, report)
         return report
 

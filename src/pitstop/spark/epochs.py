@@ -25,6 +25,8 @@ from pitstop.spark.sinks import write_sink
 from pitstop.spark.state import SavedStage
 
 CUT = "__cut"
+WriteSink = Callable[[Node, DataFrame, int, Environment], None]
+"""Writes one epoch's rows into the sink of a node."""
 
 
 class EpochBoundaryError(Exception):
@@ -82,8 +84,9 @@ class EpochWriter:
         environment: Environment,
         early: Mapping[str, EarlyResults] | None = None,
         written: Callable[[float], None] | None = None,
+        write: WriteSink = write_sink,
     ) -> None:
-        self._spark = spark
+        self._spark, self._write_sink = spark, write
         self._early = early or {}
         self._written = written
         self._cuts = cuts
@@ -106,6 +109,10 @@ class EpochWriter:
                 # Spark wraps what we raise in its own exceptions: keep the one that a person can read.
                 self.failure = error
                 raise
+
+    def belong_to(self, environment: Environment) -> None:
+        """Write for this run from now on: the query was started before there was one."""
+        self._environment = environment
 
     def close(self, timeout: float) -> bool:
         """Let no further epoch write; wait for the one being written. False if it did not end in time."""
@@ -134,7 +141,7 @@ class EpochWriter:
     def _write(self, rows: DataFrame, epoch: int) -> None:
         if len(self._cuts) == 1 and len(self._cuts[0].sinks) == 1 and not self._early:
             sink = self._cuts[0].sinks[0]
-            write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
+            self._write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
             return
         rows.persist()
         try:
@@ -143,7 +150,7 @@ class EpochWriter:
             lowerings = {id(cut): self._lowered(cut, self._part(rows, number), epoch) for number, cut in enumerate(self._cuts)}
             for cut, sink in writing_order(self._cuts):
                 self._environment.check_fence()
-                write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
+                self._write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
         finally:
             rows.unpersist()
 

@@ -59,6 +59,9 @@ class ProgressTracker(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         self.take(event.progress)
+        if not self.first_epoch.is_set():
+            parts = ", ".join(f"{part} {spent}" for part, spent in event.progress.durationMs.items())
+            self._log("INFO", "pitstop.engine", f"first epoch of this run, {event.progress.batchId}, in ms: {parts}")
         self._admit(event.progress)
         self.ready.set()
         self.first_epoch.set()

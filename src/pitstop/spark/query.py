@@ -18,10 +18,11 @@ from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.columns import first_line
 from pitstop.spark.environment import Environment
-from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, joined
+from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, WriteSink, joined
 from pitstop.spark.idle import IdleWatch, idle_watch
-from pitstop.spark.lower import Lowering
+from pitstop.spark.lower import Lowering, OpenSource
 from pitstop.spark.session import CHAINED_SETTINGS
+from pitstop.spark.sinks import write_sink
 from pitstop.spark.state import SavedStage
 
 _COMMIT_WAIT = 10.0
@@ -38,7 +39,10 @@ def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
 
 
 class RunningQuery:
-    """A started query over one checkpoint. ``before`` is the one whose place it takes within a run."""
+    """A started query over one checkpoint. ``before`` is the one whose place it takes within a run.
+
+    ``open_source`` and ``write`` stand in for its sources and sinks.
+    """
 
     def __init__(
         self,
@@ -48,8 +52,10 @@ class RunningQuery:
         checkpoint: Path,
         observed: dict[str, str],
         before: RunningQuery | None = None,
+        open_source: OpenSource | None = None,
+        write: WriteSink = write_sink,
     ) -> None:
-        lowering = Lowering(spark, environment.sources, observed=observed)
+        lowering = Lowering(spark, environment.sources, observed=observed, open_source=open_source)
         frame = streaming_frame(lowering, pipeline)
         self.checkpoint = Checkpoint(checkpoint)
         self._tables = tuple(lowering.tables.values())
@@ -62,7 +68,7 @@ class RunningQuery:
         }
         earlier = before.idle if before is not None else None
         self.idle: IdleWatch | None = idle_watch(spark, self.checkpoint, lowering.event_times, environment.log, earlier)
-        self.writer = EpochWriter(spark, cuts, environment, early, self.idle.epoch_written if self.idle else None)
+        self.writer = EpochWriter(spark, cuts, environment, early, self.idle.epoch_written if self.idle else None, write)
         self.query: StreamingQuery = (
             frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -58,6 +59,8 @@ class Restore:
     target: Path
     partitions: int
     settings: SourceSettings
+    laid_down: Path | None = None
+    """Where the empty new checkpoint is kept once it is laid down, for another restore under the same plan."""
     rewrite: bool = True
     """False feeds unchanged state as accumulators too (way 3 for way 2)."""
 
@@ -93,7 +96,22 @@ def restore(job: Restore, report: Report) -> None:
         finally:
             shutil.rmtree(reading, ignore_errors=True)
     Checkpoint(building).relocate(job.target)
-    building.rename(job.target)
+    _place(building, job.target)
+
+
+def _place(building: Path, target: Path) -> None:
+    """Move a finished checkpoint to its place. Where a query waits for it (spark.poised) the folder is there, with its own id."""
+    if not target.exists():
+        building.rename(target)
+        return
+    for path in building.iterdir():
+        if path.name in ("offsets", "commits"):
+            # The older logs with which the query was started stay beside: it may look at them once more.
+            for file in path.iterdir():
+                file.replace(target / path.name / file.name)
+        elif path.name not in ("metadata", ".metadata.crc"):
+            path.rename(target / path.name)
+    shutil.rmtree(building)
 
 
 def _rebuild(job: Restore, report: Report, building: Path) -> None:
@@ -102,9 +120,15 @@ def _rebuild(job: Restore, report: Report, building: Path) -> None:
     raw = kept if job.rewrite and job.manifest.provider == provider == ROCKSDB else set()
     fed = (kept | converted) - raw
     _check_feedable(job, fed)
-    _lay_down(job, building, _fed_rows(job, fed, report.renamed, building))
     checkpoint = Checkpoint(building)
-    check_operators(job.spark, building, 0, job.plan)
+    if job.laid_down is not None and job.laid_down.exists() and not fed:
+        shutil.copytree(job.laid_down, building)
+        checkpoint.relocate(building)
+    else:
+        _lay_down(job, building, _fed_rows(job, fed, report.renamed, building))
+        check_operators(job.spark, building, 0, job.plan)
+        if job.laid_down is not None and not fed:
+            shutil.copytree(building, job.laid_down)
     moves = _raw_moves(job, raw, report.renamed)
     epoch = 1 if moves else 0
     if moves:
@@ -191,9 +215,8 @@ def _scratch(building: Path) -> Path:
 
 def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], DataFrame]) -> None:
     """Run epoch 0 with all sources held, and end the query right after its commit."""
-    job.spark.dataSource.register(HoldSource)
     job.spark.conf.set("spark.sql.shuffle.partitions", str(job.partitions))
-    lowering = Lowering(job.spark, job.settings, restored=restored, open_source=lambda node: _held(job, node))
+    lowering = Lowering(job.spark, job.settings, restored=restored, open_source=partial(held, job.spark, job.settings))
     checkpoint = Checkpoint(building)
 
     def discard(rows: DataFrame, epoch: int) -> None:
@@ -222,11 +245,13 @@ def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], Data
     checkpoint.drop_after(0)
 
 
-def _held(job: Restore, node: Node) -> DataFrame:
-    schema = lower_source.read_stream(job.spark, node, job.settings).schema
+def held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFrame:
+    """A source of the same rows that holds still: it is there, and gives none."""
+    spark.dataSource.register(HoldSource)
+    schema = lower_source.read_stream(spark, node, settings).schema
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
     # The name keeps two held sources of one schema apart: equal relations would become one source.
-    return job.spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
+    return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
 
 
 def _raw_moves(job: Restore, stages: set[str], renamed: dict[str, str]) -> dict[int, int]:

@@ -103,16 +103,19 @@ class InMemoryService:
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
         text, plan = self._compiled(request)
         with self._changed:
-            job = self._running(name_or_id, "UPDATE")
+            job = self._find(name_or_id)
+            if job.state is not S.SUSPENDED:
+                job = self._running(name_or_id, "UPDATE", "RUNNING or SUSPENDED")
             report = compare(job.plan or {}, plan, renamed=renamed_stages(request.options.get("renamed") or {}))
             if report.refused:
-                said = f"The new version does not fit job '{job.display_name}', which goes on: {report.reasons}."
+                kept = "stays as it is" if job.state is S.SUSPENDED else "goes on"
+                said = f"The new version does not fit job '{job.display_name}', which {kept}: {report.reasons}."
                 raise IncompatibleError(said, report=report.to_dict())
             name = request.initial_snapshot or f"{job.name}-before-{job.version + 1}"
             self._manifests[name] = self._manifest(job, name)
             self._artifacts[job.id] = text
             self.change(job.id, version=job.version + 1, plan=plan, lineage=new_lineage())
-        facts = {"version": job.version + 1, "snapshot": name, "gap_seconds": 0.0}
+        facts = {"version": job.version + 1, "snapshot": name, "gap_seconds": None if job.state is S.SUSPENDED else 0.0}
         return facts | {"report": report.to_dict(), "text": report.text()}
 
     def suspend(self, name_or_id: str) -> None:
@@ -261,13 +264,13 @@ class InMemoryService:
             raise NotFoundError(f"No job with name or id '{name_or_id}' was found")
         return max(found, key=lambda job: (job.active, job.submission_time))
 
-    def _running(self, name_or_id: str, mode: str) -> Job:
+    def _running(self, name_or_id: str, mode: str, wanted: str = "RUNNING") -> Job:
         job = self._find(name_or_id)
         if job.state.terminal:
             result = job.failure or job.state.value
             raise ConflictError(f"Cannot {mode} job {job.id} because it already has a result: {result}")
         if job.state is not S.RUNNING:
-            raise ConflictError(f"Cannot {mode}, job status is {job.state}, should be RUNNING")
+            raise ConflictError(f"Cannot {mode}, job status is {job.state}, should be {wanted}")
         return job
 
     def _advance(self, job: Job) -> bool:

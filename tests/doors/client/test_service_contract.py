@@ -198,6 +198,27 @@ def test_a_new_version_is_compared_with_a_job_or_a_snapshot(pair):
     assert service.check(request())["report"] is None
 
 
+def test_a_suspended_job_is_updated_and_stays_suspended(pair):
+    service, state = pair
+    job = running(state, text="# stage: speed bigint")
+    service.suspend(job)
+    done = service.update(job, request(text="# stage: speed bigint\n# stage: more double"))
+    assert (done["version"], done["snapshot"], done["gap_seconds"]) == (2, "hello-world-before-2", None)
+    assert (service.job(job).job.state, service.job(job).job.version) == (S.SUSPENDED, 2)
+    with pytest.raises(IncompatibleError, match="which stays as it is: stage 'speed'"):
+        service.update(job, request(text="# stage: speed double"))
+    service.resume(job)
+    assert service.wait_for(job, (S.RUNNING,), 5).job.version == 2
+
+
+def test_a_job_that_is_not_there_yet_is_not_updated(pair):
+    service, state = pair
+    job = running(state)
+    state.change(job, state=S.STARTING)
+    with pytest.raises(ConflictError, match=r"^Cannot UPDATE, job status is STARTING, should be RUNNING or SUSPENDED$"):
+        service.update(job, request())
+
+
 def test_a_log_is_read_on_from_where_it_was_left(pair):
     service, state = pair
     job = running(state)

@@ -9,6 +9,8 @@ from pitstop.control.controller import Controller
 from pitstop.errors import FencedError
 from pitstop.model.job import Job, JobConfig, JobSource, JobState
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, OperationState, Verb
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.snapshots.export import checkpoint_folder
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
@@ -121,6 +123,14 @@ for _name in ("save_job", "add_command", "finish_operation", "consume", "start_o
     setattr(CrashingRegistry, _name, _crashing(_name))
 
 
+def saved_state(folder):
+    """The checkpoint of every run of the job: what is suspended can be exported, until an update has dropped it."""
+    checkpoint = Checkpoint(checkpoint_folder(folder, "id", "l"))
+    checkpoint.write_offsets(1, OffsetLog({"batchWatermarkMs": 0, "conf": {}}, ()))
+    checkpoint.write_commit(1, 0)
+    checkpoint.write_facts({"job_id": "id", "lineage": "l", "plan": {}})
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_crashes_every_wish_is_answered_and_only_one_run_holds_a_job(tmp_path: Path, seed):
     rng = random.Random(seed)
@@ -132,6 +142,7 @@ def test_whatever_crashes_every_wish_is_answered_and_only_one_run_holds_a_job(tm
         return Controller(registry, world, clock, tmp_path, "url", lambda: None)
 
     plain = SqlRegistry(database)
+    saved_state(tmp_path)
     plain.add_job(Job("id", "j", JobState.NOT_RUNNING, JobSource("a.py"), JobConfig(), 1.0))
     plain.add_operation("id", Verb.SUBMIT, {})
     controller, asked = control(), []

@@ -1,9 +1,12 @@
 """An update ends in the new version, or in the old one going on where it had stopped."""
 
+import dataclasses
+
 import pytest
 
-from pitstop.control.actions import DropCheckpoint, Finish, KillRun, RegisterSnapshot, SendCommand
+from pitstop.control.actions import DropCheckpoint, ExportSuspended, Finish, KillRun, RegisterSnapshot, SendCommand
 from pitstop.control.machine import MOST_ATTEMPTS, Due, decide
+from pitstop.control.updating import under_way
 from pitstop.model.job import Job, JobConfig, JobSource, JobState, ProcessingGuarantee, Update
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 
@@ -141,3 +144,90 @@ def test_two_updates_at_once_are_refused():
 def test_an_update_reads_back_the_same():
     update = changed_over()[1].update
     assert Update.from_dict(update.to_dict()) == update
+
+
+def suspended(**changes):
+    return dataclasses.replace(running(), state=S.SUSPENDED, suspension_cause="Requested by user", **changes)
+
+
+def wish(number, artifact="new.py", watch=0.0):
+    args = {"snapshot": "s", "source": {"artifact": artifact}, "options": {"partitions": 2}, "watch_seconds": watch}
+    return Operation(number, "id", Verb.UPDATE, args)
+
+
+def updated(job, number=7, artifact="new.py"):
+    """The job after an update while it was suspended."""
+    exporting = decide(job, wish(number, artifact), 100.0).job
+    return decide(exporting, fact(exporting, K.EXPORTED, operation=number, snapshot=RECORD), 101.0)
+
+
+def resumed(job):
+    waiting = decide(job, Operation(20, "id", Verb.RESUME), 200.0).job
+    return compiled(decide(waiting, Due(), 200.0).job)
+
+
+def test_a_suspended_job_stays_suspended_with_the_new_version_and_a_snapshot_of_its_state():
+    asked = decide(suspended(), wish(7), 100.0)
+    assert (asked.job.state, asked.job.version) == (S.SUSPENDED_EXPORTING_SNAPSHOT, 1)
+    assert asked.actions == (ExportSuspended(7, "s"),)
+    assert decide(asked.job, wish(7), 100.5).actions == (ExportSuspended(7, "s"),), "the export is repeated after a crash"
+    done = updated(suspended())
+    assert RegisterSnapshot(RECORD) in done.actions
+    assert answers(done)[0].result == {"version": 2, "snapshot": "s", "gap_seconds": None}
+    assert (done.job.state, done.job.version, done.job.source.artifact) == (S.SUSPENDED, 2, "new.py")
+    assert (done.job.lineage, done.job.config.initial_snapshot, done.job.saved.lineage) == (None, "s", "L1")
+    assert done.job.suspension_cause == "Requested by user"
+
+
+def test_the_next_resume_starts_the_new_version_and_then_the_old_checkpoint_goes():
+    job = resumed(updated(suspended()).job)
+    assert (job.state, job.version, job.token, job.lineage) == (S.STARTING, 2, 4, "L2")
+    up = decide(job, fact(job, K.RUNNING, epoch=0, committed_at=202.0), 203.0)
+    assert (up.job.state, up.job.update, up.job.saved.lineage) == (S.RUNNING, None, "L2")
+    assert DropCheckpoint("L1") in up.actions
+
+
+def test_a_new_version_that_fails_when_it_is_resumed_brings_back_the_old_one():
+    job = resumed(updated(suspended()).job)
+    failed = decide(job, fact(job, K.FAILED, error={"message": "boom"}, restartable=False), 203.0)
+    assert (failed.job.state, failed.job.version, failed.job.lineage) == (S.NOT_RUNNING, 1, "L1")
+    assert failed.job.source.artifact == "old.py"
+    assert "version 1 goes on where it had stopped: boom" in failed.job.update_failure
+    assert DropCheckpoint("L2") in failed.actions
+
+
+def test_without_the_snapshot_a_suspended_job_stays_as_it_was():
+    exporting = decide(suspended(), wish(7), 100.0).job
+    failed = decide(exporting, fact(exporting, K.EXPORT_FAILED, operation=7, error={"message": "disk full"}), 101.0)
+    assert failed.job == suspended()
+    assert answers(failed)[0].error["message"] == "disk full"
+
+
+def test_an_update_of_what_never_ran_goes_back_to_what_did():
+    """Updated twice while suspended, and then in vain: the version that has written the state goes on."""
+    second = updated(updated(suspended()).job, 8, "newer.py").job
+    assert (second.version, second.source.artifact, second.saved.source.artifact) == (3, "newer.py", "old.py")
+    exporting = decide(updated(suspended()).job, wish(8, "newer.py"), 100.0).job
+    assert exporting.saved.lineage == "L1", "the state is still where the first version has put it"
+    unchanged = decide(exporting, fact(exporting, K.EXPORT_FAILED, operation=8, error={"message": "full"}), 101.0).job
+    assert (unchanged.version, unchanged.state, unchanged.saved.lineage) == (2, S.SUSPENDED, "L1")
+    job = resumed(second)
+    failed = decide(job, fact(job, K.FAILED, error={"message": "boom"}, restartable=False), 203.0).job
+    assert (failed.version, failed.lineage) == (1, "L1")
+
+
+def test_an_update_that_is_watched_is_over_when_the_suspended_job_is_updated_again():
+    up = decide(compiled(changed_over(watch=60.0)[1]), fact(compiled(changed_over(watch=60.0)[1]), K.RUNNING, epoch=0), 103.0).job
+    asked_again = decide(dataclasses.replace(up, state=S.SUSPENDED), wish(8), 104.0)
+    assert DropCheckpoint("L1") in asked_again.actions
+    done = decide(asked_again.job, fact(asked_again.job, K.EXPORTED, operation=8, snapshot=RECORD), 105.0).job
+    assert (done.version, done.saved.number, done.saved.lineage) == (3, 2, "L2")
+
+
+def test_what_will_be_started_later_keeps_no_spare_from_warming_up():
+    job = asked().job
+    assert under_way(job)
+    assert under_way(changed_over()[1])
+    assert not under_way(updated(suspended()).job)
+    assert under_way(resumed(updated(suspended()).job))
+    assert not under_way(running())

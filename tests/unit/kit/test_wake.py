@@ -33,3 +33,13 @@ def test_a_path_longer_than_a_socket_address_works(tmp_path):
     assert wake(folder / "w.sock")
     assert socket.wait(1)
     socket.close()
+
+
+def test_who_ends_late_does_not_take_the_path_from_the_next(tmp_path):
+    first = WakeSocket(tmp_path / "s")
+    second = WakeSocket(tmp_path / "s")
+    first.close()
+    assert wake(tmp_path / "s")
+    assert second.wait(1)
+    second.close()
+    assert not (tmp_path / "s").exists()

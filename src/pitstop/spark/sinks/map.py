@@ -27,7 +27,7 @@ def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: E
     options = node.params["sink"].options
     if environment.maps is None:
         raise EngineError(f"Sink '{node.name}' writes to a map, and this run has no store of maps.")
-    changes = _changes(node, rows, options)
+    changes = changes_of(node, rows)
     exactly_once = environment.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
     epoch = EpochId(context.lineage, context.stage, context.epoch) if exactly_once else None
     store: MapStore = environment.maps
@@ -38,7 +38,9 @@ def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: E
         store.write_epoch(options["map"], changes, epoch, environment.fence)
 
 
-def _changes(node: Node, rows: DataFrame, options: dict[str, Any]) -> list[tuple[str, str | None]]:
+def changes_of(node: Node, rows: DataFrame) -> list[tuple[str, str | None]]:
+    """Keys and new values as JSON text (None removes), in the order of the rows; EngineError if a row has no key."""
+    options = node.params["sink"].options
     key = to_column(rows, options["key"]).cast("string").alias("key")
     if options["mode"] == "delete":
         keys = rows.select(key).toArrow().column(0).to_pylist()

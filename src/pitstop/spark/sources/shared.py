@@ -9,23 +9,45 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pitstop.errors import UsageError
+from pitstop.errors import EngineError, UsageError
 from pitstop.kit.canonical import dumps, fingerprint
 from pitstop.spark.admission import Throttle
 from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
+GATE = "gate"
+GATE_SECONDS = 1800.0
+_STEP = 0.01
+
+
+def reached(gate: Path) -> Path:
+    """The file that says that a source waits at the gate."""
+    return gate.with_name(f"{gate.name}.reached")
+
+
+def _wait_at(gate: Path) -> None:
+    reached(gate).touch()
+    deadline, parent = time.monotonic() + GATE_SECONDS, os.getppid()
+    while not gate.exists():
+        if os.getppid() != parent:
+            raise EngineError("The process that started the query is gone, so it is not let go.")
+        if time.monotonic() > deadline:
+            raise EngineError(f"The query was not let go within {GATE_SECONDS:.0f} seconds.")
+        time.sleep(_STEP)
 
 
 class SourceOptions:
     """Options of a source, with the ones that every source has.
 
     ``stage`` and ``job`` name it in the log; ``startOffset`` is the JSON text of the offset to begin at, for a query
-    without a checkpoint; ``admission`` is the file of spark.admission; ``agreements`` the folder of agreements.
+    without a checkpoint; ``admission`` is the file of spark.admission; ``agreements`` the folder of agreements; ``gate`` a
+    file before which the source is not to be ready (spark.poised).
     """
 
     def __init__(self, kind: str, options: Mapping[str, str]) -> None:
@@ -37,6 +59,8 @@ class SourceOptions:
 
         self.limited = Throttle(options.get("admission")).limited
         """How much of a usual amount the next epoch may bring."""
+        if GATE in options:
+            _wait_at(Path(options[GATE]))
 
     def text(self, name: str, default: str | None = None) -> str:
         value = self._options.get(name, default)

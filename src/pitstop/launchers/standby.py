@@ -1,0 +1,69 @@
+"""A warm spare that makes itself ready for one version of a job while the version before still runs.
+
+It is asked through files in its folder, ``task-<n>.json`` and ``answer-<n>.json``, and wake sockets on both sides. What it
+has prepared stays in its process until it is given its run (launchers.spares); it writes nothing to the job before.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import EngineError, WaitTimeoutError, from_dict
+from pitstop.kit.wake import WakeSocket, wake
+from pitstop.launchers.spares import last_line, write_json
+from pitstop.model.job import JobSource
+
+COMPILE_SECONDS = 180.0
+REHEARSE_SECONDS = 600.0
+"""A rehearsal restores the whole state once."""
+LOOK_SECONDS = 1.0
+"""How often to look whether the process still lives."""
+
+
+class Standby:
+    """One held spare; ``id`` names it in the wish for the update."""
+
+    def __init__(self, spare_id: str, folder: Path, process: subprocess.Popen[bytes]) -> None:
+        self.id, self._folder, self._process = spare_id, folder, process
+        self._asked = 0
+
+    def compile(self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any]) -> dict[str, Any]:
+        """``{"plan"}`` of the version, which it keeps compiled. Raises what is wrong with the version."""
+        task = {"job": job_id, "name": job_name, "source": source.to_dict(), "options": options}
+        return self._ask("compile", task, COMPILE_SECONDS)
+
+    def rehearse(self, lineage: str) -> None:
+        """Start the compiled version once from a copy of that checkpoint, without its sources and sinks, and drop the copy.
+
+        Raises what kept it from starting. Afterwards all that it takes to start from that state is warm.
+        """
+        self._ask("rehearse", {"lineage": lineage}, REHEARSE_SECONDS)
+
+    def _ask(self, what: str, task: dict[str, Any], seconds: float) -> dict[str, Any]:
+        self._asked += 1
+        answer = self._folder / f"answer-{self._asked}.json"
+        socket = WakeSocket(self._folder / "answer.sock")
+        try:
+            write_json(self._folder / f"task-{self._asked}.json", {"do": what} | task)
+            wake(self._folder / "wake.sock")
+            self._wait(what, answer, socket, seconds)
+        finally:
+            socket.close()
+        result: dict[str, Any] = json.loads(answer.read_text())
+        if "error" in result:
+            raise from_dict(result["error"])
+        return result
+
+    def _wait(self, what: str, answer: Path, socket: WakeSocket, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not answer.exists():
+            if self._process.poll() is not None:
+                code, last = self._process.returncode, last_line(self._folder / "spare.log")
+                raise EngineError(f"The warm runner ended while it was to {what} the new version (exit code {code}): {last}")
+            if time.monotonic() > deadline:
+                raise WaitTimeoutError(f"The warm runner did not {what} the new version within {seconds:.0f} seconds.")
+            socket.wait(LOOK_SECONDS)

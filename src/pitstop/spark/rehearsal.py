@@ -1,0 +1,76 @@
+"""Start a compiled job once from a snapshot, without its sources and sinks, and forget it.
+
+What a first epoch needs is then at hand in this process: classes, the compiled code of this very plan, workers. And a start
+that cannot succeed has failed before anything depends on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from pitstop.errors import EngineError
+from pitstop.pipeline.nodes import Node
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.engine import Engine
+from pitstop.spark.environment import Environment
+from pitstop.spark.query import RunningQuery, wait_until
+from pitstop.spark.restore import held
+from pitstop.spark.sinks import write_sink
+from pitstop.spark.sinks.map import changes_of
+
+EPOCH_SECONDS = 300.0
+
+
+def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
+    """Restore the snapshot into ``folder`` and run one epoch there: sources hold still, sinks write nothing.
+
+    Returns the restored checkpoint, that epoch forgotten; None if the job is bounded, for which there is nothing to restore.
+    Raises what a start from the snapshot would raise. Users' own sinks are not called.
+    """
+    if engine.bounded:
+        return None
+    target = folder / "checkpoint"
+    engine.restore(snapshot, target)
+    Checkpoint(target).rename_query()
+    before = Checkpoint(target).committed()
+    environment = dataclasses.replace(engine.environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None)
+    sources = environment.sources
+    running = RunningQuery(
+        engine.spark,
+        engine.pipeline,
+        environment,
+        target,
+        {},
+        open_source=partial(held, engine.spark, sources),
+        write=partial(_write_nowhere, folder),
+    )
+    try:
+        wait_until(lambda: not running.active or running.checkpoint.committed() > before, EPOCH_SECONDS)
+        failure = running.failure()
+        if failure is not None:
+            raise failure
+        if running.checkpoint.committed() <= before:
+            raise EngineError(f"The new version did not do its first epoch within {EPOCH_SECONDS:.0f} seconds.")
+    finally:
+        running.query.stop()
+        running.drop_tables()
+    running.checkpoint.drop_after(before)
+    return target
+
+
+def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
+    """What a sink would do with an epoch's rows, up to the writing."""
+    sink = node.params["sink"]
+    if sink.kind == "map":
+        changes_of(node, rows)
+    elif sink.kind == "files":
+        elsewhere = dataclasses.replace(sink, options=sink.options | {"path": str(folder / "files" / node.name)})
+        write_sink(dataclasses.replace(node, params=node.params | {"sink": elsewhere}), rows, epoch, environment)
+    elif sink.kind == "logger":
+        write_sink(node, rows, epoch, environment)
+    else:
+        rows.write.format("noop").mode("overwrite").save()

@@ -1,0 +1,93 @@
+"""A version that is rehearsed, and waits for its checkpoint with its query started, goes on as any other does."""
+
+from itertools import pairwise
+
+import pytest
+
+import pitstop as ps
+from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.spark.engine import Engine
+from pitstop.spark.environment import Environment
+from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.query import wait_until
+from pitstop.spark.rehearsal import rehearse
+from tests.spark.harness import Collected
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+RATE, KEYS = 200, 5
+"""Numbers a second; each second holds the next RATE of them."""
+
+
+def pipeline(sink, more=False):
+    p = ps.Pipeline()
+    numbers = p.read_from(ps.sources.rate(RATE), name="numbers").with_columns(key=f"sequence % {KEYS}")
+    timed = numbers.with_timestamps("time", allowed_lag="0 seconds")
+    counts = timed.group_by("key").window(ps.tumbling("2 seconds")).aggregate("counts", n=ps.count(), low=ps.min("sequence"))
+    if more:
+        sums = timed.group_by("key").window(ps.tumbling("1 second")).aggregate("sums", total=ps.sum("sequence"))
+        sums.write_to(ps.sinks.noop(), name="sums-out")
+    counts.write_to(ps.sinks.custom(sink), name="out")
+    return p
+
+
+def engine(spark, folder, built):
+    work = folder / "work"
+    sources = SourceSettings(job="job", admission=str(work / "admission.json"), agreements=str(work / "agreements"))
+    guarantee = ProcessingGuarantee.EXACTLY_ONCE
+    environment = Environment("id", "job", "", guarantee, work, lambda *_: None, sources=sources)
+    config = JobConfig(processing_guarantee=guarantee, partitions=2)
+    return Engine(spark, built, config, environment)
+
+
+def start(started, folder, snapshot=None):
+    point = started.prepare(folder, None, snapshot)
+    started.start(point, Progress(), lambda: None)
+    return point
+
+
+def wait_for(started, sink, windows):
+    wait_until(lambda: not started.active or len({row.window_start for row in sink.rows}) >= windows, 240)
+    failure = started.failure()
+    if failure is not None:
+        raise failure
+    assert len({row.window_start for row in sink.rows}) >= windows
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["same-structure", "changed-structure"])
+def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, more):
+    before, after = Collected(), Collected()
+    old = engine(spark, tmp_path, pipeline(before))
+    first = start(old, tmp_path)
+    wait_for(old, before, 3)
+    new = engine(spark, tmp_path, pipeline(after, more))
+    scratch, claimed = tmp_path / "scratch", []
+    scratch.mkdir()
+    new.keep_aside(scratch)
+    record = export_checkpoint(Checkpoint(first.checkpoint), scratch, "rehearsal")
+    rehearsed = rehearse(new, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch)
+    assert record.epoch >= 0
+    assert not after.epochs, "a rehearsal calls no sink"
+    new.get_ready(tmp_path, rehearsed, scratch, claimed.append)
+    epochs = Checkpoint(first.checkpoint).committed()
+    assert wait_until(lambda: Checkpoint(first.checkpoint).committed() > epochs + 1, 120), (
+        "what it waits for is not the rehearsed state"
+    )
+    assert old.active, "the version before goes on meanwhile"
+    old.stop(60)
+    saved = export_checkpoint(Checkpoint(first.checkpoint), tmp_path, "saved")
+    point = start(new, tmp_path, tmp_path / "snapshots" / "saved")
+    assert claimed == [point.checkpoint] == [checkpoint_folder(tmp_path, "id", point.lineage)]
+    assert (scratch / "gate").exists(), "it is the query that waited"
+    wait_for(new, after, 3)
+    epoch = new.stop(60)
+    assert epoch > (0 if more else saved.epoch)
+    rows = [*before.rows, *after.rows]
+    counted = {(row.window_start, row.key): row.n for row in rows}
+    assert len(counted) == len(rows), "no window comes twice"
+    starts = sorted({row.window_start for row in rows})
+    # The first window begins before the first number is due; each after it holds its two seconds' numbers, for each key.
+    assert {(b - a).total_seconds() for a, b in pairwise(starts)} == {2.0}
+    assert {counted.get((at, key)) for at in starts[1:] for key in range(KEYS)} == {2 * RATE // KEYS}

@@ -1,0 +1,137 @@
+"""Spares that are held for one version of a job: asked, given their run, or ended; with processes that keep to the protocol."""
+
+import json
+import subprocess
+import sys
+import threading
+
+import psutil
+import pytest
+
+from pitstop.errors import ArtifactError, EngineError
+from pitstop.launchers.spares import Spares
+from pitstop.launchers.standby import Standby
+from pitstop.model.job import JobSource
+
+SPARE = """
+import json, sys, time
+from pathlib import Path
+from pitstop.kit.wake import WakeSocket, wake
+
+folder = Path(sys.argv[1])
+socket = WakeSocket(folder / "wake.sock")
+(folder / "ready").write_text("{}")
+asked = 0
+while not (folder / "assignment.json").exists():
+    task = folder / f"task-{asked + 1}.json"
+    if not task.exists():
+        socket.wait(0.2)
+        continue
+    asked += 1
+    found = json.loads(task.read_text())
+    if found["do"] == "rehearse":
+        (folder / "checkpoint").write_text(found["lineage"])
+    if found.get("name") == "dies":
+        print("out of memory", flush=True)
+        sys.exit(9)
+    wrong = {"error": {"code": "ARTIFACT", "message": "no such file", "details": {}}}
+    answer = wrong if found.get("name") == "wrong" else {"plan": found}
+    temporary = folder / "answer.tmp"
+    temporary.write_text(json.dumps(answer))
+    temporary.rename(folder / f"answer-{asked}.json")
+    wake(folder / "answer.sock")
+time.sleep(60)
+"""
+SOURCE = JobSource("new.py", "main", ("a",))
+
+
+@pytest.fixture
+def spares(tmp_path):
+    made = []
+
+    def spawn(command, log):
+        with log.open("ab") as out:
+            arguments = [sys.executable, "-c", SPARE, str(log.parent)]
+            made.append(subprocess.Popen(arguments, stdout=out, stderr=out, start_new_session=True))
+        return made[-1]
+
+    found = Spares(tmp_path, 1, spawn)
+    found.replenish()
+    yield found
+    found.end()
+    for process in made:
+        process.kill()
+        process.wait()
+
+
+def held(spares):
+    kept = spares.hold(60)
+    assert kept is not None
+    return kept
+
+
+def waiting(tmp_path):
+    return [folder for folder in (tmp_path / "spares").glob("*") if not (folder / "assignment.json").exists()]
+
+
+def test_a_standby_answers_what_it_is_asked_and_its_errors_are_raised(spares):
+    standby = Standby(*held(spares))
+    found = standby.compile("id", "job", SOURCE, {"partitions": 2})["plan"]
+    assert found == {"do": "compile", "job": "id", "name": "job", "source": SOURCE.to_dict(), "options": {"partitions": 2}}
+    with pytest.raises(ArtifactError, match="no such file"):
+        standby.compile("id", "wrong", SOURCE, {})
+    with pytest.raises(EngineError, match=r"ended while it was to compile the new version \(exit code 9\): out of memory"):
+        standby.compile("id", "dies", SOURCE, {})
+
+
+def test_a_run_goes_to_the_spare_that_is_held_for_it_and_to_no_other(spares, tmp_path):
+    spare_id, folder, process = held(spares)
+    spares.replenish()
+    assert len(waiting(tmp_path)) == 1, "none warms up while one is held"
+    assert spares.assign("other", 1) is None
+    assert spares.assign("id", 5, spare_id) is process
+    assert json.loads((folder / "assignment.json").read_text()) == {"job": "id", "token": 5}
+    spares.release(spare_id)
+    assert process.poll() is None, "what has its run is not ended with the update"
+    spares.replenish()
+    assert len(waiting(tmp_path)) == 1, "the next one warms up"
+
+
+def test_a_standby_that_gets_no_run_is_ended_with_the_checkpoint_that_it_began(spares, tmp_path):
+    spare_id, folder, process = held(spares)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    Standby(spare_id, folder, process).rehearse(str(begun))
+    spares.release(spare_id)
+    assert process.poll() is not None
+    assert not folder.exists()
+    assert not begun.exists()
+
+
+def test_a_run_whose_standby_is_gone_goes_to_another_spare(spares):
+    spare_id, _, process = held(spares)
+    process.kill()
+    process.wait()
+    spares.release(spare_id)
+    spares.replenish()
+    another = spares.assign("id", 5, spare_id)
+    assert another is not None
+    assert another is not process
+
+
+def test_the_next_control_plane_ends_a_standby_and_what_it_began(spares, tmp_path):
+    spare_id, folder, process = held(spares)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    Standby(spare_id, folder, process).rehearse(str(begun))
+    reaper = threading.Thread(target=process.wait)
+    reaper.start()
+    Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started"))
+    reaper.join(10)
+    assert not psutil.pid_exists(process.pid)
+    assert not begun.exists()
+    assert not folder.exists()
+
+
+def test_there_is_no_standby_where_no_spare_is_wished(tmp_path):
+    assert Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started")).hold(60) is None
