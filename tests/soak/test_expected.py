@@ -100,11 +100,7 @@ def test_pairs_of_a_join_are_all_pairs_within_the_time_and_outer_rows_come_alone
     pairs = {(a, b) for a in left for b in right if a % 20 == b % 20 and abs(time_of(a) - time_of(b)) <= 1_000}
     got = [(r["seq"], r["visit"]) for part in rows.values() for r in map(dict, part.rows)]
     assert Counter(pair for pair in got if pair[1] is not None) == Counter(pairs)
-    alone = {
-        a
-        for a in left
-        if not any(pair[0] == a for pair in pairs) and time_of(a) + 1_010 < time_of(chain.total - STEP - 1) - 2_900
-    }
+    alone = {a for a in left if not any(pair[0] == a for pair in pairs) and time_of(a) + 1_010 < watermarks[-1]}
     assert alone <= {a for a, b in got if b is None}
 
 
