@@ -24,7 +24,6 @@ def expected(chain: Chain, watermarks: Sequence[int]) -> dict[tuple[int, str], E
         for stage in version.stages:
             state = carried.get(renamed.get(stage.name, stage.name)) or STATES[stage.kind]()
             rows = found[(number, stage.name)] = Expected()
-            state.sure = watermarks[number] if number + 1 < len(chain.versions) else min(watermarks[number], earlier(chain))
             state.become(stage, before)
             state.read(stage, list(events(chain.first(number), chain.first(number + 1))), rows)
             state.end(stage, before, watermarks[number], rows)
@@ -39,9 +38,3 @@ def latest_watermark(chain: Chain, number: int) -> int:
     if number + 1 < len(chain.versions):
         last -= chain.versions[number].step
     return time_of(last) - LAG if last >= 0 else 0
-
-
-def earlier(chain: Chain) -> int:
-    """A watermark that the last epoch with data has at least."""
-    last = chain.total - chain.versions[-1].step - 1
-    return time_of(last) - LAG - HELD_BACK if last >= 0 else 0

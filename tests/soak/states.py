@@ -13,11 +13,7 @@ from tests.spark.reference import ceiling
 
 Row = tuple[tuple[str, Any], ...]
 NEAR = 2
-"""A row of an outer join may be told an epoch later if its time is up within so many ms of the watermark.
-
-Those whose time is up at the end of all events may wait for an epoch with data: Spark does not always let go of them in
-an epoch without.
-"""
+"""A row of an outer join may be told an epoch later if its time is up within so many ms of the watermark."""
 
 
 @dataclass
@@ -47,9 +43,6 @@ def row_of(columns: dict[str, Any]) -> Row:
 
 class State:
     """What a stage keeps. ``become`` makes it that of a new version; the watermark is the last one before."""
-
-    sure: int
-    """Rows of outer joins whose time is up by this watermark have surely been told."""
 
     def become(self, stage: Stage, watermark: int) -> None:
         pass
@@ -248,7 +241,7 @@ class Join(State):
             del self.left[seq]
             if matched or stage.how != "left":
                 continue
-            if over > watermark - self.sure + NEAR:
+            if over > NEAR:
                 out.add(**columns_of(seq))
             else:
                 out.perhaps[row_of(columns_of(seq))] += 1

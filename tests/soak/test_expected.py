@@ -95,16 +95,12 @@ def test_state_of_ones_own_is_evicted_after_its_time_to_live_and_kept_for_ever_w
 def test_pairs_of_a_join_are_all_pairs_within_the_time_and_outer_rows_come_alone():
     stage = Stage("j", Kind.JOIN, timeout=1_000, how="left", other="numbers")
     chain = versions(stage, stage)
-    _, rows = found(chain)
+    watermarks, rows = found(chain)
     left, right = range(30, chain.total, 150), range(10, chain.total, 100)
     pairs = {(a, b) for a in left for b in right if a % 20 == b % 20 and abs(time_of(a) - time_of(b)) <= 1_000}
     got = [(r["seq"], r["visit"]) for part in rows.values() for r in map(dict, part.rows)]
     assert Counter(pair for pair in got if pair[1] is not None) == Counter(pairs)
-    alone = {
-        a
-        for a in left
-        if not any(pair[0] == a for pair in pairs) and time_of(a) + 1_010 < time_of(chain.total - STEP - 1) - 2_900
-    }
+    alone = {a for a in left if not any(pair[0] == a for pair in pairs) and time_of(a) + 1_010 < watermarks[-1]}
     assert alone <= {a for a, b in got if b is None}
 
 

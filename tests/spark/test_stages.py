@@ -216,6 +216,21 @@ def test_rows_of_a_join_find_their_match_in_a_version_with_a_stage_more_and_othe
     assert any(row.visit < 40_000 <= row.seq for row in second.rows)
 
 
+def test_two_joins_of_the_same_rows_both_tell_which_have_no_match(harness):
+    sinks, p = {2: Collected(), 3: Collected()}, ps.Pipeline()
+    orders = numbers(p, "orders", rows=9_000, step=3_000).filter("seq % 150 = 30").select("key", "ts", "seq")
+    visits = numbers(p, "visits", rows=9_000, step=3_000).filter("seq % 100 = 10")
+    visits = visits.select("key + 1000 as key", "ts as at", "seq as visit")
+    for seconds, sink in sinks.items():
+        both = orders.join(f"within-{seconds}", visits, on="key", within=f"{seconds} seconds", how="left")
+        both.write_to(ps.sinks.custom(sink), name=f"out-{seconds}")
+    harness.run(p, partitions=1)
+    for seconds, sink in sinks.items():
+        # The last visit is event 8,910; the watermark follows it, or the last order, by two seconds.
+        over = [seq for seq in range(30, 9_000, 150) if seq + seconds * 1_000 < 8_880 - 2_000]
+        assert sorted(row.seq for row in sink.rows)[: len(over)] == over
+
+
 def test_streams_are_aggregated_together_by_key(harness):
     def build(sink):
         p = ps.Pipeline()

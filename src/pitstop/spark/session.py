@@ -23,6 +23,8 @@ STREAM_SETTINGS = {
     "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
     # All state of a join in one store: the older form has four, and a rewriter that knows of one.
     "spark.sql.streaming.join.stateFormatVersion": "3",
+    # Where two joins read the same rows, the second would share the first one's shuffle, have no watermark, and keep its rows.
+    "spark.sql.exchange.reuse": "false",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.adaptive.enabled": "true",
