@@ -16,7 +16,7 @@ from tests.spark.reference import plain_windows
 from tests.spark.sequence import events, expected_sessions, millis
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-ROWS, CUT, STEP, KEYS, BURST, PAUSE = 4_000, 2_000, 1_000, 5, 500, 3_000
+ROWS, CUT, STEP, KEYS, BURST, PAUSE = 4_000, 2_000, 2_000, 5, 500, 3_000
 EVENTS = list(events(ROWS, KEYS, BURST, PAUSE))
 TUMBLING, SLIDING, TIMEOUT_MS = (1_000, 1_000), (2_000, 500), 200
 
