@@ -5,6 +5,7 @@ STAMP := $(VENV)/.installed
 SECONDS ?=
 CHAINS ?= 30
 SEED ?= 1
+MEASURES ?=
 
 .PHONY: help demo story test test-fast test-long compatibility support-matrix soak bench lint lock clean
 
@@ -16,7 +17,7 @@ help:
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     of these, Spark's own operators; writes docs/support-matrix.md"
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
-	@echo "make bench              measure; writes benchmarks/results.json"
+	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make lint               ruff, mypy, import-linter"
 
 $(STAMP): requirements.lock pyproject.toml scripts/install
@@ -48,7 +49,7 @@ test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit
 
 bench: $(STAMP)
-	@$(PY) benchmarks/run.py
+	@$(PY) benchmarks/run.py $(MEASURES)
 
 lint: $(STAMP)
 	@$(VENV)/bin/ruff check .

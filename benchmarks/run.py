@@ -127,11 +127,19 @@ def update_gap(results, say):
         results.append(result(f"update_gap_{name}_structure_vs_plain", ratio, "ratio", "< 1", ratio < 1, against))
 
 
+MEASURES = {measure.__name__: measure for measure in (throughput, map_sink, export, update_gap, sliding, million)}
+
+
 def main():
-    console, results = Console(), []
-    for measure in (throughput, map_sink, export, update_gap, sliding, million):
-        measure(results, lambda text: console.print(f"[dim]{text} ...[/dim]"))
-        (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    """All measures, or those that are named; results of the others stay in the file as they are."""
+    console, file = Console(), HERE / "results.json"
+    results = json.loads(file.read_text()) if sys.argv[1:] else []
+    for name in sys.argv[1:] or MEASURES:
+        new = []
+        MEASURES[name](new, lambda text: console.print(f"[dim]{text} ...[/dim]"))
+        taken = {row["name"] for row in new}
+        results = [row for row in results if row["name"] not in taken] + new
+        file.write_text(json.dumps(results, indent=2) + "\n")
     table = Table("name", "value", "unit", "aim", "holds")
     for row in results:
         table.add_row(row["name"], f"{row['value']:,}", row["unit"], row["aim"], "yes" if row["holds"] else "NO")

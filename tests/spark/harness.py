@@ -74,7 +74,7 @@ class Harness:
         plan = compile_pipeline(self.spark, built, partitions=partitions)
         self.report = judge(manifest, plan, renamed)
         chosen = partitions or manifest.partitions
-        job = Restore(self.spark, folder, manifest, built, plan, checkpoint, chosen, self.settings, rewrite)
+        job = Restore(self.spark, folder, manifest, built, plan, checkpoint, chosen, self.settings, rewrite=rewrite)
         restore(job, self.report)
         return chosen
 

@@ -20,7 +20,7 @@ from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.reference import BURST, KEYS, PAUSE, happened, plain_windows
 from tests.spark.sequence import millis
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 ROWS, CUT, STEP = 30_000, 20_000, 10_000
 SIZES = {"speed": (10_000, 10_000), "trend": (20_000, 5_000)}

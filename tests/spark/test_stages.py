@@ -42,6 +42,21 @@ def test_sessions_end_their_timeout_after_the_last_event_of_their_key(harness):
     assert len(got) == 7 * KEYS
 
 
+def test_a_branch_in_which_no_row_passes_holds_no_window_of_others_back(harness):
+    sink, p = Collected(), ps.Pipeline()
+    one = numbers(p, step=10_000)
+    one.group_by("key").window(ps.tumbling("10 seconds")).aggregate("all", n=ps.count()).write_to(
+        ps.sinks.custom(sink), name="out"
+    )
+    rare = one.filter("v > 100").group_by("key").window(ps.tumbling("10 seconds")).aggregate("rare", n=ps.count())
+    rare.write_to(ps.sinks.noop(), name="rare-out")
+    harness.run(p)
+    until = max(millis(row.window_end) for row in sink.rows)
+    got = {(r.key, millis(r.window_start), millis(r.window_end)): r.n for r in sink.rows}
+    assert got == {window: n for window, (n, _) in expected_windows(ROWS, KEYS, 10_000, 10_000, until).items()}
+    assert len(sink.rows) == 7 * KEYS
+
+
 def test_rolling_aggregates_tell_each_row_what_there_was_so_far(harness):
     def build(sink):
         p = ps.Pipeline()

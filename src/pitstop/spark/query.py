@@ -21,7 +21,7 @@ from pitstop.spark.environment import Environment
 from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, WriteSink, joined
 from pitstop.spark.idle import IdleWatch, idle_watch
 from pitstop.spark.lower import Lowering, OpenSource
-from pitstop.spark.session import CHAINED_SETTINGS
+from pitstop.spark.session import optimizer_settings
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state import SavedStage
 
@@ -30,11 +30,8 @@ _COMMIT_WAIT = 10.0
 
 def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
     """The whole pipeline as one streaming DataFrame: its cuts, joined. Sets the session up for it."""
-    for key, value in CHAINED_SETTINGS.items():
-        if chained(pipeline.nodes):
-            lowering.spark.conf.set(key, value)
-        else:
-            lowering.spark.conf.unset(key)
+    for key, value in optimizer_settings(chained(pipeline.nodes)).items():
+        lowering.spark.conf.set(key, value)
     return joined([lowering.frame(cut.node) for cut in cuts_of(pipeline.nodes)])
 
 

@@ -45,13 +45,17 @@ STATE_STORES = {
     },
 }
 """Settings of each state store."""
-CHAINED_SETTINGS = {
-    "spark.sql.optimizer.excludedRules": ",".join(
-        f"{_OPTIMIZER}.{rule}" for rule in ("ColumnPruning", "CollapseProject", "PushDownPredicates")
-    )
-}
-"""For jobs in which stateful stages follow one another. These rules would shape a stage's state by what follows it: with
-another select or filter below, saved state would no longer fit, or lack keys."""
+
+
+def optimizer_settings(chained: bool) -> dict[str, str]:
+    """What the optimizer must not do to a job's query; ``chained``: stateful stages follow one another in it.
+
+    A filter pushed below the event time would show the watermark only the rows that pass it: a branch in which few rows pass
+    would hold all windows back. In chained stages these rules would shape a stage's state by what follows it: with another
+    select or filter below, saved state would no longer fit, or lack keys.
+    """
+    rules = ("PushDownPredicates", "ColumnPruning", "CollapseProject") if chained else ("PushDownPredicates",)
+    return {"spark.sql.optimizer.excludedRules": ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
 
 
 def build_session(master: str, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
