@@ -7,6 +7,7 @@ from pitstop.errors import IncompatibleError, PipelineError, SnapshotError
 from pitstop.model.job import StateStore
 from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.compile import compile_pipeline
 from tests.spark import sequence
 from tests.spark.harness import Collected, Harness, numbers
@@ -80,6 +81,18 @@ def test_changed_version_gives_every_window_once(harness, window, change, partit
     if "fresh" in second:
         starts = {millis(row.window_start) for row in second["fresh"].rows}
         assert min(starts) >= sequence.START_MS + 60_000
+
+
+@pytest.mark.spark
+def test_a_rebuilt_checkpoint_tells_when_the_last_saved_epoch_ran(harness):
+    """Spark removes state whose time to live ended between the epoch before and this one; what ended earlier it never sees."""
+    version_one(harness, {"speed": TUMBLING})
+    folder, target = harness.folder / "snapshots" / "saved", harness.folder / "checkpoint-1"
+    ran = Checkpoint(folder / manifests.FILES).offsets(manifests.read(folder).epoch).metadata["batchTimestampMs"]
+    harness.restore(pipeline({}, {"fresh": ps.tumbling("5 seconds"), "speed": TUMBLING}), target, None, None, True)
+    rebuilt = Checkpoint(target)
+    assert harness.report.way == "rebuild"
+    assert rebuilt.offsets(rebuilt.committed()).metadata["batchTimestampMs"] == ran
 
 
 @pytest.mark.spark

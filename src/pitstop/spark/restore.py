@@ -157,7 +157,9 @@ def _take_over_offsets(job: Restore, checkpoint: Checkpoint, epoch: int, renamed
     offsets = tuple(_saved_offset(job, slot, renamed) for slot in job.plan.source_slots)
     # A chained operator takes rows for late by the watermark of the epoch before: it must be that of the last saved
     # epoch, not the next one's, or windows that are due lose their last frame.
-    ran_with = {"batchWatermarkMs": last_watermark(job)}
+    saved = Checkpoint(job.saved).offsets(job.manifest.epoch).metadata
+    # State with a time to live is looked through for what has died since the epoch before.
+    ran_with = {name: saved[name] for name in ("batchWatermarkMs", "batchTimestampMs")}
     for number in {epoch, max(epoch - 1, 0)}:
         log = checkpoint.offsets(number)
         checkpoint.write_offsets(number, OffsetLog(log.metadata | ran_with, offsets))
