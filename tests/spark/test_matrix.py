@@ -19,7 +19,7 @@ from pitstop.spark.query import wait_until
 from tests.spark.harness import Harness, check, idle
 from tests.spark.kinds import CUT, KINDS, REFUSED, ROWS, STEP, WATERMARK, Job, write_files
 
-pytestmark = [pytest.mark.spark, pytest.mark.rules]
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 FILES = ROWS // STEP
 PAGE = Path(__file__).parents[2] / "docs" / "support-matrix.md"

@@ -29,13 +29,18 @@ def environment(url):
     return kept | {"PITSTOP_URL": url, "PITSTOP_TOKEN": TOKEN, "TERM": "xterm"}
 
 
+def _hear_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(environment):
     processes = []
 
     def call(*arguments, **options):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment} | options
-        processes.append(subprocess.Popen([PITSTOP, *arguments], **options))
+        # A shell without job control leaves SIGINT ignored, and so would all that is started here.
+        processes.append(subprocess.Popen([PITSTOP, *arguments], preexec_fn=_hear_interrupts, **options))
         return processes[-1]
 
     yield call
