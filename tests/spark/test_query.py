@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 def test_a_worker_that_did_not_start_in_time_is_no_fault_of_the_job():
     error = explain(RuntimeError("[STREAM_FAILED] Query terminated: Python worker failed to connect back."), None)
     assert (error.message, error.details["restartable"]) == (
-        "An epoch failed: [STREAM_FAILED] Query terminated: Python worker failed to connect back.",
+        "An epoch failed: Query terminated: Python worker failed to connect back.",
         True,
     )
 
