@@ -29,6 +29,7 @@ def test_a_function_that_fails_is_told_by_its_own_error_and_not_tried_again(spar
     assert "restartable" not in caught.value.details
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_may_be_started_again(spark, tmp_path):
     marker = str(tmp_path / "killed")
 

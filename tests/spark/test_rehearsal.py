@@ -15,7 +15,7 @@ from pitstop.spark.query import wait_until
 from pitstop.spark.rehearsal import rehearse
 from tests.spark.harness import Collected
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 RATE, KEYS = 200, 5
 """Numbers a second; each second holds the next RATE of them."""

@@ -60,7 +60,7 @@ def version_one(harness, windows):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("window", [TUMBLING, SLIDING], ids=["tumbling", "sliding"])
+@pytest.mark.parametrize("window", [TUMBLING, pytest.param(SLIDING, marks=pytest.mark.long)], ids=["tumbling", "sliding"])
 @pytest.mark.parametrize(
     ("change", "partitions", "rewrite", "way"),
     [
@@ -131,6 +131,7 @@ def test_one_flipped_byte_is_found_before_the_job_starts(harness):
 
 
 @pytest.mark.spark
+@pytest.mark.long
 @pytest.mark.parametrize(("first", "second"), [("memory", "memory"), ("memory", "rocksdb"), ("rocksdb", "memory")])
 def test_state_goes_on_from_one_store_to_another(harness, first, second):
     harness.store(first)
