@@ -128,6 +128,7 @@ class Run:
             raise engine.failure() or AssertionError("the query ended by itself")
         assert done, f"version {self._number} did not come to its end within {RUN_SECONDS:.0f} seconds"
         engine.stop(END_SECONDS)
+        engine.forget()
 
     def _settled(self, engine: Engine) -> bool:
         """All is read, and Spark finds nothing more to do: the epoch without data that closes windows is done too."""

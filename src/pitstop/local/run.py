@@ -19,10 +19,13 @@ from pitstop.snapshots.export import export_checkpoint, snapshot_folder
 from pitstop.spark.engine import Engine
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.query import wait_until
 from pitstop.spark.session import build_session
 from pitstop.spark.sources import register
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
+
+LAST_PROGRESS_SECONDS = 2.0
 
 
 class LocalJob:
@@ -62,7 +65,11 @@ class LocalJob:
 
     def stop(self, timeout: float = 60.0) -> int:
         """End between two epochs; the last committed epoch."""
-        return self._engine.stop(timeout)
+        epoch = self._engine.stop(timeout)
+        # The progress of the last epoch is told a moment after its commit.
+        wait_until(lambda: self.progress.epoch >= epoch, LAST_PROGRESS_SECONDS)
+        self._engine.forget()
+        return epoch
 
 
 def run(

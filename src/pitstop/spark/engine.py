@@ -201,6 +201,11 @@ class Engine:
         self.note_stages()
         return epoch
 
+    def forget(self) -> None:
+        """Hear of no query any more: in a session that goes on, what is told to one listener keeps all of them waiting."""
+        if self.tracker is not None:
+            self.spark.streams.removeListener(self.tracker)
+
     def note_stages(self) -> dict[str, dict[str, Any]]:
         """Write rows and bytes of each stage's state into the checkpoint's facts, for snapshots."""
         checkpoint = self.running.checkpoint
