@@ -4,7 +4,7 @@ import pytest
 
 from tests.soak.runner import Worker, run_chain
 
-SEEDS = (2, 3)
+SEEDS = (3,)
 
 
 @pytest.fixture(scope="module")
