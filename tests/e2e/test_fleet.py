@@ -85,6 +85,7 @@ def test_version_two_goes_on_exactly_where_version_one_was_cancelled(stack):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 def test_ten_kills_at_random_moments_lose_and_double_nothing(stack):
     from stack import HERE, wait_until
 
