@@ -25,6 +25,7 @@ from pitstop.spark.compile import compile_pipeline
 from pitstop.spark.engine import Engine
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.progress import waits_for_data
 from pitstop.spark.query import wait_until
 from pitstop.spark.restore import judge
 from pitstop.spark.session import build_session
@@ -128,7 +129,6 @@ class Run:
             raise engine.failure() or AssertionError("the query ended by itself")
         assert done, f"version {self._number} did not come to its end within {RUN_SECONDS:.0f} seconds"
         engine.stop(END_SECONDS)
-        engine.forget()
 
     def _settled(self, engine: Engine) -> bool:
         """All is read, and Spark finds nothing more to do: the epoch without data that closes windows is done too."""
@@ -138,8 +138,7 @@ class Run:
             return False
         offsets = [offset for offset in running.checkpoint.offsets(epoch).offsets if offset]
         read = bool(offsets) and all(sequence.position(offset) >= self._chain.total for offset in offsets)
-        status = running.query.status
-        return read and not status["isTriggerActive"] and str(status["message"]).startswith("Waiting for data")
+        return read and not running.query.status["isTriggerActive"] and waits_for_data(running.query)
 
     def _engine(self, version: Version, conductor: Conductor) -> Engine:
         options = {"processing_guarantee": "exactly_once", "partitions": version.partitions, "renamed": dict(version.renamed)}

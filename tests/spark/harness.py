@@ -12,6 +12,7 @@ from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.compile import compile_pipeline
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.progress import waits_for_data
 from pitstop.spark.query import RunningQuery, wait_until
 from pitstop.spark.restore import Restore, judge, restore
 from pitstop.spark.session import STATE_STORES
@@ -118,4 +119,4 @@ def check(running):
 
 
 def idle(running):
-    return str(running.query.status.get("message", "")).startswith("Waiting for data")
+    return waits_for_data(running.query)

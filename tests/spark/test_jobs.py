@@ -192,7 +192,6 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
         engine.start(point, Progress(), lambda: None)
         assert wait_until(lambda: engine.running.checkpoint.committed() >= 1, 60)
         engine.stop(60)
-        engine.forget()
         return point
 
     first = run(None)

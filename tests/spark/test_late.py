@@ -59,19 +59,25 @@ def test_late_rows_and_rows_of_state_are_counted_for_their_stage(spark, tmp_path
     to(seen.group_by("key").window(ps.tumbling(SLIDE)).aggregate("counts", n=ps.count()))
     to(rows.group_by("key").map_stateful("kept", count, "n bigint", "n bigint"))
     plan = compile_pipeline(spark, p)
-    tracker = ProgressTracker(plan, Progress(), lambda *_: None, lambda: None)
-    spark.streams.addListener(tracker)
+    tracker = ProgressTracker(plan, Progress(), lambda *_: None)
     tail.feed(*ON_TIME)
     running = harness.start(p, tmp_path / "checkpoint", 2)
+    running.writer.before_epoch(lambda: tracker.look(running.query))
+
+    def reached(condition):
+        check(running)
+        tracker.look(running.query)
+        return condition(tracker.progress)
+
     tail.wait_until_read(running)
-    assert wait_until(lambda: check(running) or tracker.progress.watermark_ms == WATERMARK * 1000, 120)
+    assert wait_until(lambda: reached(lambda now: now.watermark_ms == WATERMARK * 1000), 120)
     epoch = running.checkpoint.committed()
     tail.feed(*LATE)
     tail.wait_until_read(running)
-    assert wait_until(lambda: check(running) or tracker.progress.epoch > epoch, 120)
+    assert wait_until(lambda: reached(lambda now: now.epoch > epoch), 120)
     harness.settle(running)
     running.stop(60)
-    spark.streams.removeListener(tracker)
+    tracker.look(running.query)
     stages = tracker.progress.stages
     late = {name: facts["late_rows"] for name, facts in stages.items() if "late_rows" in facts}
     assert late == {

@@ -77,14 +77,12 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     )
     assert old.active, "the version before goes on meanwhile"
     old.stop(60)
-    old.forget()
     saved = export_checkpoint(Checkpoint(first.checkpoint), tmp_path, "saved")
     point = start(new, tmp_path, tmp_path / "snapshots" / "saved")
     assert claimed == [point.checkpoint] == [checkpoint_folder(tmp_path, "id", point.lineage)]
     assert (scratch / "gate").exists(), "it is the query that waited"
     wait_for(new, after, 3)
     epoch = new.stop(60)
-    new.forget()
     assert epoch > (0 if more else saved.epoch)
     rows = [*before.rows, *after.rows]
     counted = {(row.window_start, row.key): row.n for row in rows}

@@ -19,13 +19,10 @@ from pitstop.snapshots.export import export_checkpoint, snapshot_folder
 from pitstop.spark.engine import Engine
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.query import wait_until
 from pitstop.spark.session import build_session
 from pitstop.spark.sources import register
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
-
-LAST_PROGRESS_SECONDS = 2.0
 
 
 class LocalJob:
@@ -42,7 +39,7 @@ class LocalJob:
 
     @property
     def progress(self) -> Progress:
-        return self._engine.tracker.progress if self._engine.tracker is not None else Progress()
+        return self._engine.look()
 
     def wait_for_epoch(self, epoch: int, timeout: float = 60.0) -> None:
         """Until that epoch is committed; raises the job's own error if it fails before."""
@@ -65,11 +62,7 @@ class LocalJob:
 
     def stop(self, timeout: float = 60.0) -> int:
         """End between two epochs; the last committed epoch."""
-        epoch = self._engine.stop(timeout)
-        # The progress of the last epoch is told a moment after its commit.
-        wait_until(lambda: self.progress.epoch >= epoch, LAST_PROGRESS_SECONDS)
-        self._engine.forget()
-        return epoch
+        return self._engine.stop(timeout)
 
 
 def run(

@@ -161,17 +161,18 @@ class Runner:
     def _report(self, engine: Engine, force: bool = False) -> None:
         tracker = engine.tracker
         assert tracker is not None
-        if not self._told_running and (tracker.ready.is_set() or _idle(engine)) and engine.active:
+        progress = engine.look()
+        if not self._told_running and tracker.ready and engine.active:
             self._told_running = True
-            epoch = tracker.progress.epoch if tracker.first_epoch.is_set() else -1
+            epoch = progress.epoch if tracker.first_epoch else -1
             at = engine.running.checkpoint.committed_at(epoch)
             self._observe(ObservationKind.RUNNING, {"epoch": epoch, "committed_at": at})
-        if not self._told_epoch and tracker.first_epoch.is_set():
+        if not self._told_epoch and tracker.first_epoch:
             self._told_epoch = True
-            self._observe(ObservationKind.EPOCH, {"epoch": tracker.progress.epoch})
-        if tracker.progress != self._reported or force:
-            self._reported = tracker.progress
-            self._link.report(tracker.progress)
+            self._observe(ObservationKind.EPOCH, {"epoch": progress.epoch})
+        if progress != self._reported or force:
+            self._reported = progress
+            self._link.report(progress)
 
     def _environment(self, job: Job) -> Environment:
         return Environment(
@@ -250,11 +251,6 @@ class Runner:
         except FencedError:
             return 3
         return 1
-
-
-def _idle(engine: Engine) -> bool:
-    """Spark tells of idleness late: its status says sooner that the first look found nothing to do."""
-    return str(engine.running.query.status.get("message", "")).startswith("Waiting for data")
 
 
 def _travelling(error: BaseException) -> dict[str, Any]:

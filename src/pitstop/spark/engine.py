@@ -122,8 +122,7 @@ class Engine:
         self.environment = dataclasses.replace(self.environment, lineage=point.lineage)
         path = self.environment.sources.admission
         admission = Admission(Path(path), self.config.snapshot_interval_ms) if path is not None else None
-        self.tracker = ProgressTracker(self.plan, before, self.environment.log, wake, admission)
-        self.spark.streams.addListener(self.tracker)
+        self.tracker = ProgressTracker(self.plan, before, self.environment.log, admission)
         self._wake = wake
         self._begin(point.checkpoint)
         self.environment.log("INFO", "pitstop.engine", "the query is started")
@@ -134,6 +133,7 @@ class Engine:
             self._running = waiting.go(self.environment)
         else:
             self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {}, before)
+        self._running.writer.before_epoch(self._epoch_begins)
         threading.Thread(target=self._await_end, args=(self._running, self._wake), daemon=True).start()
         every = refresh_seconds(self.pipeline)
         if every is not None:
@@ -158,6 +158,7 @@ class Engine:
             try:
                 before = self.running
                 before.stop(REFRESH_STOP_SECONDS)
+                self.look()
                 before.drop_tables()
                 self._begin(before.checkpoint.path)
             except Exception as error:
@@ -192,6 +193,17 @@ class Engine:
         own = self._running.failure() if self._running is not None else None
         return own or self._refresh_failure
 
+    def look(self) -> Progress:
+        """What the job has reached by now."""
+        if self.tracker is None or self._running is None:
+            return Progress()
+        self.tracker.look(self._running.query)
+        return self.tracker.progress
+
+    def _epoch_begins(self) -> None:
+        if self.tracker is not None and self._running is not None and self.tracker.look(self._running.query):
+            self._wake()
+
     def stop(self, timeout: float) -> int:
         """End between two epochs; the last committed epoch."""
         with self._switch:
@@ -200,11 +212,6 @@ class Engine:
             self.running.drop_tables()
         self.note_stages()
         return epoch
-
-    def forget(self) -> None:
-        """Hear of no query any more: in a session that goes on, what is told to one listener keeps all of them waiting."""
-        if self.tracker is not None:
-            self.spark.streams.removeListener(self.tracker)
 
     def note_stages(self) -> dict[str, dict[str, Any]]:
         """Write rows and bytes of each stage's state into the checkpoint's facts, for snapshots."""
@@ -215,7 +222,7 @@ class Engine:
 
     def stage_facts(self) -> dict[str, dict[str, Any]]:
         """Stage -> {operators, rows, bytes} of its state, as last seen."""
-        seen = self.tracker.progress.stages if self.tracker is not None else {}
+        seen = self.look().stages
         facts: dict[str, dict[str, Any]] = {}
         for number, slot in enumerate(self.plan.operators):
             entry = facts.setdefault(slot.stage, {"operators": []})

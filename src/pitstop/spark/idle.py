@@ -8,29 +8,23 @@ of a job without idle timeouts.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from datetime import datetime
 
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming import StreamingQuery
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
 
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.internals import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
+from pitstop.spark.progress import waits_for_data
 
 Log = Callable[[str, str, str], None]
 
 _START_SECONDS = 60.0
-_LOOK_MS = 10_000
+_LOOK_SECONDS = 10.0
 """How often a query without rows looks for idle stages, at the least."""
 
 
@@ -62,23 +56,24 @@ class IdleClock:
         return found
 
 
-class IdleWatch(StreamingQueryListener):
+class IdleWatch:
     """Applies an IdleClock to a running query: after each epoch, and now and then while there is nothing to read."""
 
     def __init__(
-        self, spark: SparkSession, checkpoint: Checkpoint, stages: Mapping[str, str], clock: IdleClock, log: Log
+        self, checkpoint: Checkpoint, stages: Mapping[str, str], clock: IdleClock, look_seconds: float, log: Log
     ) -> None:
         """``stages``: id of a watermark operator -> stage."""
-        self._spark, self._checkpoint, self._log = spark, checkpoint, log
+        self._checkpoint, self._log = checkpoint, log
         self._stages = dict(stages)
+        self._look_seconds = look_seconds
         self.clock = clock
         self._query: Future[StreamingQuery] = Future()
-        self._written_at = 0.0
+        self._epochs = False
 
     def follow(self, query: StreamingQuery) -> None:
         """Begin, with the query that has been started."""
         self._query.set_result(query)
-        self._spark.streams.addListener(self)
+        threading.Thread(target=self._watch, args=(query,), daemon=True).start()
 
     def epoch_written(self, begun: float) -> None:
         """Take note of an epoch's rows, and raise what is idle, before Spark commits it."""
@@ -87,27 +82,23 @@ class IdleWatch(StreamingQueryListener):
             if node.rows:
                 self.clock.saw(self._stage(node.id), node.watermark_ms, begun)
         self._raise(nodes, begun)
-        self._written_at = time.time()
+        self._epochs = True
 
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        # An event that was on its way while an epoch ran says nothing of what came meanwhile.
-        query = self._query.result(_START_SECONDS)
-        if str(event.runId) != str(query.runId) or not 0 < self._written_at < _seconds(event.timestamp):
-            return
+    def _watch(self, query: StreamingQuery) -> None:
+        try:
+            while not query.awaitTermination(self._look_seconds):
+                if self._epochs and waits_for_data(query):
+                    self._look(query)
+        except StreamingQueryException:
+            return  # whoever runs the query is told, too
+
+    def _look(self, query: StreamingQuery) -> None:
         with no_epoch_begins(query):
+            # What Spark found before the lock was had says nothing of what came meanwhile.
             committed = self._checkpoint.committed()
-            if self._checkpoint.planned() == committed and self._raise(watermark_nodes(query), time.monotonic()):
+            nothing_new = waits_for_data(query) and self._checkpoint.planned() == committed
+            if nothing_new and self._raise(watermark_nodes(query), time.monotonic()):
                 take_up_watermarks(query, committed + 1)
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        if str(event.runId) == str(self._query.result(_START_SECONDS).runId):
-            self._spark.streams.removeListener(self)
-
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        pass
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        pass
 
     def _raise(self, nodes: list[WatermarkNode], now: float) -> bool:
         before = self.clock.idle
@@ -126,9 +117,7 @@ class IdleWatch(StreamingQueryListener):
         return self._stages.get(node_id, node_id)
 
 
-def idle_watch(
-    spark: SparkSession, checkpoint: Checkpoint, event_times: Mapping[str, Node], log: Log, before: IdleWatch | None
-) -> IdleWatch | None:
+def idle_watch(checkpoint: Checkpoint, event_times: Mapping[str, Node], log: Log, before: IdleWatch | None) -> IdleWatch | None:
     """The watch of a query that is about to start; None if none of its stages with timestamps can be idle.
 
     ``before``: that of the query whose place it takes.
@@ -137,11 +126,6 @@ def idle_watch(
     wanted = [timeout for timeout in timeouts.values() if timeout]
     if not wanted:
         return None
-    look_ms = min(_LOOK_MS, round(min(wanted) * 1000))
-    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", str(look_ms))
     clock = IdleClock(timeouts, time.monotonic(), before.clock.last_rows if before is not None else None)
-    return IdleWatch(spark, checkpoint, {number: node.name for number, node in event_times.items()}, clock, log)
-
-
-def _seconds(timestamp: str) -> float:
-    return datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp()
+    stages = {number: node.name for number, node in event_times.items()}
+    return IdleWatch(checkpoint, stages, clock, min([_LOOK_SECONDS, *wanted]), log)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-    StreamingQueryProgress,
-)
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
@@ -23,71 +18,76 @@ from pitstop.spark.admission import Admission
 
 Log = Callable[[str, str, str], None]
 
+_IDLE_SECONDS = 10.0
 
-class ProgressTracker(StreamingQueryListener):
-    """Sums up the progress of one query, starting from what the job's earlier runs had reached."""
 
-    def __init__(
-        self, plan: Plan, start: Progress, log: Log, wake: Callable[[], None], admission: Admission | None = None
-    ) -> None:
+def waits_for_data(query: StreamingQuery) -> bool:
+    """True if the query's last look found nothing to do."""
+    return str(query.status.get("message", "")).startswith("Waiting for data")
+
+
+class ProgressTracker:
+    """Sums up the progress of a run's queries, starting from what the job's earlier runs had reached.
+
+    Spark's listeners of progress, in Python, make a hundred calls into the JVM of what one text says: who wants to know looks
+    instead. Each epoch looks as it begins, so no epoch before it is missed.
+    """
+
+    def __init__(self, plan: Plan, start: Progress, log: Log, admission: Admission | None = None) -> None:
         self._admission = admission
         self._plan = plan
         self._log = log
-        self._wake = wake
         self._lock = threading.Lock()
         self._progress = dataclasses.replace(start, rows_per_second=0.0)
-        self.ready = threading.Event()
-        """Set once the query has finished an epoch or has found nothing to do."""
-        self.first_epoch = threading.Event()
+        self._last_epoch, self._last_at = -1, time.monotonic()
+        self.ready = False
+        """The query has finished an epoch, or has found nothing to do."""
+        self.first_epoch = False
+        """An epoch of this run is finished."""
 
     @property
     def progress(self) -> Progress:
         with self._lock:
             return self._progress
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        pass
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+    def look(self, query: StreamingQuery) -> bool:
+        """Take up what the query has reached; True if it has finished an epoch since the last look."""
+        seen, waits = query.lastProgress, waits_for_data(query)
         with self._lock:
-            self._progress = dataclasses.replace(self._progress, rows_per_second=0.0)
-        self.ready.set()
-        self._wake()
+            new = seen is not None and seen.batchId > self._last_epoch
+            if seen is not None and new:
+                self._last_epoch, self._last_at = seen.batchId, time.monotonic()
+                self._progress = self._with(seen)
+                self._tell(seen)
+                self.first_epoch = True
+            elif waits and time.monotonic() - self._last_at > _IDLE_SECONDS:
+                self._progress = dataclasses.replace(self._progress, rows_per_second=0.0)
+            self.ready = self.ready or waits or new
+        return new
 
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        self._wake()
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        self.take(event.progress)
-        if not self.first_epoch.is_set():
-            parts = ", ".join(f"{part} {spent}" for part, spent in event.progress.durationMs.items())
-            self._log("INFO", "pitstop.engine", f"first epoch of this run, {event.progress.batchId}, in ms: {parts}")
-        self._admit(event.progress)
-        self.ready.set()
-        self.first_epoch.set()
-        self._wake()
-
-    def take(self, seen: StreamingQueryProgress) -> None:
-        """Add one epoch's progress."""
-        rows, bad = self._observed(seen)
-        with self._lock:
-            before = self._progress
-            read = rows if rows is not None else int(seen.numInputRows)
-            seconds = max(int(seen.batchDuration), 1) / 1000
-            self._progress = Progress(
-                epoch=int(seen.batchId),
-                watermark_ms=_watermark(seen, before.watermark_ms),
-                input_rows=before.input_rows + read,
-                rows_per_second=round(read / seconds, 1) if read else 0.0,
-                epoch_ms=int(seen.batchDuration) if read else before.epoch_ms,
-                bad_rows=before.bad_rows + bad,
-                stages=self._stages(seen, before.stages),
-            )
-
-    def _admit(self, seen: StreamingQueryProgress) -> None:
+    def _tell(self, seen: StreamingQueryProgress) -> None:
+        if not self.first_epoch:
+            parts = ", ".join(f"{part} {spent}" for part, spent in seen.durationMs.items())
+            self._log("INFO", "pitstop.engine", f"first epoch of this run, {seen.batchId}, in ms: {parts}")
         if self._admission is not None and seen.numInputRows and self._admission.epoch_took(int(seen.batchDuration)):
             share = f"{self._admission.share:.1%}"
             self._log("INFO", "pitstop.engine", f"epoch {seen.batchId} took {seen.batchDuration} ms: sources now bring {share}")
+
+    def _with(self, seen: StreamingQueryProgress) -> Progress:
+        """All so far, and one epoch more."""
+        rows, bad = self._observed(seen)
+        before = self._progress
+        read = rows if rows is not None else int(seen.numInputRows)
+        seconds = max(int(seen.batchDuration), 1) / 1000
+        return Progress(
+            epoch=int(seen.batchId),
+            watermark_ms=_watermark(seen, before.watermark_ms),
+            input_rows=before.input_rows + read,
+            rows_per_second=round(read / seconds, 1) if read else 0.0,
+            epoch_ms=int(seen.batchDuration) if read else before.epoch_ms,
+            bad_rows=before.bad_rows + bad,
+            stages=self._stages(seen, before.stages),
+        )
 
     def _observed(self, seen: StreamingQueryProgress) -> tuple[int | None, int]:
         """(rows of all text sources, rows of them that did not parse); a sample of these goes to the log."""

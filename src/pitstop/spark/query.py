@@ -26,6 +26,7 @@ from pitstop.spark.sinks import write_sink
 from pitstop.spark.state import SavedStage
 
 _COMMIT_WAIT = 10.0
+_PROGRESS_WAIT = 2.0
 
 
 def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
@@ -64,7 +65,7 @@ class RunningQuery:
             if cut.node.params.get("early_ms")
         }
         earlier = before.idle if before is not None else None
-        self.idle: IdleWatch | None = idle_watch(spark, self.checkpoint, lowering.event_times, environment.log, earlier)
+        self.idle: IdleWatch | None = idle_watch(self.checkpoint, lowering.event_times, environment.log, earlier)
         self.writer = EpochWriter(spark, cuts, environment, early, self.idle.epoch_written if self.idle else None, write)
         self.query: StreamingQuery = (
             frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
@@ -85,6 +86,8 @@ class RunningQuery:
         if not self.writer.close(timeout):
             raise EngineError(f"The running epoch did not end within {timeout:.0f} seconds.")
         self._await_commit(self.writer.last_written)
+        # Spark says what an epoch did a moment after its commit.
+        wait_until(lambda: not self.active or self._told() >= self.writer.last_written, _PROGRESS_WAIT)
         # What runs from here on has written nothing and will not be committed: it may be interrupted.
         self.query.stop()
         return self.checkpoint.committed()
@@ -100,6 +103,10 @@ class RunningQuery:
         if error is None or (self.writer.closed and _at_boundary(error)):
             return None
         return explain(error, self.writer.failure)
+
+    def _told(self) -> int:
+        seen = self.query.lastProgress
+        return -1 if seen is None else int(seen.batchId)
 
     def _await_commit(self, epoch: int) -> None:
         wait_until(lambda: not self.active or self.checkpoint.committed() >= epoch, _COMMIT_WAIT)
