@@ -14,7 +14,7 @@ from pitstop.plan.diff import Verdict
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.compile import compile_pipeline
-from pitstop.spark.migrate import rehearse
+from pitstop.spark.migrate import try_migrations
 from pitstop.spark.snapshot_state import SnapshotState, export, put, query
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.reference import BURST, KEYS, PAUSE, happened, plain_windows
@@ -167,7 +167,7 @@ def test_a_migration_that_does_not_work_is_refused_by_the_check_on_the_real_stat
     job.pipeline.migrate(Migration("speed", function))
     plan = compile_pipeline(spark, job.pipeline)
     with pytest.raises(IncompatibleError, match=said) as caught:
-        rehearse(spark, job.pipeline, plan, harness.folder / "snapshots" / "saved", {}, tmp_path / "scratch")
+        try_migrations(spark, job.pipeline, plan, harness.folder / "snapshots" / "saved", {}, tmp_path / "scratch")
     assert "stage 'speed'" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -176,7 +176,7 @@ def test_the_check_runs_a_migration_on_the_checkpoint_of_a_job_too(spark, one, t
     job = Job().window("speed", key="region")
     job.pipeline.migrate(Migration("speed", lambda old: old.withColumnRenamed("key", "region").where("region < 7")))
     plan = compile_pipeline(spark, job.pipeline)
-    told = rehearse(spark, job.pipeline, plan, one.folder / "checkpoint-0", {}, tmp_path / "scratch")
+    told = try_migrations(spark, job.pipeline, plan, one.folder / "checkpoint-0", {}, tmp_path / "scratch")
     before = [window for window in plain_windows(EVENTS[:CUT], *SIZES["speed"], 2**62) if window[2] > one.watermark]
     kept = sum(key < 7 for key, _, _ in before)
     assert told == {"speed": f"{len(before):,} rows of its state become {kept:,}"}

@@ -31,9 +31,15 @@ class Standby:
         self.id, self._folder, self._process = spare_id, folder, process
         self._asked = 0
 
-    def compile(self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any]) -> dict[str, Any]:
-        """``{"plan"}`` of the version, which it keeps compiled. Raises what is wrong with the version."""
-        task = {"job": job_id, "name": job_name, "source": source.to_dict(), "options": options}
+    def compile(
+        self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any], against: Path | None
+    ) -> dict[str, Any]:
+        """``{"plan", "migrations"}`` of the version, which it keeps compiled. Raises what is wrong with the version.
+
+        ``against``: the checkpoint whose state it is to take over.
+        """
+        state = str(against) if against is not None else None
+        task = {"job": job_id, "name": job_name, "source": source.to_dict(), "options": options, "against": state}
         return self._ask("compile", task, COMPILE_SECONDS)
 
     def rehearse(self, lineage: str) -> None:

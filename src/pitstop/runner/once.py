@@ -21,16 +21,15 @@ def compile_job(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     is to take over, or None, and ``renamed``. Migrations are then run on that state, and told as stage -> words.
     """
     from pitstop.spark.compile import compile_pipeline
-    from pitstop.spark.migrate import rehearse
+    from pitstop.spark.migrate import try_migrations
 
     definition = load_entry(Path(request["artifact"]), request["entry"])
     spark = session(folder / "work")
     pipeline = definition.build(request["args"])
     plan = compile_pipeline(spark, pipeline, partitions=definition.config.partitions)
     check_state_store(plan, definition.config.state_store)
-    migrations = {}
-    if request["against"] is not None:
-        migrations = rehearse(spark, pipeline, plan, Path(request["against"]), request["renamed"], folder / "state")
+    against = Path(request["against"]) if request["against"] is not None else None
+    migrations = try_migrations(spark, pipeline, plan, against, request["renamed"], folder / "state")
     return {"plan": plan.to_dict(), "options": definition.config.to_dict(), "migrations": migrations}
 
 

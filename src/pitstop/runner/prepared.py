@@ -19,6 +19,7 @@ from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
 from pitstop.spark.engine import Engine
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.migrate import try_migrations
 from pitstop.spark.rehearsal import rehearse
 
 LOGGER = "pitstop.runner"
@@ -111,7 +112,13 @@ class Standby:
             sources=self._settings.sources(task["job"], task["name"]),
         )
         self.prepared = prepare(self._spark, JobSource.from_dict(task["source"]), task["options"], environment)
-        return {"plan": self.prepared.engine.plan.to_dict()}
+        engine, against = self.prepared.engine, task["against"]
+        state, scratch = Path(against) if against is not None else None, self._folder / "migrations"
+        try:
+            tried = try_migrations(self._spark, engine.pipeline, engine.plan, state, engine.config.renamed, scratch)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return {"plan": engine.plan.to_dict(), "migrations": tried}
 
     def _rehearse(self, task: dict[str, Any]) -> dict[str, Any]:
         if self.prepared is None:

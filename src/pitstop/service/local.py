@@ -294,11 +294,10 @@ class LocalService:
         return result_of(self._workers, self._data_dir, "compile", asked)
 
     def _compiled_version(self, job: Job, wish: dict[str, Any], standby: Standby | None) -> dict[str, Any]:
-        source = JobSource.from_dict(wish["source"])
+        source, options, against = JobSource.from_dict(wish["source"]), wish["options"], self._saved_state(job, None)
         if standby is not None:
-            # Its rehearsal is a whole restore, so migrations are tried there.
-            return {"migrations": {}} | standby.compile(job.id, job.display_name, source, wish["options"])
-        return self._compile(Path(source.artifact), source, wish["options"].get("renamed"), self._saved_state(job, None))
+            return standby.compile(job.id, job.display_name, source, options, against)
+        return self._compile(Path(source.artifact), source, options.get("renamed"), against)
 
     def _saved_state(self, job: Job | None, snapshot: str | None) -> Path | None:
         """The folder of the snapshot, or of the job's checkpoint if it has committed an epoch."""

@@ -21,8 +21,10 @@ class Standby(Protocol):
 
     id: str
 
-    def compile(self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any]) -> dict[str, Any]:
-        """``{"plan"}``; raises what is wrong with the version."""
+    def compile(
+        self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any], against: Path | None
+    ) -> dict[str, Any]:
+        """``{"plan", "migrations"}``, these run on the state in folder ``against``; raises what is wrong with the version."""
         ...
 
     def rehearse(self, lineage: str) -> None:

@@ -37,15 +37,15 @@ def migrated(spark: SparkSession, migration: Migration, state: SnapshotState, ne
         raise IncompatibleError(f"{what} failed: {type(error).__name__}: {first_line(error)}") from error
 
 
-def rehearse(
-    spark: SparkSession, pipeline: Pipeline, plan: Plan, against: Path, renamed: dict[str, str], scratch: Path
+def try_migrations(
+    spark: SparkSession, pipeline: Pipeline, plan: Plan, against: Path | None, renamed: dict[str, str], scratch: Path
 ) -> dict[str, str]:
     """Run the pipeline's migrations on the real state: of the snapshot, or of the checkpoint in use, in folder ``against``.
 
-    Returns stage -> what they did, in words, of the migrations that a start from there would use. IncompatibleError names the
-    one that fails. ``scratch`` is a folder that does not exist.
+    Returns stage -> what they did, in words, of the migrations that a start from there would use: none without ``against``.
+    IncompatibleError names the one that fails. ``scratch`` is a folder that does not exist.
     """
-    if not pipeline.migrations:
+    if not pipeline.migrations or against is None:
         return {}
     folder, manifest = against, None
     if not (against / manifests.MANIFEST).exists():

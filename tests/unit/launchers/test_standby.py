@@ -74,14 +74,15 @@ def waiting(tmp_path):
     return [folder for folder in (tmp_path / "spares").glob("*") if not (folder / "assignment.json").exists()]
 
 
-def test_a_standby_answers_what_it_is_asked_and_its_errors_are_raised(spares):
+def test_a_standby_answers_what_it_is_asked_and_its_errors_are_raised(spares, tmp_path):
     standby = Standby(*held(spares))
-    found = standby.compile("id", "job", SOURCE, {"partitions": 2})["plan"]
-    assert found == {"do": "compile", "job": "id", "name": "job", "source": SOURCE.to_dict(), "options": {"partitions": 2}}
+    found = standby.compile("id", "job", SOURCE, {"partitions": 2}, tmp_path)["plan"]
+    task = {"do": "compile", "job": "id", "name": "job", "source": SOURCE.to_dict(), "options": {"partitions": 2}}
+    assert found == task | {"against": str(tmp_path)}
     with pytest.raises(ArtifactError, match="no such file"):
-        standby.compile("id", "wrong", SOURCE, {})
+        standby.compile("id", "wrong", SOURCE, {}, None)
     with pytest.raises(EngineError, match=r"ended while it was to compile the new version \(exit code 9\): out of memory"):
-        standby.compile("id", "dies", SOURCE, {})
+        standby.compile("id", "dies", SOURCE, {}, None)
 
 
 def test_a_run_goes_to_the_spare_that_is_held_for_it_and_to_no_other(spares, tmp_path):
