@@ -35,7 +35,7 @@ def pipeline(sink, more=False):
 
 def engine(spark, folder, built):
     work = folder / "work"
-    sources = SourceSettings(job="job", admission=str(work / "admission.json"), agreements=str(work / "agreements"))
+    sources = SourceSettings.working_in(work, "job", None, None)
     guarantee = ProcessingGuarantee.EXACTLY_ONCE
     environment = Environment("id", "job", "", guarantee, work, lambda *_: None, sources=sources)
     config = JobConfig(processing_guarantee=guarantee, partitions=2)

@@ -93,13 +93,7 @@ def run(
         work_dir=folder / "work",
         log=_print,
         maps=maps,
-        sources=SourceSettings(
-            job=name,
-            store_url=url,
-            store_factory="pitstop.store.maps:open_map_store",
-            admission=str(folder / "jobs" / job_id / "admission.json"),
-            agreements=str(folder / "jobs" / job_id / "agreements"),
-        ),
+        sources=SourceSettings.working_in(folder / "jobs" / job_id, name, url, "pitstop.store.maps:open_map_store"),
     )
     engine = Engine(session, pipeline, config, environment)
     snapshot = snapshot_folder(folder, initial_snapshot) if initial_snapshot is not None else None

@@ -39,14 +39,7 @@ class RunnerSettings:
 
     def sources(self, job_id: str, job_name: str) -> SourceSettings:
         """What the sources of a job are told."""
-        work = self.job_dir(job_id) / "work"
-        return SourceSettings(
-            job=job_name,
-            store_url=self.store_url,
-            store_factory=self.store_factory,
-            admission=str(work / "admission.json"),
-            agreements=str(work / "agreements"),
-        )
+        return SourceSettings.working_in(self.job_dir(job_id) / "work", job_name, self.store_url, self.store_factory)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +32,11 @@ class SourceSettings:
     agreements: str | None = None
     """Folder in which several readers of one source agree on where each epoch ends."""
     extra: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def working_in(cls, folder: Path, job: str, store_url: str | None, store_factory: str | None) -> SourceSettings:
+        """Of a job whose readers keep their files in this folder."""
+        return cls(job, store_url, store_factory, str(folder / "admission.json"), str(folder / "agreements"))
 
     def options(self, stage: str) -> dict[str, str]:
         pairs = {
