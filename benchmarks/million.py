@@ -18,7 +18,8 @@ from pyspark.sql import functions as F
 import events
 import pitstop as ps
 from events import SCHEMA, Events
-from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
+from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint

@@ -17,7 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from pitstop.errors import FencedError
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import EpochId, Fence
-from pitstop.model.job import Job, JobConfig, JobSource, JobState
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry

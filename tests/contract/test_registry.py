@@ -4,7 +4,8 @@ import sys
 import pytest
 
 from pitstop.errors import ConflictError, FencedError
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState, Progress
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url

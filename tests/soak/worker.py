@@ -17,7 +17,8 @@ from typing import Any
 import pyspark.cloudpickle
 
 from pitstop.errors import IncompatibleError
-from pitstop.model.job import JobConfig, Progress
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint, snapshot_folder

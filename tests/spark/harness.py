@@ -5,7 +5,7 @@ from pathlib import Path
 import pyspark.cloudpickle
 
 import pitstop as ps
-from pitstop.model.job import ProcessingGuarantee, StateStore
+from pitstop.model.config import ProcessingGuarantee, StateStore
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint

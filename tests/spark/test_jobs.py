@@ -8,7 +8,8 @@ import pytest
 import pitstop as ps
 from pitstop.errors import PipelineError
 from pitstop.maps.model import MapConfig
-from pitstop.model.job import JobConfig, Progress
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.compile import compile_pipeline
 from pitstop.spark.engine import Engine

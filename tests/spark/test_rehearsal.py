@@ -5,7 +5,8 @@ from itertools import pairwise
 import pytest
 
 import pitstop as ps
-from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
+from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
 from pitstop.spark.engine import Engine

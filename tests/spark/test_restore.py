@@ -4,7 +4,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import IncompatibleError, PipelineError, SnapshotError
-from pitstop.model.job import StateStore
+from pitstop.model.config import StateStore
 from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint

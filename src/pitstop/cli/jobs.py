@@ -11,7 +11,8 @@ from pitstop.cli.context import Call
 from pitstop.cli.facts import describe, job_facts
 from pitstop.cli.register import register
 from pitstop.errors import ConflictError, UsageError
-from pitstop.model.job import Job, JobState, renamed_stages
+from pitstop.model.config import renamed_stages
+from pitstop.model.job import Job, JobState
 from pitstop.service.api import SubmitRequest
 
 START_SECONDS = 300.0

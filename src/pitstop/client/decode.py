@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState, Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import JobView
 

@@ -25,7 +25,8 @@ from pitstop.control.actions import (
 )
 from pitstop.control.decision import Decision, answered, refuse
 from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError
-from pitstop.model.job import Job, JobConfig, JobState
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobState
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 
 MOST_ATTEMPTS = 5

@@ -13,7 +13,8 @@ from typing import Any
 from pitstop.control.actions import Action, DropCheckpoint, ExportSuspended, FailExports, KillRun, RegisterSnapshot, SendCommand
 from pitstop.control.decision import Decision, answered, refuse
 from pitstop.errors import EngineError, SnapshotError
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, ProcessingGuarantee, Update, Version
+from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.job import Job, JobSource, JobState, Update, Version
 from pitstop.model.operation import CommandKind, Observation, Operation
 
 MODE = "UPDATE"

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
-from pitstop.model.job import JobConfig, Progress
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots.export import export_checkpoint, snapshot_folder

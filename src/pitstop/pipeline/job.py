@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pitstop.errors import PipelineError, UsageError
-from pitstop.model.job import JobConfig
+from pitstop.model.config import JobConfig
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.stages import Pipeline
 

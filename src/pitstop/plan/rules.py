@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
-from pitstop.model.job import StateStore
+from pitstop.model.config import StateStore
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import Plan
 from pitstop.plan.report import StageVerdict, Verdict

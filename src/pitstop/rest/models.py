@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from pitstop.model.job import JobState, ProcessingGuarantee, StateStore
+from pitstop.model.config import ProcessingGuarantee, StateStore
+from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import JobView
 

@@ -11,7 +11,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pitstop.errors import ConflictError, EngineError, PitstopError
-from pitstop.model.job import Job, JobConfig, JobSource
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource
 from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint

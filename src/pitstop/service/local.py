@@ -16,7 +16,8 @@ from pitstop.errors import ConflictError, NotFoundError, UsageError, WaitTimeout
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import MapStore
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, renamed_stages
+from pitstop.model.config import JobConfig, renamed_stages
+from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import Report

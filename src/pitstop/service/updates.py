@@ -10,7 +10,8 @@ from typing import Any
 from pitstop.control.ports import Registry
 from pitstop.errors import ConflictError, EngineError, IncompatibleError
 from pitstop.kit.ids import check_name
-from pitstop.model.job import Job, JobState, renamed_stages
+from pitstop.model.config import renamed_stages
+from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Verb
 from pitstop.plan.diff import Report, compare
 from pitstop.service.api import SubmitRequest

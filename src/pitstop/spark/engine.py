@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
-from pitstop.model.job import JobConfig, ProcessingGuarantee, Progress
+from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.job import Progress
 from pitstop.pipeline.nodes import Op
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report

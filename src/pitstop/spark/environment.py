@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pitstop.maps.ports import Fence, MapStore
-from pitstop.model.job import ProcessingGuarantee
+from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.lower_source import SourceSettings
 
 

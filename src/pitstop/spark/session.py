@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pitstop.kit.java import find_java
-from pitstop.model.job import StateStore
+from pitstop.model.config import StateStore
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 

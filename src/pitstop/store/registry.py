@@ -12,7 +12,8 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.errors import ConflictError
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress, Update
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState, Progress, Update
 from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema

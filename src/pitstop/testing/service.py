@@ -23,7 +23,8 @@ from typing import Any
 from pitstop.errors import ArtifactError, ConflictError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id, new_lineage
 from pitstop.kit.version import __version__
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Progress, renamed_stages
+from pitstop.model.config import JobConfig, renamed_stages
+from pitstop.model.job import Job, JobSource, JobState, Progress
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.model.snapshot import SnapshotFile, SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare

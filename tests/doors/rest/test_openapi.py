@@ -9,7 +9,8 @@ from fastapi.testclient import TestClient
 
 from pitstop.errors import ConflictError
 from pitstop.maps.model import Entry, JournalEvent
-from pitstop.model.job import Job, JobConfig, JobSource, Progress
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, Progress
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import Report, StageVerdict, Verdict, Way
 from pitstop.rest import models

@@ -7,7 +7,8 @@ import pytest
 
 from pitstop.control.controller import Controller
 from pitstop.errors import FencedError
-from pitstop.model.job import Job, JobConfig, JobSource, JobState
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, OperationState, Verb
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import checkpoint_folder

@@ -6,7 +6,8 @@ import pytest
 
 from pitstop.control.actions import CleanUp, ExportSuspended, Finish, KillRun, SendCommand, StartRun
 from pitstop.control.machine import MOST_ATTEMPTS, Due, decide
-from pitstop.model.job import Job, JobConfig, JobSource, JobState
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 
 S, V, K = JobState, Verb, ObservationKind

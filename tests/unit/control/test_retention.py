@@ -3,7 +3,8 @@
 import os
 
 from pitstop.control.retention import FRESH_SECONDS, sweep
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, Update, Version
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState, Update, Version
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 

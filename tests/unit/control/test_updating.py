@@ -7,7 +7,8 @@ import pytest
 from pitstop.control.actions import DropCheckpoint, ExportSuspended, Finish, KillRun, RegisterSnapshot, SendCommand
 from pitstop.control.machine import MOST_ATTEMPTS, Due, decide
 from pitstop.control.updating import under_way
-from pitstop.model.job import Job, JobConfig, JobSource, JobState, ProcessingGuarantee, Update
+from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.job import Job, JobSource, JobState, Update
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
 
 S, K = JobState, ObservationKind

@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from pitstop.errors import EngineError
 from pitstop.maps.ports import EpochId, MapStore
-from pitstop.model.job import ProcessingGuarantee
+from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.columns import to_column
 from pitstop.spark.environment import Environment, EpochContext
