@@ -16,20 +16,17 @@ from pitstop.errors import ConflictError, NotFoundError, UsageError, WaitTimeout
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import MapStore
-from pitstop.model.config import JobConfig, renamed_stages
+from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
-from pitstop.plan.diff import Report
-from pitstop.plan.model import Plan
 from pitstop.service import updates
 from pitstop.service.api import JobView, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
-from pitstop.service.states import Standby, StateDesk, Workers, result_of
+from pitstop.service.judging import Judge, refuse_if_incompatible
+from pitstop.service.states import StateDesk, Workers
 from pitstop.snapshots import manifest
-from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 
 OPERATION_SECONDS = 300.0
 LOOK_SECONDS = 0.5
@@ -53,7 +50,7 @@ class LocalService:
         info: Callable[[], dict[str, Any]],
     ) -> None:
         self._registry, self._maps, self._workers, self._data_dir = registry, maps, workers, data_dir
-        self._states = StateDesk(workers, data_dir)
+        self._states, self._judge = StateDesk(workers, data_dir), Judge(registry, workers, data_dir)
         self._wake, self._changes, self._info = wake, changes, info
 
     # verbs
@@ -83,11 +80,8 @@ class LocalService:
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
         artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
         found = self._find(job) if job is not None and snapshot is None else None
-        against = self._saved_state(found, snapshot)
-        compiled = self._compile(artifact, request, request.options.get("renamed"), against)
-        plan: dict[str, Any] = compiled["plan"]
-        report = self._report(compiled, found, snapshot, request.options)
-        return {"plan": plan, "report": report.to_dict() if report else None, "text": report.text() if report else _fresh(plan)}
+        record = self._snapshot_record(snapshot) if snapshot is not None else None
+        return self._judge.check(artifact, request, found, record)
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
         job = self._find(name_or_id)
@@ -98,11 +92,9 @@ class LocalService:
         # A suspended job has no gap to keep small.
         running = job.state is JobState.RUNNING
         with self._workers.standby(updates.WARM_SECONDS) if running else nullcontext() as standby:
-            compiled = self._compiled_version(job, wish, standby)
-            report = updates.judge_for_job(self._registry, self._data_dir, job, compiled, request.options)
-            updates.refuse_if_incompatible(
-                report, f"job '{job.display_name}', which {'goes on' if running else 'stays as it is'}"
-            )
+            compiled = self._judge.compile_version(job, wish, standby)
+            report = self._judge.against_job(job, compiled, request.options)
+            refuse_if_incompatible(report, f"job '{job.display_name}', which {'goes on' if running else 'stays as it is'}")
             if standby is not None and job.lineage is not None:
                 standby.rehearse(job.lineage)
                 wish["standby"] = standby.id
@@ -284,39 +276,6 @@ class LocalService:
                 if operation.args.get("snapshot") == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
 
-    def _compile(self, artifact: Path, request: SubmitRequest | JobSource, renamed: Any, against: Path | None) -> dict[str, Any]:
-        asked = {
-            "artifact": str(artifact),
-            "entry": request.entry,
-            "args": list(request.args),
-            "against": str(against) if against is not None else None,
-            "renamed": renamed_stages(renamed or {}),
-        }
-        return result_of(self._workers, self._data_dir, "compile", asked)
-
-    def _compiled_version(self, job: Job, wish: dict[str, Any], standby: Standby | None) -> dict[str, Any]:
-        source, options, against = JobSource.from_dict(wish["source"]), wish["options"], self._saved_state(job, None)
-        if standby is not None:
-            return standby.compile(job.id, job.display_name, source, options, against)
-        return self._compile(Path(source.artifact), source, options.get("renamed"), against)
-
-    def _saved_state(self, job: Job | None, snapshot: str | None) -> Path | None:
-        """The folder of the snapshot, or of the job's checkpoint if it has committed an epoch."""
-        if snapshot is not None:
-            return Path(self._snapshot_record(snapshot).path)
-        if job is None:
-            return None
-        lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
-        if lineage is None:
-            return None
-        checkpoint = Checkpoint(checkpoint_folder(self._data_dir, job.id, lineage))
-        return checkpoint.path if checkpoint.committed() >= 0 else None
-
-    def _report(self, compiled: dict[str, Any], job: Job | None, snapshot: str | None, options: dict[str, Any]) -> Report | None:
-        if snapshot is not None:
-            return updates.judge_for_snapshot(self._snapshot_record(snapshot).path, compiled, options)
-        return updates.judge_for_job(self._registry, self._data_dir, job, compiled, options) if job is not None else None
-
     def _snapshot_record(self, name: str) -> SnapshotRecord:
         record = self._registry.get_snapshot(name)
         if record is None:
@@ -333,8 +292,3 @@ class LocalService:
             "oldest": bounds.oldest if bounds else 1,
             "newest": bounds.newest if bounds else 0,
         }
-
-
-def _fresh(plan: dict[str, Any]) -> str:
-    names = ", ".join(stage["name"] for stage in Plan.from_dict(plan).to_dict()["stages"])
-    return f"The pipeline is sound; nothing to compare with. Stages: {names}."

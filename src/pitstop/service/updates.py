@@ -1,4 +1,4 @@
-"""Judging a new version before anything stops, and updating a running job."""
+"""What an update asks for, and watching what becomes of it."""
 
 from __future__ import annotations
 
@@ -8,48 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.control.ports import Registry
-from pitstop.errors import ConflictError, EngineError, IncompatibleError
+from pitstop.errors import ConflictError, EngineError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import renamed_stages
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Verb
-from pitstop.plan.diff import Report, compare
 from pitstop.service.api import SubmitRequest
 from pitstop.service.changes import Changes
-from pitstop.snapshots import manifest
-from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 
 WARM_SECONDS = 60.0
 """How long an update waits for a warm runner before it goes on without."""
-
-
-def judge_for_job(registry: Registry, data_dir: Path, job: Job, compiled: dict[str, Any], options: dict[str, Any]) -> Report:
-    """Compare a new version (see runner.once) with a job that has been compiled; ConflictError if it has not."""
-    old = job.saved if job.state is JobState.SUSPENDED else job
-    if old.plan is None:
-        wait = "it has no saved state: cancel it and submit the new version" if job.state is JobState.SUSPENDED else None
-        raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: {wait or 'wait until it runs'}.")
-    partitions = old.plan.get("partitions")
-    if old.lineage is not None:
-        checkpoint = Checkpoint(checkpoint_folder(data_dir, job.id, old.lineage))
-        partitions = checkpoint.partitions() if checkpoint.committed() >= 0 else partitions
-    watermark = registry.progress(job.id).watermark_ms
-    report = compare(old.plan, compiled["plan"], partitions, renamed_stages(options.get("renamed") or {}), watermark)
-    return report.with_details(compiled["migrations"])
-
-
-def judge_for_snapshot(path: str, compiled: dict[str, Any], options: dict[str, Any]) -> Report:
-    """Compare a new version (see runner.once) with a snapshot."""
-    saved, renamed = manifest.read(path), renamed_stages(options.get("renamed") or {})
-    report = compare(saved.plan, compiled["plan"], saved.partitions, renamed, saved.watermark_ms, saved.imported)
-    return report.with_details(compiled["migrations"])
-
-
-def refuse_if_incompatible(report: Report, what: str) -> None:
-    """IncompatibleError, with the report, if any stage is refused."""
-    if report.refused:
-        raise IncompatibleError(f"The new version does not fit {what}: {report.reasons}.", report=report.to_dict())
 
 
 def wish_for_update(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> dict[str, Any]:
