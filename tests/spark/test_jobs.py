@@ -181,6 +181,21 @@ def test_file_sinks_keep_what_was_written_and_an_epoch_written_again_adds_nothin
     assert spark.read.json(str(tmp_path / "out")).groupBy("k").count().orderBy("k").collect() == [("a", 3), ("b", 3)]
 
 
+def test_every_epoch_counts_though_nobody_looks_and_two_jobs_in_one_session_keep_their_figures_apart(spark, tmp_path):
+    jobs = {}
+    for rows in (7_000, 2_000):
+        p = ps.Pipeline()
+        numbers(p, rows=rows, step=1_000).write_to(ps.sinks.noop(), name="out")
+        jobs[rows] = ps.run(p, spark, data_dir=tmp_path / str(rows), partitions=2)
+    for rows, job in jobs.items():
+        job.wait_for_epoch(rows // 1_000 - 1, 120)
+        job.stop()
+    assert {rows: (job.progress.input_rows, job.progress.stages["numbers"]["rows_in"]) for rows, job in jobs.items()} == {
+        7_000: (7_000, 1_000),
+        2_000: (2_000, 1_000),
+    }
+
+
 def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_again(spark, tmp_path):
     config = JobConfig.from_options({"processing_guarantee": "exactly_once"})
     environment = Environment("id", "job", "", config.processing_guarantee, tmp_path / "work", lambda *_: None)
