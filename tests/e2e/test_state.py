@@ -33,10 +33,10 @@ def halves(old):
 """
 
 
-def migrated(body, half="sequence % 2"):
-    """The job by halves instead of quarters, with a migration."""
-    job = COUNTING.replace('with_columns(key="sequence % 4")', f'with_columns(half="{half}")')
-    job = job.replace('group_by("key")', 'group_by("half")').replace("cast(key as string) key", "cast(half as string) key")
+def migrated(body, key="half", of="sequence % 2"):
+    """The job by another key than quarters, with a migration."""
+    job = COUNTING.replace('with_columns(key="sequence % 4")', f'with_columns({key}="{of}")')
+    job = job.replace('group_by("key")', f'group_by("{key}")').replace("cast(key as string) key", f"cast({key} as string) key")
     return job + MIGRATED.format(body=body)
 
 
@@ -81,7 +81,7 @@ def test_state_is_queried_edited_and_migrated_by_a_real_server(stack, tmp_path):
     wait_until(lambda: (client.map("counts").get("0") or {"n": 0})["n"] > 2_000_000, 60, "counts that go on from what was edited")
 
     whole = tmp_path / "whole.py"
-    whole.write_text(migrated('old.groupBy(F.lit(7).alias("half")).agg(F.sum("n").alias("n"))', half="7L"))
+    whole.write_text(migrated('old.groupBy(F.lit(7).alias("whole")).agg(F.sum("n").alias("n"))', key="whole", of="7"))
     assert "its state is migrated by 'halves': 2 rows of its state become 1" in again.update(whole)["text"]
     wait_until(lambda: (client.map("counts").get("7") or {"n": 0})["n"] > 4_000_000, 60, "one count of all")
     again.cancel()

@@ -8,6 +8,8 @@ from pyspark.sql import functions as F
 import pitstop as ps
 from pitstop.spark.query import wait_until
 from tests.spark.harness import Collected, Harness, numbers
+from tests.spark.kinds import processed
+from tests.spark.own_code import Counting
 from tests.spark.sequence import SCHEMA, Sequence, events, expected_sessions, expected_windows, millis
 
 pytestmark = [pytest.mark.spark, pytest.mark.rules]
@@ -244,6 +246,17 @@ def test_two_joins_of_the_same_rows_both_tell_which_have_no_match(harness):
         # The last visit is event 8,910; the watermark follows it, or the last order, by two seconds.
         over = [seq for seq in range(30, 9_000, 150) if seq + seconds * 1_000 < 8_880 - 2_000]
         assert sorted(row.seq for row in sink.rows)[: len(over)] == over
+
+
+def test_timers_of_two_operators_on_the_same_rows_both_fire(harness):
+    sinks, p = [Collected(), Collected()], ps.Pipeline()
+    # The pauses between three epochs take the watermark past the timers.
+    rows = numbers(p, rows=9_000, step=3_000, keys=7, burst=3_000, pause=15_000).select("*", "unix_millis(ts) as ms")
+    for number, sink in enumerate(sinks):
+        rows.stateful(f"own {number}", processed(Counting, "eventTime")).write_to(ps.sinks.custom(sink), name=f"out {number}")
+    harness.run(p)
+    for sink in sinks:
+        assert sorted(row.key for row in sink.rows if row.seq == -1) == list(range(7))
 
 
 def test_streams_are_aggregated_together_by_key(harness):

@@ -23,7 +23,8 @@ STREAM_SETTINGS = {
     "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
     # All state of a join in one store: the older form has four, and a rewriter that knows of one.
     "spark.sql.streaming.join.stateFormatVersion": "3",
-    # Where two joins read the same rows, the second would share the first one's shuffle, have no watermark, and keep its rows.
+    # Where two stateful stages read the same rows by the same keys, the second would share the first one's shuffle and have no
+    # watermark: it would keep its rows, and its timers would never fire.
     "spark.sql.exchange.reuse": "false",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.stopTimeout": "30s",
