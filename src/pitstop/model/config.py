@@ -43,7 +43,7 @@ class JobConfig:
     state_store: StateStore = StateStore.ROCKSDB
     """A job that resumes saved state in the same form goes on in the store that it was saved from."""
     spark: dict[str, str] = field(default_factory=dict)
-    """Further Spark SQL settings of this job's session, for experts."""
+    """Further Spark SQL settings of this job's session, for experts; not those that saved state depends on."""
     renamed: dict[str, str] = field(default_factory=dict)
     """New name -> old name of stages whose state in ``initial_snapshot`` goes on under another name."""
 
@@ -74,9 +74,7 @@ class JobConfig:
             elif key == "state_store":
                 changes[key] = _state_store(value)
             elif key == "spark":
-                if not isinstance(value, dict):
-                    raise UsageError("The job option 'spark' is a mapping of Spark settings to values.")
-                changes[key] = {str(k): str(v) for k, v in value.items()}
+                changes[key] = _spark_settings(value)
             elif key == "renamed":
                 changes[key] = renamed_stages(value)
             else:
@@ -94,6 +92,32 @@ _OPTIONS = (
     "processing_guarantee", "snapshot_interval", "suspend_on_failure", "initial_snapshot", "partitions", "state_store", "spark",
     "renamed",
 )  # fmt: skip
+
+
+_ENGINES_OWN = {
+    "spark.sql.shuffle.partitions": "use the option partitions",
+    "spark.sql.streaming.stateStore.providerClass": "use the option state_store",
+} | dict.fromkeys(
+    (
+        "spark.sql.exchange.reuse",
+        "spark.sql.optimizer.excludedRules",
+        "spark.sql.streaming.join.stateFormatVersion",
+        "spark.sql.streaming.offsetLog.formatVersion",
+        "spark.sql.streaming.stateStore.encodingFormat",
+        "spark.sql.streaming.unsupportedOperationCheck",
+    ),
+    "leave it out",
+)
+"""Spark settings that saved state and its results depend on (spark/session.py), and what to do instead."""
+
+
+def _spark_settings(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise UsageError("The job option 'spark' is a mapping of Spark settings to values.")
+    for key in value:
+        if str(key) in _ENGINES_OWN:
+            raise UsageError(f"The Spark setting {key} is the engine's own, state depends on it: {_ENGINES_OWN[str(key)]}.")
+    return {str(k): str(v) for k, v in value.items()}
 
 
 def renamed_stages(value: Any) -> dict[str, str]:

@@ -33,7 +33,7 @@ STREAM_SETTINGS = {
     # stage is checked all the same, with all that leads to it (lower.py).
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
-"""Settings of every job's session; a job's own ``spark`` option goes over them."""
+"""Settings of every job's session; a job's own ``spark`` option goes over them, but for those of model.config._ENGINES_OWN."""
 
 
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"

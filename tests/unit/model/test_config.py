@@ -21,6 +21,12 @@ def test_options_are_read_and_none_never_overwrites():
         ({"processing_guarantee": "twice"}, "Unsupported value for processing_guarantee: twice"),
         ({"snapshot_interval_ms": -1}, "snapshot_interval_ms can't be negative"),
         ({"suspend_on_failure": "perhaps"}, "Use true or false"),
+        ({"spark": "fast"}, "'spark' is a mapping"),
+        (
+            {"spark": {"spark.sql.exchange.reuse": "true"}},
+            "exchange.reuse is the engine's own, state depends on it: leave it out",
+        ),
+        ({"spark": {"spark.sql.shuffle.partitions": "9"}}, "partitions is the engine's own, .*: use the option partitions"),
         ({"state_store": "paper"}, "Unsupported value for state_store: paper. Use rocksdb or memory"),
     ],
 )
