@@ -6,6 +6,8 @@ SECONDS ?=
 CHAINS ?= 30
 SEED ?= 1
 MEASURES ?=
+# Two processes: one has the Spark tests and their session, the other one all else (tests/conftest.py).
+SPREAD := -n 2 --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help demo story test test-fast test-long compatibility support-matrix soak bench lint lock clean
 
@@ -31,10 +33,10 @@ story: $(STAMP)
 	@cd examples/fleet && exec ../../$(PY) story.py
 
 test: lint
-	@$(PY) -m pytest -m "not rules and not long and not matrix"
+	@$(PY) -m pytest $(SPREAD) -m "not rules and not long and not matrix"
 
 test-long: $(STAMP)
-	@$(PY) -m pytest -m "rules or long"
+	@$(PY) -m pytest $(SPREAD) -m "rules or long"
 
 support-matrix: $(STAMP)
 	@PITSTOP_WRITE_MATRIX=1 $(PY) -m pytest tests/spark/test_matrix.py

@@ -1,8 +1,12 @@
-"""What every test has in common."""
+"""What every test has in common: its environment, the process it runs in, and the table of the compatibility rules."""
 
 import os
+import re
 import sys
+from collections import defaultdict
+from pathlib import Path
 
+import pytest
 import structlog
 
 # A JVM of a test lives for seconds: to compile its code thoroughly would take longer than to run it.
@@ -13,3 +17,45 @@ structlog.configure(
     processors=[structlog.processors.add_log_level, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
     logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
 )
+
+HERE = Path(__file__).parent
+RULE = re.compile(r"test_(c\d\d)_(.*)")
+
+
+FIRST = ("spark", "e2e")
+"""What takes longest begins first."""
+
+
+def pytest_collection_modifyitems(items):
+    """The tests of a folder run in one process, so that there is one Spark session."""
+    folders = {item: item.path.relative_to(HERE).parts[0] for item in items}
+    items.sort(key=lambda item: FIRST.index(folders[item]) if folders[item] in FIRST else len(FIRST))
+    for item, folder in folders.items():
+        item.add_marker(pytest.mark.xdist_group(folder))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    found = RULE.match(item.originalname) if item.get_closest_marker("rules") else None
+    if found:
+        mark = item.get_closest_marker("tried_on")
+        case = {"rule": found[1].upper(), "title": found[2].replace("_", " "), "kinds": mark.args[0] if mark else ""}
+        report.user_properties.append(("compatibility", case))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    rules = defaultdict(list)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, case in getattr(report, "user_properties", ()):
+                if name == "compatibility" and (report.when == "call" or report.failed):
+                    rules[case["rule"]].append(case | {"outcome": report.outcome})
+    if not rules:
+        return
+    terminalreporter.section("compatibility of versions (jet.md §2.3)")
+    for rule, cases in sorted(rules.items()):
+        result = "holds" if all(case["outcome"] == "passed" for case in cases) else "FAILS"
+        titles, kinds = ("; ".join(dict.fromkeys(case[what] for case in cases)) for what in ("title", "kinds"))
+        terminalreporter.write_line(f"{rule}  {result}  {titles}  [{kinds}]")

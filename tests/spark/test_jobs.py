@@ -164,7 +164,7 @@ def test_map_sinks_put_merge_update_and_remove(spark, tmp_path):
 def test_file_sinks_keep_what_was_written_and_an_epoch_written_again_adds_nothing(spark, tmp_path):
     import dataclasses
 
-    from pitstop.model.job import ProcessingGuarantee
+    from pitstop.model.config import ProcessingGuarantee
     from pitstop.spark.environment import Environment
     from pitstop.spark.sinks import write_sink
 
