@@ -186,19 +186,17 @@ class Checkpoint:
         return sorted(chosen)
 
     def _belongs(self, folder: Path, name: str, epoch: int) -> bool:
+        # Spark writes a file of any version, also one long past, under a name like .40.zip.<uuid>.tmp first.
+        if name.endswith((".tmp", ".tmp.crc")):
+            return False
         top = folder.parts[0] if folder.parts else ""
-        if top in ("offsets", "commits"):
+        if top in ("offsets", "commits") or (top == "state" and folder.parts[-2:] == ("_metadata", "v2")):
             number = name.lstrip(".").split(".")[0]
-            return number.isdigit() and int(number) <= epoch and not name.endswith(".tmp")
-        if top == "state" and folder.parts[-2:] == ("_metadata", "v2"):
-            number = name.lstrip(".").split(".")[0]
-            return number.isdigit() and int(number) <= epoch and not name.endswith(".tmp")
+            return number.isdigit() and int(number) <= epoch
         if top == "state" and "_metadata" not in folder.parts:
             match = _VERSION.fullmatch(name)
-            if match:
-                return int(match.group(1)) <= epoch + 1
-            return not name.endswith((".tmp", ".tmp.crc"))
-        return not name.endswith((".tmp", ".tmp.crc"))
+            return match is None or int(match.group(1)) <= epoch + 1
+        return True
 
     def _epochs(self, folder: str) -> list[int]:
         try:

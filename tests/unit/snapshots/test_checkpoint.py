@@ -23,7 +23,9 @@ def checkpoint(tmp_path):
         write(tmp_path / "state/0/1" / f".{version}.changelog.crc")
     write(tmp_path / "state/0/1/3.zip")
     write(tmp_path / "state/0/_metadata/metadata")
-    write(tmp_path / "state/0/1/.5.changelog.123.tmp")
+    for unfinished in (".5.changelog.123.tmp", ".2.zip.55179cd5-9068-4675-b30a-00e69e7e9c0e.tmp", "..2.zip.55179cd5.tmp.crc"):
+        write(tmp_path / "state/0/1" / unfinished)
+    write(tmp_path / "commits/.1.9e46c1f9.tmp")
     write(tmp_path / "metadata", "{}")
     made = Checkpoint(tmp_path)
     made.write_facts({"sources": [["alpha", ""], ["beta", "speed"]]})
