@@ -1,7 +1,10 @@
-"""The same events for every measurement: (key, v, ts), one a millisecond of event time, by Arrow."""
+"""The same events for every measurement: (key, v, ts), one a millisecond of event time, by Arrow; or in parquet files."""
+
+import os
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 SCHEMA = "key bigint, v bigint, ts timestamp"
@@ -45,3 +48,19 @@ class Events(DataSource):
 
     def streamReader(self, schema):
         return EventsReader(self.options)
+
+
+FILES = {"maxFilesPerTrigger": 1}
+"""Options of Spark's file source: an epoch a file."""
+
+
+def write_files(folder, rows, step, keys):
+    """The events as files of ``step`` rows, in the order of their times; nothing if the folder is there."""
+    if folder.exists():
+        return
+    folder.mkdir(parents=True)
+    reader = EventsReader({"rows": rows, "step": step, "keys": keys})
+    for number in range(rows // step):
+        path = folder / f"{number:03}.parquet"
+        pq.write_table(pa.Table.from_batches(reader.read(Span(number * step, (number + 1) * step, keys))), path)
+        os.utime(path, (1_700_000_000 + number,) * 2)

@@ -1,7 +1,8 @@
 """A million keys under a keyed aggregate: its speed, a SIGKILL, a restart; and restores of a snapshot of it.
 
 ``python benchmarks/million.py run|restart plain|pitstop FOLDER`` and ``... restore own|same|changed FOLDER``, each in a process
-of its own, print one JSON line. ``run`` ends by SIGKILL in the middle of an epoch.
+of its own, print one JSON line. ``run`` ends by SIGKILL in the middle of an epoch. ``$EVENTS`` is a folder for the events' files,
+written if it is not there; ``$STORE`` the state store, memory or rocksdb.
 """
 
 import json
@@ -11,13 +12,11 @@ import sys
 import time
 from pathlib import Path
 
-import pyspark.cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-import events
 import pitstop as ps
-from events import SCHEMA, Events
+from events import FILES, SCHEMA, write_files
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
@@ -29,10 +28,11 @@ from pitstop.spark.query import wait_until
 from pitstop.spark.session import ROCKSDB, build_session
 from pitstop.spark.snapshot_state import SnapshotState
 
-pyspark.cloudpickle.register_pickle_by_value(events)
 KEYS, STEP, EPOCHS = 1_000_000, 500_000, 12
-ROWS = STEP * 60
+ROWS = STEP * 24
 STORE = os.environ.get("STORE", "memory")
+EVENTS = os.environ.get("EVENTS", "")
+"""Folder of the events' files, one an epoch."""
 DEFAULTS = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -54,9 +54,8 @@ def plain_session(folder):
 def start_plain(folder):
     """The query by hand; returns its checkpoint."""
     spark = plain_session(folder)
-    spark.dataSource.register(Events)
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    stream = spark.readStream.format("benchmark_events").options(rows=ROWS, step=STEP, keys=KEYS).load()
+    stream = spark.readStream.format("parquet").schema(SCHEMA).options(**FILES).load(EVENTS)
     windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "10 hours"))
     result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
 
@@ -71,7 +70,7 @@ def start_plain(folder):
 
 def pipeline(more=False):
     p = ps.Pipeline()
-    source = p.read_from(ps.sources.custom(Events, schema=SCHEMA, rows=ROWS, step=STEP, keys=KEYS), name="events")
+    source = p.read_from(ps.sources.files(EVENTS, "parquet", schema=SCHEMA, streaming=True, **FILES), name="events")
     timed = source.with_timestamps("ts", allowed_lag="2 seconds")
     if more:
         timed.group_by().window(ps.tumbling("1 minute")).aggregate("added", n=ps.count()).write_to(
@@ -85,7 +84,6 @@ def pipeline(more=False):
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
     """The engine on a checkpoint of its own, old or new; (engine, checkpoint, when it was told to start)."""
     spark = build_session("local[2]", folder / "work")
-    spark.dataSource.register(Events)
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
     config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
@@ -137,7 +135,8 @@ def lost(spark, path):
     """Rows read up to the snapshot's epoch less the rows counted in its state."""
     manifest = manifests.read(path)
     counted = SnapshotState.open(path, manifest, "sums").rows(spark).agg(F.sum("n")).collect()[0][0]
-    return json.loads(next(iter(manifest.offsets["events"].values())))["n"] - counted
+    files = json.loads(next(iter(manifest.offsets["events"].values())))["logOffset"] + 1
+    return files * STEP - counted
 
 
 def restore(which, folder):
@@ -154,6 +153,7 @@ def restore(which, folder):
 
 def main():
     what, which, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    write_files(Path(EVENTS), ROWS, STEP, KEYS)
     if what == "run":
         run(which, folder)
     print(json.dumps({"restart": restart, "restore": restore}[what](which, folder)), flush=True)

@@ -1,6 +1,7 @@
 """``make bench``: run every measurement, print a table, write benchmarks/results.json."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,10 +15,12 @@ HERE = Path(__file__).parent
 ROUNDS = 3
 
 
-def run(*arguments, script="one.py", killed=False):
+def run(*arguments, script="one.py", killed=False, **environment):
     """The JSON line that a measurement prints; ``killed``: it ends itself by SIGKILL."""
     command = [sys.executable, HERE / script, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE, check=False, start_new_session=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=HERE, check=False, start_new_session=True, env=os.environ | environment
+    )
     if done.returncode != (-signal.SIGKILL if killed else 0):
         raise SystemExit(f"{script} {' '.join(map(str, arguments))} failed:\n{done.stderr[-3000:]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -70,13 +73,15 @@ def million(results, say):
     """Keyed aggregate of a million keys: speed, SIGKILL and restart beside plain Spark's, then restores of its snapshot."""
     found = {}
     with tempfile.TemporaryDirectory() as temporary:
+        events = str(Path(temporary) / "events")
         for which in ("plain", "pitstop"):
             say(f"a million keys, {which}")
             folder = Path(temporary) / which
-            found[which] = run("run", which, folder, script="million.py", killed=True)
+            found[which] = run("run", which, folder, script="million.py", killed=True, EVENTS=events)
             say(f"restart after SIGKILL, {which}")
-            found[which] |= run("restart", which, folder, script="million.py")
-        how = "1 million keys, 500,000 rows an epoch, 2 partitions; plain: RocksDB with changelog, otherwise Spark's defaults"
+            found[which] |= run("restart", which, folder, script="million.py", EVENTS=events)
+        how = "1 million keys, 500,000 rows an epoch from parquet, 2 partitions, state_store memory; "
+        how += "plain: RocksDB with changelog, otherwise Spark's defaults"
         ratio = found["pitstop"]["rows_per_second"] / found["plain"]["rows_per_second"]
         results.append(result("million_keys_vs_plain", ratio, "ratio", ">= 2", ratio >= 2, how))
         results.append(result("million_keys", found["pitstop"]["rows_per_second"], "rows/s", "-", True, how))
@@ -86,15 +91,15 @@ def million(results, say):
         how = "from the start of the query to its first commit, in a new process, after SIGKILL in the middle of an epoch"
         results.append(result("million_keys_restart_vs_plain", ratio, "ratio", "<= 0.333", ratio <= 1 / 3, how))
         results.append(result("million_keys_restart", found["pitstop"]["seconds"], "s", "-", True, how))
-        restores(results, say, Path(temporary) / "pitstop", found["plain"]["seconds"])
+        restores(results, say, Path(temporary) / "pitstop", events, found["plain"]["seconds"])
 
 
-def restores(results, say, folder, plain):
+def restores(results, say, folder, events, plain):
     """``plain``: seconds of plain Spark's restart of the same job on its own checkpoint."""
     seconds = {}
     for which in ("same", "changed", "own"):
         say(f"restore of a million keys, {which} structure")
-        seconds[which] = run("restore", which, folder, script="million.py")["seconds"]
+        seconds[which] = run("restore", which, folder, script="million.py", EVENTS=events)["seconds"]
     how = "from the call to the first commit, in a new process; against the same engine's restart of the checkpoint itself"
     ratio = seconds["same"] / seconds["own"]
     results.append(result("restore_same_structure_vs_restart", ratio, "ratio", "<= 1.1", ratio <= 1.1, how))
@@ -112,7 +117,7 @@ def sliding(results, say):
         say(f"sliding window of 60 minutes by 1, {which}")
         rates[which] = run(which, script="sliding.py")["rows_per_second"]
     ratio = rates["pitstop"] / rates["plain"]
-    how = "5 million events, 100 keys, 600 events a key and minute, 500,000 rows an epoch, from first to last commit; plain: "
+    how = "6 million events in parquet, 100 keys, 600 events a key and minute, 500,000 an epoch, first to last commit; plain: "
     how += "Spark's own window()"
     results.append(result("sliding_60_by_1_vs_plain", ratio, "ratio", ">= 5", ratio >= 5, how))
 

@@ -42,7 +42,10 @@ STATE_STORES = {
     StateStore.MEMORY: {
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
-        )
+        ),
+        # A restart reads the last whole copy of the state, and all changes since: few of these.
+        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
+        "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
     },
 }
 """Settings of each state store."""
