@@ -1,8 +1,8 @@
 """A million keys under a keyed aggregate: its speed, a SIGKILL, a restart; and restores of a snapshot of it.
 
-``python benchmarks/million.py run|restart plain|pitstop FOLDER`` and ``... restore own|same|changed FOLDER``, each in a process
-of its own, print one JSON line. ``run`` ends by SIGKILL in the middle of an epoch. ``$EVENTS`` is a folder for the events' files,
-written if it is not there; ``$STORE`` the state store, memory or rocksdb.
+``python benchmarks/million.py run|restart plain|pitstop FOLDER``, ``... restore own|same|changed FOLDER`` and
+``... served FOLDER``, each in a process of its own, print one JSON line. ``run`` ends by SIGKILL in the middle of an epoch.
+``$EVENTS`` is a folder for the events' files, written if it is not there; ``$STORE`` the state store, memory or rocksdb.
 """
 
 import json
@@ -27,9 +27,12 @@ from pitstop.spark.environment import Environment
 from pitstop.spark.query import wait_until
 from pitstop.spark.session import ROCKSDB, build_session
 from pitstop.spark.snapshot_state import SnapshotState
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.registry import SqlRegistry
+from update_gap import START_SECONDS, serving, spare_ready
 
 KEYS, STEP, EPOCHS = 1_000_000, 500_000, 12
-ROWS = STEP * 24
+ROWS = STEP * 40
 STORE = os.environ.get("STORE", "memory")
 EVENTS = os.environ.get("EVENTS", "")
 """Folder of the events' files, one an epoch."""
@@ -121,7 +124,8 @@ def restart(which, folder):
     if which == "plain":
         before = Checkpoint(folder / "ck").committed()
         checkpoint, began = start_plain(folder)
-        return {"seconds": first_new_epoch(checkpoint, began, before)}
+        seconds = first_new_epoch(checkpoint, began, before)
+        return {"seconds": seconds, "committed_at": checkpoint.committed_at(before + 1)}
     lineage = (folder / "lineage").read_text()
     before = Checkpoint(checkpoint_folder(folder, "million", lineage)).committed()
     engine, checkpoint, began = start_pitstop(folder, lineage)
@@ -129,6 +133,40 @@ def restart(which, folder):
     engine.stop(60)
     export_checkpoint(checkpoint, folder, "million", engine.stage_facts())
     return {"seconds": seconds, "lost": lost(engine.spark, folder / "snapshots" / "million")}
+
+
+SERVED = f"""
+import pitstop as ps
+
+@ps.job(processing_guarantee="exactly_once", partitions=2, state_store="{STORE}")
+def sums(folder):
+    p = ps.Pipeline()
+    events = p.read_from(ps.sources.files(folder, "parquet", schema="{SCHEMA}", streaming=True, **{FILES}), name="events")
+    windows = events.with_timestamps("ts", allowed_lag="2 seconds").group_by("key").window(ps.tumbling("10 hours"))
+    windows.aggregate("sums", n=ps.count(), total=ps.sum("v"), high=ps.max("v")).write_to(ps.sinks.noop(), name="out")
+    return p
+"""
+
+
+def served(folder):
+    """Seconds from SIGKILL of the job's run to the first commit after it: a control plane with one warm spare."""
+    folder.mkdir(parents=True, exist_ok=True)
+    artifact = folder / "sums.py"
+    artifact.write_text(SERVED)
+    with serving(folder) as client:
+        job = client.submit(artifact, args=[EVENTS], name="sums")
+        job.wait_started(START_SECONDS)
+        checkpoint = Checkpoint(checkpoint_folder(folder / "data", job.id, job.details.lineage))
+        assert wait_until(lambda: checkpoint.committed() >= EPOCHS, START_SECONDS, step=0.002)
+        spare_ready(folder)
+        assert wait_until(lambda: checkpoint.planned() > checkpoint.committed(), 60, step=0.001)
+        registry = SqlRegistry(open_database(sqlite_url(folder / "data" / "pitstop.db")))
+        os.kill(registry.process_of(job.id, job.details.token)[0], signal.SIGKILL)
+        killed, before = time.time(), checkpoint.committed()
+        assert wait_until(lambda: checkpoint.committed() > before, START_SECONDS, step=0.002)
+        seconds = checkpoint.committed_at(before + 1) - killed
+        job.cancel()
+    return {"seconds": seconds, "epoch": before}
 
 
 def lost(spark, path):
@@ -152,10 +190,13 @@ def restore(which, folder):
 
 
 def main():
-    what, which, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    what, which, folder = sys.argv[1], sys.argv[2], Path(sys.argv[-1])
     write_files(Path(EVENTS), ROWS, STEP, KEYS)
     if what == "run":
         run(which, folder)
+    if what == "served":
+        print(json.dumps(served(folder)), flush=True)
+        return
     print(json.dumps({"restart": restart, "restore": restore}[what](which, folder)), flush=True)
     os._exit(0)
 
