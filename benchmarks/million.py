@@ -85,16 +85,18 @@ def pipeline(more=False):
 
 
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
-    """The engine on a checkpoint of its own, old or new; (engine, checkpoint, when it was told to start)."""
+    """The engine on a checkpoint of its own, old or new; (engine, checkpoint, when it was told to start, seconds to restore)."""
     spark = build_session("local[2]", folder / "work")
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
     config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
     engine = Engine(spark, pipeline(more), config, environment)
+    begun = time.monotonic()
     point = engine.prepare(folder, lineage, snapshot)
+    prepared = time.monotonic() - begun
     (folder / "lineage").write_text(point.lineage)
     engine.start(point, Progress(), lambda: None)
-    return engine, engine.running.checkpoint, began
+    return engine, engine.running.checkpoint, began, prepared
 
 
 def speed(checkpoint):
@@ -128,7 +130,7 @@ def restart(which, folder):
         return {"seconds": seconds, "committed_at": checkpoint.committed_at(before + 1)}
     lineage = (folder / "lineage").read_text()
     before = Checkpoint(checkpoint_folder(folder, "million", lineage)).committed()
-    engine, checkpoint, began = start_pitstop(folder, lineage)
+    engine, checkpoint, began, _ = start_pitstop(folder, lineage)
     seconds = first_new_epoch(checkpoint, began, before)
     engine.stop(60)
     export_checkpoint(checkpoint, folder, "million", engine.stage_facts())
@@ -182,11 +184,11 @@ def restore(which, folder):
     if which == "own":
         lineage = (folder / "lineage").read_text()
         before = Checkpoint(checkpoint_folder(folder, "million", lineage)).committed()
-        return {"seconds": first_new_epoch(*start_pitstop(folder, lineage)[1:], before)}
+        return {"seconds": first_new_epoch(*start_pitstop(folder, lineage)[1:3], before)}
     snapshot = folder / "snapshots" / "million"
     before = manifests.read(snapshot).epoch if which == "same" else 1
-    made = start_pitstop(folder / which, snapshot=snapshot, more=which == "changed")
-    return {"seconds": first_new_epoch(*made[1:], before)}
+    _, checkpoint, began, prepared = start_pitstop(folder / which, snapshot=snapshot, more=which == "changed")
+    return {"seconds": first_new_epoch(checkpoint, began, before), "restored": prepared}
 
 
 def main():
