@@ -1,6 +1,7 @@
 """Every kind of operator with state that Spark has for Python, as code that a user brings to ``Stage.stateful``, and what
 plain Python makes of the same events."""
 
+import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -13,8 +14,9 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 import pitstop as ps
+from pitstop.spark.query import wait_until
 from tests.spark import own_code
-from tests.spark.harness import Collected
+from tests.spark.harness import Collected, Harness, check, idle
 from tests.spark.own_code import COLUMNS, OUTPUT, Counting, CountingForAnHour, CountingFrames, counted, expected_counts
 from tests.spark.reference import plain_windows, sessions_of
 from tests.spark.sequence import events, millis
@@ -25,6 +27,7 @@ SCHEMA = "seq bigint, key bigint, v bigint, ms bigint, ts timestamp"
 
 ROWS, CUT, STEP, KEYS, BURST, PAUSE = 15_000, 7_500, 3_750, 7, 5_000, 10_000
 """Events of whole seconds in three bursts, an epoch a file; version 1 ends in the middle of the second one, and of a second."""
+FILES = ROWS // STEP
 LAG_MS = 2_000
 ALL = [(seq, key, v, ms // 1000 * 1000) for seq, key, v, ms in events(ROWS, KEYS, BURST, PAUSE)]
 WATERMARK = ALL[-1][3] - LAG_MS
@@ -33,6 +36,30 @@ LIMIT = 9_000
 LEFT = [(seq, key, ms) for seq, key, _, ms in ALL if seq % 50 == 0]
 RIGHT = [(seq, key, ms) for seq, key, _, ms in ALL if seq % 75 == 0 and key > 1]
 PAIRS = {(a, b) for a, key, ms in LEFT for b, other, at in RIGHT if key == other and abs(at - ms) <= 1000}
+
+
+class FileHarness(Harness):
+    """Runs a version until it has read so many files."""
+
+    def wait_for(self, running, until):
+        def read():
+            epoch = running.checkpoint.committed()
+            if not running.active or epoch < 0:
+                return not running.active
+            return all(
+                offset and json.loads(offset)["logOffset"] + 1 >= until for offset in running.checkpoint.offsets(epoch).offsets
+            )
+
+        assert wait_until(read, 300)
+        check(running)
+        if until == FILES:
+            # State in processing time keeps a query busy for ever: it is done when an epoch has run with the last watermark.
+            assert wait_until(lambda: watermark_of(running) >= WATERMARK or idle(running) or not running.active, 300)
+            check(running)
+
+
+def watermark_of(running):
+    return running.checkpoint.offsets(running.checkpoint.committed()).metadata["batchWatermarkMs"]
 
 
 def write_files(folder, first, last):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pitstop.spark.internals import stateful_nodes, watermark_id
+from pitstop.spark.internals import source_relations, stateful_nodes, watermark_id
+from pitstop.spark.session import optimizer_settings
 
 pytestmark = pytest.mark.spark
 
@@ -54,3 +55,22 @@ def test_a_watermark_is_known_by_its_id_wherever_its_stage_is_read(spark):
     number = watermark_id(timed)
     both = timed.union(timed.where("value > 1")).where("value < 3")
     assert both._jdf.queryExecution().optimizedPlan().toString().count(f"EventTimeWatermark {number}") == 2
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_no_filter_gets_below_the_event_time(spark, chained):
+    before = spark.conf.get("spark.sql.optimizer.excludedRules", "")
+    for key, value in optimizer_settings(chained).items():
+        spark.conf.set(key, value)
+    try:
+        timed = spark.readStream.format("rate").load().withWatermark("timestamp", "1 second")
+        few = timed.where("value < 0").dropDuplicates(["value"])
+        plan = few._jdf.queryExecution().optimizedPlan().toString()
+    finally:
+        spark.conf.set("spark.sql.optimizer.excludedRules", before)
+    assert plan.index("Filter") < plan.index("EventTimeWatermark")
+
+
+def test_equal_readers_are_one_relation(spark):
+    one, other = (spark.readStream.format("rate").option("rowsPerSecond", n).load() for n in (1, 2))
+    assert source_relations(other.union(one).union(one).union(other)) == [0, 1, 1, 0]

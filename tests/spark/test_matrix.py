@@ -5,7 +5,6 @@ The kinds of a group run in one job. docs/support-matrix.md says what was found:
 """
 
 import functools
-import json
 import os
 import shutil
 from pathlib import Path
@@ -15,13 +14,10 @@ import pytest
 
 from pitstop.errors import IncompatibleError, PipelineError
 from pitstop.spark.compile import compile_pipeline
-from pitstop.spark.query import wait_until
-from tests.spark.harness import Harness, check, idle
-from tests.spark.kinds import CUT, KINDS, REFUSED, ROWS, STEP, WATERMARK, Job, write_files
+from tests.spark.kinds import CUT, FILES, KINDS, REFUSED, STEP, FileHarness, Job, write_files
 
 pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
-FILES = ROWS // STEP
 PAGE = Path(__file__).parents[2] / "docs" / "support-matrix.md"
 CHANGES = {
     "unchanged": "resumed unchanged",
@@ -32,30 +28,6 @@ CHANGES = {
     "partitions": "2 partitions become 3",
 }
 found: dict[tuple[str, str], str] = {}
-
-
-class FileHarness(Harness):
-    """Runs a version until it has read so many files."""
-
-    def wait_for(self, running, until):
-        def read():
-            epoch = running.checkpoint.committed()
-            if not running.active or epoch < 0:
-                return not running.active
-            return all(
-                offset and json.loads(offset)["logOffset"] + 1 >= until for offset in running.checkpoint.offsets(epoch).offsets
-            )
-
-        assert wait_until(read, 300)
-        check(running)
-        if until == FILES:
-            # State in processing time keeps a query busy for ever: it is done when an epoch has run with the last watermark.
-            assert wait_until(lambda: watermark_of(running) >= WATERMARK or idle(running) or not running.active, 300)
-            check(running)
-
-
-def watermark_of(running):
-    return running.checkpoint.offsets(running.checkpoint.committed()).metadata["batchWatermarkMs"]
 
 
 def built(folder, group, change):

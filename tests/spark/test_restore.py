@@ -9,7 +9,7 @@ from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.compile import compile_pipeline
-from tests.spark import sequence
+from tests.spark import kinds, sequence
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import expected_windows, millis
 
@@ -153,3 +153,20 @@ def test_state_that_could_not_move_from_memory_is_refused_there(spark):
     numbers(p).group_by("key").distinct("seen").write_to(ps.sinks.noop(), name="out")
     with pytest.raises(PipelineError, match="Stage 'seen' has distinct, whose state a changed version could not take over"):
         check_state_store(compile_pipeline(spark, p), StateStore.MEMORY)
+
+
+def test_file_sources_go_on_where_they_were_when_another_one_is_read_first(spark, tmp_path):
+    def built(first):
+        job = kinds.Job(tmp_path / "events")
+        for name in ("numbers", "others") if first else ("others", "numbers"):
+            job.to(job.source(name).group_by("seq").distinct(f"{name} by seq"), f"{name} by seq")
+            if name == "numbers":
+                job.to(job.source(name).group_by("key", "seq").distinct("numbers by key"), "numbers by key")
+        return job
+
+    harness, versions = kinds.FileHarness(spark, tmp_path), [built(True), built(False)]
+    for version, files in zip(versions, (2, 4), strict=True):
+        kinds.write_files(tmp_path / "events", files - 2, files)
+        harness.run(version.pipeline, until=files)
+    for name in versions[0].sinks:
+        assert sorted(row.seq for version in versions for row in version.sinks[name].rows) == list(range(4 * kinds.STEP))

@@ -33,6 +33,8 @@ class SourceSlot:
 
     stage: str
     reader: str
+    relation: int | None = None
+    """Readers with the same one share what Spark keeps below ``sources/<relation>``; None: not noted, as many as readers."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Plan:
             "version": self.version,
             "stages": [stage.to_dict() for stage in self.stages],
             "operators": [[slot.stage, slot.role, slot.copy] for slot in self.operators],
-            "source_slots": [[slot.stage, slot.reader] for slot in self.source_slots],
+            "source_slots": [[slot.stage, slot.reader, slot.relation] for slot in self.source_slots],
             "partitions": self.partitions,
         }
 

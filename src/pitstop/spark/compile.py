@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,6 +16,8 @@ from pitstop.plan.cuts import STATEFUL, cuts_of, operators_of, sources_of, table
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.plan.wording import describe
 from pitstop.spark.columns import errors_of_stage, to_column
+from pitstop.spark.epochs import joined
+from pitstop.spark.internals import source_relations
 from pitstop.spark.lower import Lowering
 from pitstop.spark.lower_source import SourceSettings
 from pitstop.spark.open_windows import check_early
@@ -58,7 +61,12 @@ def compile_pipeline(
     check_early(pipeline.nodes, lowering.layouts)
     cuts = cuts_of(pipeline.nodes)
     operators = operators_of(cuts, lowering.layouts) if streaming else ()
-    return Plan(tuple(stages), operators, sources_of(cuts, lowering.layouts), partitions)
+    sources = sources_of(cuts, lowering.layouts)
+    if streaming:
+        relations = source_relations(joined([lowering.frame(cut.node) for cut in cuts]))
+        if len(relations) == len(sources):
+            sources = tuple(replace(slot, relation=number) for slot, number in zip(sources, relations, strict=True))
+    return Plan(tuple(stages), operators, sources, partitions)
 
 
 def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping[str, Migration]) -> PlanStage:

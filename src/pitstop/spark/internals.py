@@ -56,6 +56,28 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[tuple[str, 
     return found
 
 
+def source_relations(frame: DataFrame) -> list[int]:
+    """For each reader in the analysed plan of a streaming DataFrame, in Spark's order, the number of its relation.
+
+    Spark makes one source of equal relations, and calls its folder below ``sources/`` by that number.
+    """
+    known: list[Any] = []
+    found: list[int] = []
+
+    def walk(node: Any) -> None:
+        children = node.children()
+        if children.size() == 0 and node.isStreaming():
+            number = next((i for i, other in enumerate(known) if other.equals(node)), len(known))
+            if number == len(known):
+                known.append(node)
+            found.append(number)
+        for i in range(children.size()):
+            walk(children.apply(i))
+
+    walk(frame._jdf.queryExecution().analyzed())
+    return found
+
+
 def check_streamable(frame: DataFrame) -> None:
     """Raise Spark's AnalysisException if it would refuse to run this streaming DataFrame in append mode."""
     jvm = frame.sparkSession._jvm

@@ -294,11 +294,12 @@ def _partition_key(state: DataFrame) -> list[str]:
 
 
 def _place_source_logs(job: Restore, target: Path, renamed: dict[str, str]) -> None:
-    """File sources keep a log of what they have read in ``sources/<line>``; lines follow the new order."""
-    old = [slot.stage for slot in Plan.from_dict(job.manifest.plan).source_slots]
+    """File sources keep a log of what they have read in ``sources/<relation>``; all readers of a stage have the same."""
+    old: dict[str, int] = {}
+    for line, slot in enumerate(Plan.from_dict(job.manifest.plan).source_slots):
+        old.setdefault(slot.stage, line if slot.relation is None else slot.relation)
     shutil.rmtree(target / "sources", ignore_errors=True)
     for line, slot in enumerate(job.plan.source_slots):
-        was = renamed.get(slot.stage, slot.stage)
-        saved = job.saved / "sources" / str(old.index(was)) if was in old else None
-        if saved is not None and saved.is_dir():
-            shutil.copytree(saved, target / "sources" / str(line))
+        saved = job.saved / "sources" / str(old.get(renamed.get(slot.stage, slot.stage)))
+        if saved.is_dir():
+            shutil.copytree(saved, target / "sources" / str(line if slot.relation is None else slot.relation), dirs_exist_ok=True)

@@ -58,7 +58,8 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
     would hold all windows back. In chained stages these rules would shape a stage's state by what follows it: with another
     select or filter below, saved state would no longer fit, or lack keys.
     """
-    rules = ("PushDownPredicates", "ColumnPruning", "CollapseProject") if chained else ("PushDownPredicates",)
+    pushing = ("PushDownPredicates", "PushPredicateThroughNonJoin")
+    rules = (*pushing, "ColumnPruning", "CollapseProject") if chained else pushing
     return {"spark.sql.optimizer.excludedRules": ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
 
 
