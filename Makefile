@@ -6,8 +6,8 @@ SECONDS ?=
 CHAINS ?= 30
 SEED ?= 1
 MEASURES ?=
-# Two processes: one has the Spark tests and their session, the other one all else (tests/conftest.py).
-SPREAD := -n 2 --dist loadgroup --no-loadscope-reorder
+# Two processes, each with a Spark session; the tests of a file stay together, for what they share.
+SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo story test test-fast test-long compatibility support-matrix soak bench lint lock clean
 

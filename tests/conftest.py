@@ -1,4 +1,4 @@
-"""What every test has in common: its environment, the process it runs in, and the table of the compatibility rules."""
+"""What every test has in common: its environment, its place in the order, and the table of the compatibility rules."""
 
 import os
 import re
@@ -27,11 +27,8 @@ FIRST = ("spark", "e2e")
 
 
 def pytest_collection_modifyitems(items):
-    """The tests of a folder run in one process, so that there is one Spark session."""
     folders = {item: item.path.relative_to(HERE).parts[0] for item in items}
     items.sort(key=lambda item: FIRST.index(folders[item]) if folders[item] in FIRST else len(FIRST))
-    for item, folder in folders.items():
-        item.add_marker(pytest.mark.xdist_group(folder))
 
 
 @pytest.hookimpl(wrapper=True)
