@@ -15,7 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-import pitstop as ps
+import million_job
 from events import FILES, SCHEMA, write_files
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
@@ -71,26 +71,13 @@ def start_plain(folder):
     return Checkpoint(folder / "ck"), began
 
 
-def pipeline(more=False):
-    p = ps.Pipeline()
-    source = p.read_from(ps.sources.files(EVENTS, "parquet", schema=SCHEMA, streaming=True, **FILES), name="events")
-    timed = source.with_timestamps("ts", allowed_lag="2 seconds")
-    if more:
-        timed.group_by().window(ps.tumbling("1 minute")).aggregate("added", n=ps.count()).write_to(
-            ps.sinks.noop(), name="added-out"
-        )
-    windows = timed.group_by("key").window(ps.tumbling("10 hours"))
-    windows.aggregate("sums", n=ps.count(), total=ps.sum("v"), high=ps.max("v")).write_to(ps.sinks.noop(), name="out")
-    return p
-
-
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
     """The engine on a checkpoint of its own, old or new; (engine, checkpoint, when it was told to start, seconds to restore)."""
     spark = build_session("local[2]", folder / "work")
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
     config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
-    engine = Engine(spark, pipeline(more), config, environment)
+    engine = Engine(spark, million_job.pipeline(EVENTS, more), config, environment)
     begun = time.monotonic()
     point = engine.prepare(folder, lineage, snapshot)
     prepared = time.monotonic() - begun
@@ -137,26 +124,11 @@ def restart(which, folder):
     return {"seconds": seconds, "lost": lost(engine.spark, folder / "snapshots" / "million")}
 
 
-SERVED = f"""
-import pitstop as ps
-
-@ps.job(processing_guarantee="exactly_once", partitions=2, state_store="{STORE}")
-def sums(folder):
-    p = ps.Pipeline()
-    events = p.read_from(ps.sources.files(folder, "parquet", schema="{SCHEMA}", streaming=True, **{FILES}), name="events")
-    windows = events.with_timestamps("ts", allowed_lag="2 seconds").group_by("key").window(ps.tumbling("10 hours"))
-    windows.aggregate("sums", n=ps.count(), total=ps.sum("v"), high=ps.max("v")).write_to(ps.sinks.noop(), name="out")
-    return p
-"""
-
-
 def served(folder):
     """Seconds from SIGKILL of the job's run to the first commit after it: a control plane with one warm spare."""
     folder.mkdir(parents=True, exist_ok=True)
-    artifact = folder / "sums.py"
-    artifact.write_text(SERVED)
     with serving(folder) as client:
-        job = client.submit(artifact, args=[EVENTS], name="sums")
+        job = client.submit(million_job.__file__, args=[EVENTS], name="sums", config={"state_store": STORE})
         job.wait_started(START_SECONDS)
         checkpoint = Checkpoint(checkpoint_folder(folder / "data", job.id, job.details.lineage))
         assert wait_until(lambda: checkpoint.committed() >= EPOCHS, START_SECONDS, step=0.002)

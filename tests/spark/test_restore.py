@@ -9,6 +9,7 @@ from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.compile import compile_pipeline
+from pitstop.spark.session import STATE_STORES
 from tests.spark import kinds, sequence
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import expected_windows, millis
@@ -170,3 +171,7 @@ def test_file_sources_go_on_where_they_were_when_another_one_is_read_first(spark
         harness.run(version.pipeline, until=files)
     for name in versions[0].sinks:
         assert sorted(row.seq for version in versions for row in version.sinks[name].rows) == list(range(4 * kinds.STEP))
+
+
+def test_no_setting_of_one_state_store_is_left_over_for_a_job_with_the_other():
+    assert len({frozenset(settings) for settings in STATE_STORES.values()}) == 1

@@ -17,9 +17,8 @@ from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.spares import last_line, write_json
 from pitstop.model.job import JobSource
 
-COMPILE_SECONDS = 180.0
-REHEARSE_SECONDS = 600.0
-"""A rehearsal restores the whole state once."""
+TASK_SECONDS = 600.0
+"""A rehearsal restores the whole state once; migrations read all of their stages'."""
 LOOK_SECONDS = 1.0
 """How often to look whether the process still lives."""
 
@@ -40,23 +39,23 @@ class Standby:
         """
         state = str(against) if against is not None else None
         task = {"job": job_id, "name": job_name, "source": source.to_dict(), "options": options, "against": state}
-        return self._ask("compile", task, COMPILE_SECONDS)
+        return self._ask("compile", task)
 
     def rehearse(self, lineage: str) -> None:
         """Start the compiled version once from a copy of that checkpoint, without its sources and sinks, and drop the copy.
 
         Raises what kept it from starting. Afterwards all that it takes to start from that state is warm.
         """
-        self._ask("rehearse", {"lineage": lineage}, REHEARSE_SECONDS)
+        self._ask("rehearse", {"lineage": lineage})
 
-    def _ask(self, what: str, task: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def _ask(self, what: str, task: dict[str, Any]) -> dict[str, Any]:
         self._asked += 1
         answer = self._folder / f"answer-{self._asked}.json"
         socket = WakeSocket(self._folder / "answer.sock")
         try:
             write_json(self._folder / f"task-{self._asked}.json", {"do": what} | task)
             wake(self._folder / "wake.sock")
-            self._wait(what, answer, socket, seconds)
+            self._wait(what, answer, socket)
         finally:
             socket.close()
         result: dict[str, Any] = json.loads(answer.read_text())
@@ -64,12 +63,12 @@ class Standby:
             raise from_dict(result["error"])
         return result
 
-    def _wait(self, what: str, answer: Path, socket: WakeSocket, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
+    def _wait(self, what: str, answer: Path, socket: WakeSocket) -> None:
+        deadline = time.monotonic() + TASK_SECONDS
         while not answer.exists():
             if self._process.poll() is not None:
                 code, last = self._process.returncode, last_line(self._folder / "spare.log")
                 raise EngineError(f"The warm runner ended while it was to {what} the new version (exit code {code}): {last}")
             if time.monotonic() > deadline:
-                raise WaitTimeoutError(f"The warm runner did not {what} the new version within {seconds:.0f} seconds.")
+                raise WaitTimeoutError(f"The warm runner did not {what} the new version within {TASK_SECONDS:.0f} seconds.")
             socket.wait(LOOK_SECONDS)

@@ -34,7 +34,7 @@ class SourceSlot:
     stage: str
     reader: str
     relation: int | None = None
-    """Readers with the same one share what Spark keeps below ``sources/<relation>``; None: not noted, as many as readers."""
+    """Readers with the same one share what Spark keeps below ``sources/<relation>``; None: not noted."""
 
 
 @dataclass(frozen=True)

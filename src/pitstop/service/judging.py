@@ -27,7 +27,7 @@ class Judge:
 
     def check(self, artifact: Path, request: SubmitRequest, job: Job | None, snapshot: SnapshotRecord | None) -> dict[str, Any]:
         """``{plan, report, text}`` of an artifact against the snapshot, or else the job's state, or else nothing."""
-        against = Path(snapshot.path) if snapshot is not None else self._state_of(job) if job is not None else None
+        against = Path(snapshot.path) if snapshot is not None else self._state_of(job)
         compiled = self._compile(artifact, request, request.options.get("renamed"), against)
         plan: dict[str, Any] = compiled["plan"]
         if snapshot is not None:
@@ -51,10 +51,8 @@ class Judge:
         if old.plan is None:
             wait = "it has no saved state: cancel it and submit the new version" if job.state is JobState.SUSPENDED else None
             raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: {wait or 'wait until it runs'}.")
-        partitions = old.plan.get("partitions")
-        if old.lineage is not None:
-            checkpoint = Checkpoint(checkpoint_folder(self._data_dir, job.id, old.lineage))
-            partitions = checkpoint.partitions() if checkpoint.committed() >= 0 else partitions
+        state = self._state_of(job)
+        partitions = Checkpoint(state).partitions() if state is not None else old.plan.get("partitions")
         watermark = self._registry.progress(job.id).watermark_ms
         report = compare(old.plan, compiled["plan"], partitions, renamed_stages(options.get("renamed") or {}), watermark)
         return report.with_details(compiled["migrations"])
@@ -74,8 +72,10 @@ class Judge:
         }
         return result_of(self._workers, self._data_dir, "compile", asked)
 
-    def _state_of(self, job: Job) -> Path | None:
+    def _state_of(self, job: Job | None) -> Path | None:
         """The folder of the job's checkpoint, if it has committed an epoch."""
+        if job is None:
+            return None
         lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
         if lineage is None:
             return None

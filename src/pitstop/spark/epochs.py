@@ -74,7 +74,7 @@ class EpochWriter:
     """The callback of ``foreachBatch``, with a gate that stops the query between two epochs.
 
     ``written`` is told when (by the monotonic clock) an epoch began, once all its sinks are written and before Spark
-    commits it. Who is named by ``before_epoch`` is called before each epoch from then on.
+    commits it.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class EpochWriter:
         self._environment = environment
         self._condition = threading.Condition()
         self._stopping = False
-        self._before: Callable[[], None] = _nobody
+        self._before: Callable[[], None] | None = None
         self._writing: int | None = None
         self.last_written = -1
         self.failure: BaseException | None = None
@@ -102,7 +102,8 @@ class EpochWriter:
         with self._gate(epoch):
             begun = time.monotonic()
             try:
-                self._before()
+                if self._before is not None:
+                    self._before()
                 self._environment.check_fence()
                 self._write(rows, epoch)
                 if self._written is not None:
@@ -117,6 +118,7 @@ class EpochWriter:
         self._environment = environment
 
     def before_epoch(self, call: Callable[[], None]) -> None:
+        """Call this before each epoch from now on, in Spark's thread."""
         self._before = call
 
     def close(self, timeout: float) -> bool:
@@ -171,10 +173,6 @@ class EpochWriter:
         if len(self._cuts) == 1:
             return rows
         return rows.where(F.col(CUT) == number).select(f"__c{number}.*")
-
-
-def _nobody() -> None:
-    pass
 
 
 def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:

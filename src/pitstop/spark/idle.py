@@ -91,6 +91,9 @@ class IdleWatch:
                     self._look(query)
         except StreamingQueryException:
             return  # whoever runs the query is told, too
+        except Exception as error:
+            if query.isActive:
+                self._log("ERROR", "pitstop.engine", f"idle stages are looked for no more while no rows come: {error}")
 
     def _look(self, query: StreamingQuery) -> None:
         with no_epoch_begins(query):

@@ -12,6 +12,7 @@ the logs, as if these epochs had read them. Nothing reaches a sink meanwhile.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -295,11 +296,16 @@ def _partition_key(state: DataFrame) -> list[str]:
 
 def _place_source_logs(job: Restore, target: Path, renamed: dict[str, str]) -> None:
     """File sources keep a log of what they have read in ``sources/<relation>``; all readers of a stage have the same."""
-    old: dict[str, int] = {}
-    for line, slot in enumerate(Plan.from_dict(job.manifest.plan).source_slots):
-        old.setdefault(slot.stage, line if slot.relation is None else slot.relation)
+    old = dict(reversed(_source_folders(Plan.from_dict(job.manifest.plan).source_slots)))
     shutil.rmtree(target / "sources", ignore_errors=True)
-    for line, slot in enumerate(job.plan.source_slots):
-        saved = job.saved / "sources" / str(old.get(renamed.get(slot.stage, slot.stage)))
-        if saved.is_dir():
-            shutil.copytree(saved, target / "sources" / str(line if slot.relation is None else slot.relation), dirs_exist_ok=True)
+    for stage, number in _source_folders(job.plan.source_slots):
+        was = renamed.get(stage, stage)
+        saved = job.saved / "sources" / str(old[was]) if was in old else None
+        if saved is not None and saved.is_dir():
+            shutil.copytree(saved, target / "sources" / str(number), dirs_exist_ok=True)
+
+
+def _source_folders(slots: Sequence[SourceSlot]) -> list[tuple[str, int]]:
+    """(stage, number of its folder) of each reader; where the plan does not tell, a stage is one relation."""
+    stages = list(dict.fromkeys(slot.stage for slot in slots))
+    return [(slot.stage, stages.index(slot.stage) if slot.relation is None else slot.relation) for slot in slots]

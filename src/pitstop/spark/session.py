@@ -38,7 +38,11 @@ STREAM_SETTINGS = {
 
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 STATE_STORES = {
-    StateStore.ROCKSDB: {"spark.sql.streaming.stateStore.providerClass": ROCKSDB},
+    StateStore.ROCKSDB: {
+        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "10",
+        "spark.sql.streaming.stateStore.maintenanceInterval": "60s",
+    },
     StateStore.MEMORY: {
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -48,7 +52,7 @@ STATE_STORES = {
         "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
     },
 }
-"""Settings of each state store."""
+"""Settings of each state store; all have the same keys, so that none is left over from the session's last job."""
 
 
 def optimizer_settings(chained: bool) -> dict[str, str]:
