@@ -72,7 +72,7 @@ def start_plain(folder):
 
 
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
-    """The engine on a checkpoint of its own, old or new; (engine, checkpoint, when it was told to start, seconds to restore)."""
+    """The engine on a checkpoint, old or new: (engine, checkpoint, when it was told to start, last epoch, seconds to restore)."""
     spark = build_session("local[2]", folder / "work")
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
@@ -82,8 +82,10 @@ def start_pitstop(folder, lineage=None, snapshot=None, more=False):
     point = engine.prepare(folder, lineage, snapshot)
     prepared = time.monotonic() - begun
     (folder / "lineage").write_text(point.lineage)
+    checkpoint = Checkpoint(checkpoint_folder(folder, "million", point.lineage))
+    before = checkpoint.committed()
     engine.start(point, Progress(), lambda: None)
-    return engine, engine.running.checkpoint, began, prepared
+    return engine, checkpoint, began, before, prepared
 
 
 def speed(checkpoint):
@@ -116,9 +118,9 @@ def restart(which, folder):
         seconds = first_new_epoch(checkpoint, began, before)
         return {"seconds": seconds, "committed_at": checkpoint.committed_at(before + 1)}
     lineage = (folder / "lineage").read_text()
-    before = Checkpoint(checkpoint_folder(folder, "million", lineage)).committed()
-    engine, checkpoint, began, _ = start_pitstop(folder, lineage)
-    seconds = first_new_epoch(checkpoint, began, before)
+    engine, *started = start_pitstop(folder, lineage)
+    seconds = first_new_epoch(*started[:3])
+    checkpoint = engine.running.checkpoint
     engine.stop(60)
     export_checkpoint(checkpoint, folder, "million", engine.stage_facts())
     return {"seconds": seconds, "lost": lost(engine.spark, folder / "snapshots" / "million")}
@@ -155,12 +157,9 @@ def restore(which, folder):
     """Seconds from the call to the first new commit: of the same job on its checkpoint, or of a version from the snapshot."""
     if which == "own":
         lineage = (folder / "lineage").read_text()
-        before = Checkpoint(checkpoint_folder(folder, "million", lineage)).committed()
-        return {"seconds": first_new_epoch(*start_pitstop(folder, lineage)[1:3], before)}
-    snapshot = folder / "snapshots" / "million"
-    before = manifests.read(snapshot).epoch if which == "same" else 1
-    _, checkpoint, began, prepared = start_pitstop(folder / which, snapshot=snapshot, more=which == "changed")
-    return {"seconds": first_new_epoch(checkpoint, began, before), "restored": prepared}
+        return {"seconds": first_new_epoch(*start_pitstop(folder, lineage)[1:4])}
+    started = start_pitstop(folder / which, snapshot=folder / "snapshots" / "million", more=which == "changed")
+    return {"seconds": first_new_epoch(*started[1:4]), "restored": started[4]}
 
 
 def main():

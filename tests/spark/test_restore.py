@@ -1,5 +1,7 @@
 """A changed job goes on from a snapshot: every window once, none missing (jet.md §2.3)."""
 
+import shutil
+
 import pytest
 
 import pitstop as ps
@@ -19,12 +21,12 @@ TUMBLING = ps.tumbling("10 seconds")
 SLIDING = ps.sliding("40 seconds", slide="10 seconds")
 
 
-def pipeline(sinks, windows, filtered=False, aggregates=None):
+def pipeline(sinks, windows, filtered=False, more=None):
     p = ps.Pipeline()
     source = numbers(p, rows=ROWS, step=STEP, keys=KEYS)
     timed = source.filter("seq >= 0") if filtered else source
     for name, window in windows.items():
-        wanted = aggregates or {"n": ps.count(), "total": ps.sum("v")}
+        wanted = {"n": ps.count(), "total": ps.sum("v")} | (more or {}).get(name, {})
         stage = timed.group_by("key").window(window).aggregate(name, **wanted)
         sinks.setdefault(name, Collected())
         stage.write_to(ps.sinks.custom(sinks[name]), name=f"{name}-out")
@@ -100,8 +102,7 @@ def test_a_rebuilt_checkpoint_tells_when_the_last_saved_epoch_ran(harness):
 def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state(harness):
     sinks = version_one(harness, {"speed": TUMBLING})
     second = {"speed": Collected()}
-    wanted = {"n": ps.count(), "total": ps.sum("v"), "high": ps.max("seq")}
-    built = pipeline(second, {"speed": TUMBLING}, aggregates=wanted)
+    built = pipeline(second, {"speed": TUMBLING}, more={"speed": {"high": ps.max("seq")}})
     report = harness.run(built)
     assert [line.verdict.value for line in report.lines if line.stage == "speed"] == ["converted"]
     assert_all_once(sinks["speed"].rows + second["speed"].rows, TUMBLING)
@@ -146,6 +147,25 @@ def test_state_goes_on_from_one_store_to_another(harness, first, second):
     for name, window in (("speed", TUMBLING), ("trend", SLIDING)):
         assert_all_once(sinks[name].rows + later[name].rows, window)
     assert ("HDFS" in manifests.read(harness.folder / "snapshots" / "saved").provider) == (second == "memory")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("store", StateStore)
+def test_state_of_as_many_partitions_goes_on_in_its_own_files_beside_state_that_is_converted(harness, store):
+    harness.store(store)
+    first = version_one(harness, {"speed": TUMBLING, "trend": SLIDING})
+    saved = {path.stat().st_ino for path in (harness.folder / "snapshots" / "saved" / manifests.FILES / "state").rglob("*.*")}
+    second, windows = {}, {"speed": TUMBLING, "fresh": ps.tumbling("5 seconds"), "trend": SLIDING}
+    built = pipeline(second, windows, more={"speed": {"high": ps.max("seq")}})
+    rebuilt = harness.folder / "checkpoint-1"
+    harness.restore(built, rebuilt, None, None, True)
+    verdicts = {line.stage: line.verdict.value for line in harness.report.lines}
+    assert (verdicts["speed"], verdicts["trend"], verdicts["fresh"]) == ("converted", "restored", "new")
+    assert saved & {path.stat().st_ino for path in (rebuilt / "state").rglob("*.*")}
+    shutil.rmtree(rebuilt)
+    harness.run(built)
+    for name, window in (("speed", TUMBLING), ("trend", SLIDING)):
+        assert_all_once(first[name].rows + second[name].rows, window)
 
 
 @pytest.mark.spark

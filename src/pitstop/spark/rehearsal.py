@@ -10,17 +10,20 @@ import dataclasses
 from functools import partial
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark import lower_source
 from pitstop.spark.engine import Engine
 from pitstop.spark.environment import Environment
+from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.naming import quoted
 from pitstop.spark.query import RunningQuery, wait_until
-from pitstop.spark.restore import held
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.sinks.map import changes_of
+from pitstop.spark.sources.hold import HoldSource
 
 EPOCH_SECONDS = 300.0
 
@@ -45,7 +48,7 @@ def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
         environment,
         target,
         {},
-        open_source=partial(held, engine.spark, sources),
+        open_source=partial(_held, engine.spark, sources),
         write=partial(_write_nowhere, folder),
     )
     try:
@@ -60,6 +63,15 @@ def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
         running.drop_tables()
     running.checkpoint.drop_after(before)
     return target
+
+
+def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFrame:
+    """A source of the same rows that takes any offset, and gives none."""
+    spark.dataSource.register(HoldSource)
+    schema = lower_source.read_stream(spark, node, settings).schema
+    ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
+    # The name keeps two held sources of one schema apart: equal relations would become one source.
+    return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
 
 
 def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:

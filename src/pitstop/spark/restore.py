@@ -1,11 +1,11 @@
 """Bring a snapshot's state under a new plan. Three ways, chosen by comparing plans (plan/diff.py).
 
 1. Same stateful structure: the snapshot's checkpoint is laid back and resumed.
-2. Another structure, a stage's own state unchanged: its raw state is written under its new operator id.
+2. Another structure, a stage's own state unchanged: it goes on as it is under its new operator id (moves.py).
 3. Another form of a stage's state: read as accumulators, converted, and fed in beside the live rows.
 
 For 2 and 3 a new checkpoint is laid down by one epoch in which every source holds still (epoch 0), with the rows
-of 3 as input; 2 makes epoch 1 out of it. Then the sources' saved offsets and the saved watermark are put into
+of 3 as input; 2 adds to it and raises it to a later epoch. Then the sources' saved offsets and the saved watermark are put into
 the logs, as if these epochs had read them. Nothing reaches a sink meanwhile.
 """
 
@@ -18,8 +18,6 @@ from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from pitstop.errors import EngineError, IncompatibleError
 from pitstop.model.layout import StageKind, StateLayout
@@ -33,16 +31,15 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import link, restore_files
 from pitstop.spark import lower_source
-from pitstop.spark.internals import raw_state, rewrite_state
 from pitstop.spark.lower import Lowering
 from pitstop.spark.lower_source import SourceSettings
 from pitstop.spark.migrate import migrated
-from pitstop.spark.naming import WINDOW_ROLES, quoted, role_column
+from pitstop.spark.moves import Moves
+from pitstop.spark.naming import WINDOW_ROLES, role_column
 from pitstop.spark.query import explain, streaming_frame, wait_until
 from pitstop.spark.reframe import Frames, reframed
 from pitstop.spark.session import ROCKSDB
 from pitstop.spark.snapshot_state import SnapshotState
-from pitstop.spark.sources.hold import HoldSource
 from pitstop.spark.state import check_moves, check_operators, converted
 
 _LAY_DOWN_SECONDS = 600.0
@@ -118,7 +115,8 @@ def _place(building: Path, target: Path) -> None:
 def _rebuild(job: Restore, report: Report, building: Path) -> None:
     kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
     provider = job.spark.conf.get("spark.sql.streaming.stateStore.providerClass")
-    raw = kept if job.rewrite and job.manifest.provider == provider == ROCKSDB else set()
+    movable = job.manifest.provider == provider and (provider == ROCKSDB or job.partitions == job.manifest.partitions)
+    raw = kept if job.rewrite and movable else set()
     fed = (kept | converted) - raw
     _check_feedable(job, fed)
     checkpoint = Checkpoint(building)
@@ -130,15 +128,22 @@ def _rebuild(job: Restore, report: Report, building: Path) -> None:
         check_operators(job.spark, building, 0, job.plan)
         if job.laid_down is not None and not fed:
             shutil.copytree(building, job.laid_down)
-    moves = _raw_moves(job, raw, report.renamed)
-    epoch = 1 if moves else 0
-    if moves:
-        check_moves(job.spark, job.saved, building, job.plan, moves)
-        _rewrite(job, building, moves)
-    for number in range(epoch + 1):
+    epoch = _moved(job, building, _raw_moves(job, raw, report.renamed))
+    laid_down = checkpoint.offsets(0)
+    for number in {max(epoch - 1, 0), epoch}:
+        checkpoint.write_offsets(number, laid_down)
         checkpoint.write_commit(number, job.manifest.watermark_ms or 0)
     _take_over_offsets(job, checkpoint, epoch, report.renamed)
     shutil.rmtree(_scratch(building), ignore_errors=True)
+
+
+def _moved(job: Restore, building: Path, operators: dict[int, int]) -> int:
+    """Take over state as it is; returns the epoch as of which all state of the new checkpoint then is."""
+    if not operators:
+        return 0
+    check_moves(job.spark, job.saved, building, job.plan, operators)
+    moves = Moves(job.spark, job.saved, job.manifest.epoch, building, operators, job.manifest.provider)
+    return moves.by_files() if job.partitions == job.manifest.partitions else moves.by_rows(job.partitions)
 
 
 def _check_feedable(job: Restore, stages: set[str]) -> None:
@@ -219,7 +224,7 @@ def _scratch(building: Path) -> Path:
 def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], DataFrame]) -> None:
     """Run epoch 0 with all sources held, and end the query right after its commit."""
     job.spark.conf.set("spark.sql.shuffle.partitions", str(job.partitions))
-    lowering = Lowering(job.spark, job.settings, restored=restored, open_source=partial(held, job.spark, job.settings))
+    lowering = Lowering(job.spark, job.settings, restored=restored, open_source=partial(_still, job, _scratch(building)))
     checkpoint = Checkpoint(building)
 
     def discard(rows: DataFrame, epoch: int) -> None:
@@ -248,13 +253,14 @@ def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], Data
     checkpoint.drop_after(0)
 
 
-def held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFrame:
-    """A source of the same rows that holds still: it is there, and gives none."""
-    spark.dataSource.register(HoldSource)
-    schema = lower_source.read_stream(spark, node, settings).schema
-    ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
-    # The name keeps two held sources of one schema apart: equal relations would become one source.
-    return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
+def _still(job: Restore, folder: Path, node: Node) -> DataFrame:
+    """A stream with the columns of a source and no rows. Of a file: a Python source would take a second to start."""
+    schema = lower_source.read_stream(job.spark, node, job.settings).schema
+    # A folder each: equal relations would become one source.
+    empty = folder / f"source_{job.pipeline.nodes.index(node)}" / "empty"
+    empty.parent.mkdir(parents=True)
+    empty.touch()
+    return job.spark.readStream.schema(schema).json(str(empty.parent))
 
 
 def _raw_moves(job: Restore, stages: set[str], renamed: dict[str, str]) -> dict[int, int]:
@@ -268,30 +274,6 @@ def _raw_moves(job: Restore, stages: set[str], renamed: dict[str, str]) -> dict[
         if slot.stage in stages and was in old:
             moves[number] = old[was]
     return moves
-
-
-def _rewrite(job: Restore, building: Path, moves: dict[int, int]) -> None:
-    checkpoint = Checkpoint(building)
-    checkpoint.write_offsets(1, checkpoint.offsets(0))
-
-    def moved(operator: int, store: str, own: DataFrame) -> DataFrame:
-        if operator not in moves:
-            return own
-        state = raw_state(job.spark, job.saved, job.manifest.epoch, moves[operator], store)
-        # The columns of a renamed stage's key bear its old name.
-        state = state.select(*[F.col(field.name).cast(field.dataType) for field in own.schema.fields])
-        if job.partitions == job.manifest.partitions:
-            return state
-        return state.repartition(job.partitions, *_partition_key(state))
-
-    rewrite_state(job.spark, building, 0, 1, moved)
-
-
-def _partition_key(state: DataFrame) -> list[str]:
-    """The columns by which Spark distributes an operator's state."""
-    key = state.schema["partition_key"].dataType
-    assert isinstance(key, StructType)
-    return [f"partition_key.{quoted(name)}" for name in key.fieldNames()]
 
 
 def _place_source_logs(job: Restore, target: Path, renamed: dict[str, str]) -> None:

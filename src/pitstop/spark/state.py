@@ -47,21 +47,27 @@ def operator_frame(spark: SparkSession, checkpoint: Path, epoch: int, operator: 
     return reader.options(**options).load(str(checkpoint))
 
 
+def operator_stores(spark: SparkSession, checkpoint: Path) -> dict[int, tuple[str, list[str]]]:
+    """Operator id -> Spark's name of its kind, and its stores."""
+    rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "operatorName", "stateStoreName")
+    found: dict[int, tuple[str, list[str]]] = {}
+    for operator, name, store in sorted(set(rows.collect())):  # a line a partition
+        found.setdefault(operator, (name, []))[1].append(store)
+    return found
+
+
 def operator_names(spark: SparkSession, checkpoint: Path) -> dict[int, str]:
     """Operator id -> Spark's name of its kind."""
-    rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "operatorName").distinct().collect()
-    return {row.operatorId: row.operatorName for row in rows}
+    return {operator: name for operator, (name, _) in operator_stores(spark, checkpoint).items()}
 
 
-def operator_forms(spark: SparkSession, checkpoint: Path) -> dict[int, dict[str, str]]:
-    """Operator id -> store and column family -> the types of what is kept there."""
-    rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "stateStoreName").distinct().collect()
-    found: dict[int, dict[str, str]] = {}
-    for operator, store in rows:
+def _forms(spark: SparkSession, checkpoint: Path, operator: int, stores: list[str]) -> dict[str, str]:
+    """Store and column family of an operator -> the types of what is kept there."""
+    found = {}
+    for store in stores:
         files = Checkpoint(checkpoint).schema_files(operator).get(store, [])
         for family, form in store_forms(spark, checkpoint, operator, store, files).items():
-            place = "/".join(part for part in (store, family) if part != "default") or "default"
-            found.setdefault(operator, {})[place] = form
+            found["/".join(part for part in (store, family) if part != "default") or "default"] = form
     return found
 
 
@@ -92,19 +98,20 @@ def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, moves: 
 
     EngineError if it is of another kind, IncompatibleError if its keys or values are of other types.
     """
-    before, after = operator_names(spark, saved), operator_names(spark, new)
-    was, now = operator_forms(spark, saved), operator_forms(spark, new)
+    before, after = operator_stores(spark, saved), operator_stores(spark, new)
     for operator, old in moves.items():
-        if before.get(old) != after.get(operator):
+        (kind, stores), (new_kind, new_stores) = before[old], after[operator]
+        if kind != new_kind:
             raise EngineError(
-                f"The state of stage '{plan.operators[operator].stage}' was kept by {before.get(old)} and is now kept by "
-                f"{after.get(operator)}: it cannot be taken over; give the stage another name."
+                f"The state of stage '{plan.operators[operator].stage}' was kept by {kind} and is now kept by "
+                f"{new_kind}: it cannot be taken over; give the stage another name."
             )
-        if was[old] != now[operator]:
-            odd = next(part for part in sorted(was[old] | now[operator]) if was[old].get(part) != now[operator].get(part))
+        was, now = _forms(spark, saved, old, stores), _forms(spark, new, operator, new_stores)
+        if was != now:
+            odd = next(part for part in sorted(was | now) if was.get(part) != now.get(part))
             raise IncompatibleError(
-                f"The state of stage '{plan.operators[operator].stage}' kept {was[old].get(odd, 'nothing')} in '{odd}' and would "
-                f"now keep {now[operator].get(odd, 'nothing')}: keep its columns and variables, or give the stage another name."
+                f"The state of stage '{plan.operators[operator].stage}' kept {was.get(odd, 'nothing')} in '{odd}' and would "
+                f"now keep {now.get(odd, 'nothing')}: keep its columns and variables, or give the stage another name."
             )
 
 

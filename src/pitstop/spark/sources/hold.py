@@ -1,4 +1,4 @@
-"""A source that gives nothing: it stands in for a real one while a checkpoint is laid down."""
+"""A source that gives nothing: it stands in for a real one while a start is rehearsed."""
 
 from __future__ import annotations
 
