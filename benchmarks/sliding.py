@@ -18,8 +18,8 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.query import wait_until
 from pitstop.spark.session import build_session
 
-ROWS, STEP, KEYS = 6_000_000, 500_000, 100
-"""One event a millisecond: 600 a key and minute, 100 minutes in all."""
+STEP, EPOCHS, KEYS = int(os.environ.get("STEP", "500000")), 12, 100
+"""One event a millisecond: 600 a key and minute."""
 
 
 def start_plain(folder, spark):
@@ -48,13 +48,13 @@ def start_pitstop(folder, spark):
 def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        write_files(folder / "events", ROWS, STEP, KEYS)
+        write_files(folder / "events", EPOCHS * STEP, STEP, KEYS)
         spark = build_session("local[2]", folder / "work")
         checkpoint = {"plain": start_plain, "pitstop": start_pitstop}[sys.argv[1]](folder, spark)
         # The first epoch also compiles the code of the plan.
         assert wait_until(lambda: checkpoint.committed() >= 0, 600)
         began, first = time.monotonic(), checkpoint.committed()
-        last = ROWS // STEP - 1
+        last = EPOCHS - 1
         assert wait_until(lambda: checkpoint.committed() >= last, 600)
         print(json.dumps({"rows_per_second": STEP * (last - first) / (time.monotonic() - began)}), flush=True)
         os._exit(0)

@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,10 +128,16 @@ class Checkpoint:
 
     def drop_after(self, epoch: int) -> None:
         """Forget planned and committed epochs beyond ``epoch``."""
+        self._drop(lambda found: found > epoch)
+
+    def drop_before(self, epoch: int) -> None:
+        """Forget that epochs before ``epoch`` were planned and committed."""
+        self._drop(lambda found: found < epoch)
+
+    def _drop(self, forgotten: Callable[[int], bool]) -> None:
         for folder in ("offsets", "commits"):
-            for found in self._epochs(folder):
-                if found > epoch:
-                    self._remove(folder, found)
+            for found in filter(forgotten, self._epochs(folder)):
+                self._remove(folder, found)
 
     def partitions(self) -> int:
         """Shuffle partitions the checkpoint was written with."""

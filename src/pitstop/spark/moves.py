@@ -38,7 +38,7 @@ class Moves:
 
     def by_files(self) -> int:
         """Both have as many partitions; returns the epoch as of which all state then is."""
-        if self.epoch > 0:
+        if self.epoch > 0 and self._has_own():
             self._raise_own()
         for operator, old in self.operators.items():
             for path in list(_state_files(self._folder(self.building, operator))):
@@ -76,6 +76,9 @@ class Moves:
             for file, name in ((path, "{}.snapshot"), (path.with_name(".1.delta.crc"), ".{}.snapshot.crc")):
                 if file.exists():
                     file.rename(file.with_name(name.format(self.epoch + 1)))
+
+    def _has_own(self) -> bool:
+        return any(int(folder.name) not in self.operators for folder in (self.building / "state").iterdir())
 
     @staticmethod
     def _folder(checkpoint: Path, operator: int) -> Path:

@@ -133,6 +133,7 @@ def _rebuild(job: Restore, report: Report, building: Path) -> None:
     for number in {max(epoch - 1, 0), epoch}:
         checkpoint.write_offsets(number, laid_down)
         checkpoint.write_commit(number, job.manifest.watermark_ms or 0)
+    checkpoint.drop_before(max(epoch - 1, 0))
     _take_over_offsets(job, checkpoint, epoch, report.renamed)
     shutil.rmtree(_scratch(building), ignore_errors=True)
 
@@ -222,7 +223,7 @@ def _scratch(building: Path) -> Path:
 
 
 def _lay_down(job: Restore, building: Path, restored: dict[tuple[str, str], DataFrame]) -> None:
-    """Run epoch 0 with all sources held, and end the query right after its commit."""
+    """Run epoch 0 with all sources empty, and end the query right after its commit."""
     job.spark.conf.set("spark.sql.shuffle.partitions", str(job.partitions))
     lowering = Lowering(job.spark, job.settings, restored=restored, open_source=partial(_still, job, _scratch(building)))
     checkpoint = Checkpoint(building)

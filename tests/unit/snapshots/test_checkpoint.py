@@ -62,6 +62,12 @@ def test_epochs_are_dropped_with_their_hidden_checksums(checkpoint):
     assert not (checkpoint.path / "offsets" / ".3.crc").exists()
 
 
+def test_epochs_before_one_are_dropped_and_the_others_stay(checkpoint):
+    checkpoint.drop_before(2)
+    assert sorted(path.name for path in (checkpoint.path / "offsets").iterdir() if path.name.isdigit())[0] == "2"
+    assert (checkpoint.committed(), checkpoint.planned()) == (2, 3)
+
+
 def test_logs_are_written_as_spark_reads_them(checkpoint):
     checkpoint.write_offsets(9, OffsetLog({"batchWatermarkMs": 5}, ('{"n":9}', None)))
     assert (checkpoint.path / "offsets" / "9").read_text() == 'v1\n{"batchWatermarkMs":5}\n{"n":9}\n-'
