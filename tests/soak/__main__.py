@@ -37,6 +37,7 @@ def main() -> int:
                 outcome = run_chain(worker, seed, folder / f"chain-{seed}")
             except ChainFailedError as error:
                 failed.append(seed)
+                worker.close()  # whatever state it is in
                 print(f"    FAILS after {time.monotonic() - began:.0f} s: {error}\n    again: make soak CHAINS=1 SEED={seed}")
             else:
                 print(

@@ -26,7 +26,6 @@ from pitstop.spark.compile import compile_pipeline
 from pitstop.spark.engine import Engine
 from pitstop.spark.environment import Environment
 from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.progress import waits_for_data
 from pitstop.spark.query import wait_until
 from pitstop.spark.restore import judge
 from pitstop.spark.session import build_session
@@ -37,9 +36,10 @@ from tests.soak import build, generator
 from tests.soak.build import Builder
 from tests.soak.chain import Chain, Kill, Version
 from tests.spark import sequence
+from tests.spark.harness import Settled
 
 ANSWER = "DONE "
-RUN_SECONDS, END_SECONDS = 150.0, 60.0
+RUN_SECONDS, END_SECONDS, QUIET_SECONDS = 150.0, 60.0, 2.0
 
 
 class Recorder:
@@ -124,22 +124,21 @@ class Run:
     def _run(self, engine: Engine, point: Any, conductor: Conductor, final: bool) -> None:
         engine.start(point, Progress(), lambda: None)
         conductor.running = engine.running
-        settled = (lambda: self._settled(engine)) if final else conductor.reached.is_set
+        quiet = Settled(engine.running, QUIET_SECONDS)
+        settled = (lambda: self._all_read(engine) and quiet()) if final else conductor.reached.is_set
         done = wait_until(lambda: not engine.active or settled(), RUN_SECONDS)
         if not engine.active:
             raise engine.failure() or AssertionError("the query ended by itself")
         assert done, f"version {self._number} did not come to its end within {RUN_SECONDS:.0f} seconds"
         engine.stop(END_SECONDS)
 
-    def _settled(self, engine: Engine) -> bool:
-        """All is read, and Spark finds nothing more to do: the epoch without data that closes windows is done too."""
+    def _all_read(self, engine: Engine) -> bool:
         running = engine.running
         epoch = running.checkpoint.committed()
         if epoch < 0:
             return False
         offsets = [offset for offset in running.checkpoint.offsets(epoch).offsets if offset]
-        read = bool(offsets) and all(sequence.position(offset) >= self._chain.total for offset in offsets)
-        return read and not running.query.status["isTriggerActive"] and waits_for_data(running.query)
+        return bool(offsets) and all(sequence.position(offset) >= self._chain.total for offset in offsets)
 
     def _engine(self, version: Version, conductor: Conductor) -> Engine:
         options = {"processing_guarantee": "exactly_once", "partitions": version.partitions, "renamed": dict(version.renamed)}

@@ -1,5 +1,6 @@
 """Run versions of a job one after the other in one Spark session, each from the snapshot of the one before."""
 
+import time
 from pathlib import Path
 
 import pyspark.cloudpickle
@@ -108,8 +109,24 @@ class Harness:
 
     def settle(self, running):
         """Wait until Spark finds nothing more to do: the epoch without data that closes windows is done too."""
-        assert wait_until(lambda: not running.active or (not running.query.status["isTriggerActive"] and idle(running)), 60)
+        settled = Settled(running)
+        assert wait_until(lambda: not running.active or settled(), 60)
         check(running)
+
+
+class Settled:
+    """True when a query finds nothing to do and has begun no epoch for so long; for a moment it says so between two epochs, too."""
+
+    def __init__(self, running, seconds=0.3):
+        self.running, self.seconds = running, seconds
+        self.epochs, self.since = None, time.monotonic()
+
+    def __call__(self):
+        checkpoint = self.running.checkpoint
+        epochs = (checkpoint.planned(), checkpoint.committed())
+        if epochs != self.epochs:
+            self.epochs, self.since = epochs, time.monotonic()
+        return epochs[0] == epochs[1] and idle(self.running) and time.monotonic() - self.since >= self.seconds
 
 
 def check(running):
