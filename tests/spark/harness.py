@@ -115,7 +115,7 @@ class Harness:
 
 
 class Settled:
-    """True when a query finds nothing to do and has begun no epoch for so long; for a moment it says so between two epochs, too."""
+    """True when a query finds nothing to do and has begun no epoch for so long: between two epochs it says so for a moment."""
 
     def __init__(self, running, seconds=0.3):
         self.running, self.seconds = running, seconds
