@@ -171,7 +171,7 @@ def columns_of(stage: Stage) -> tuple[str, ...]:
 
 
 def _columns(stage: Stage) -> Iterator[str]:
-    yield "key"
+    yield stage.key if stage.kind in (Kind.WINDOW, Kind.SESSION) else "key"
     if stage.kind in (Kind.WINDOW, Kind.SESSION, Kind.OWN):
         yield from ("start", "end")
     elif stage.kind is Kind.DISTINCT:
