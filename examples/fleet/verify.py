@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -78,10 +79,18 @@ def ingested(folder: Path) -> Counter[Key]:
     its first file. UsageError for a file of another kind, or without these columns.
     """
     found: Counter[Key] = Counter()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts):
-            found.update(_written_keys(path))
+    for path in _committed(folder):
+        found.update(_written_keys(path))
     return found
+
+
+def _committed(folder: Path) -> list[Path]:
+    found = []
+    for parent, folders, names in os.walk(folder):
+        # What is not committed is not looked into: it may vanish meanwhile.
+        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+        found += [Path(parent) / name for name in names if not name.startswith(("_", "."))]
+    return sorted(found)
 
 
 def _alpha_key(path: Path, number: int, line: str) -> Key:
