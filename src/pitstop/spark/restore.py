@@ -79,7 +79,8 @@ def judge(manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None
 def restore(job: Restore, report: Report) -> None:
     """Make ``target`` a checkpoint that goes on where the snapshot ended. It appears whole or not at all."""
     building, reading = (job.target.with_name(f"{job.target.name}.{what}") for what in ("building", "reading"))
-    shutil.rmtree(building, ignore_errors=True)
+    for left in (building, _scratch(building)):
+        shutil.rmtree(left, ignore_errors=True)
     if report.way is Way.RESUME:
         restore_files(job.folder, job.manifest, building)
         _take_over_offsets(job, Checkpoint(building), job.manifest.epoch, report.renamed)
@@ -151,10 +152,10 @@ def _check_feedable(job: Restore, stages: set[str]) -> None:
     """IncompatibleError if state that must come in as rows is of a kind whose operators take none."""
     for stage in sorted(stages & set(job.plan.stateful)):
         if job.plan.stateful[stage].kind not in FEEDABLE:
-            provider = job.manifest.provider.rsplit(".", 1)[-1]
+            # In memory there is no such state (plan.rules.check_state_store).
             raise IncompatibleError(
-                f"The state of stage '{stage}' was kept by {provider}, and only RocksDB's goes on in another plan: leave all "
-                "stateful stages and partitions as they are, or give it another name to start it empty."
+                f"The state of stage '{stage}' was kept in RocksDB, and in another plan goes on only there: leave out the option "
+                "state_store, leave all stateful stages and partitions as they are, or give it another name to start it empty."
             )
 
 
