@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 
 import psutil
 
@@ -12,6 +13,7 @@ SAME_SECONDS = 0.5
 """Creation times of one process may differ by rounding."""
 KILL_SECONDS = 5.0
 _LOOKS = 10
+_LOOK_SECONDS = 0.01
 
 
 def identity_of(pid: int) -> tuple[int, float] | None:
@@ -34,10 +36,7 @@ def find(pid: int, created: float) -> psutil.Process | None:
 def is_alive(pid: int, created: float) -> bool:
     """True while the process does something; a zombie does not."""
     process = find(pid, created)
-    try:
-        return process is not None and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return process is not None and _runs(process)
 
 
 def kill_all(pid: int, created: float) -> None:
@@ -53,7 +52,9 @@ def kill_all(pid: int, created: float) -> None:
         for process in family:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGKILL)
-        psutil.wait_procs(family, timeout=KILL_SECONDS)
+        deadline = time.monotonic() + KILL_SECONDS
+        while any(map(_runs, family)) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)  # nobody tells of the end of another's child
 
 
 def _family(pid: int, created: float) -> list[psutil.Process]:
@@ -78,7 +79,8 @@ def _session(leader: int, created: float) -> list[psutil.Process]:
 
 
 def _runs(process: psutil.Process) -> bool:
+    """False for a zombie: whoever has to collect an orphan may take seconds for it. With threads left it is none yet."""
     try:
-        return process.status() != psutil.STATUS_ZOMBIE
+        return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
     except psutil.NoSuchProcess:
         return False
