@@ -127,12 +127,11 @@ def restart(which, folder):
 
 
 def served(folder):
-    """Seconds from SIGKILL of the job's run to the first commit after it: a control plane with one warm spare."""
+    """With a control plane and one warm spare: seconds to the first commit after SIGKILL of the job's run, and after a submit
+    of a version with one more stage, from a snapshot of it."""
     folder.mkdir(parents=True, exist_ok=True)
     with serving(folder) as client:
-        job = client.submit(million_job.__file__, args=[EVENTS], name="sums", config={"state_store": STORE})
-        job.wait_started(START_SECONDS)
-        checkpoint = Checkpoint(checkpoint_folder(folder / "data", job.id, job.details.lineage))
+        job, checkpoint = submitted(client, folder, "sums")
         assert wait_until(lambda: checkpoint.committed() >= EPOCHS, START_SECONDS, step=0.002)
         spare_ready(folder)
         assert wait_until(lambda: checkpoint.planned() > checkpoint.committed(), 60, step=0.001)
@@ -140,9 +139,22 @@ def served(folder):
         os.kill(registry.process_of(job.id, job.details.token)[0], signal.SIGKILL)
         killed, before = time.time(), checkpoint.committed()
         assert wait_until(lambda: checkpoint.committed() > before, START_SECONDS, step=0.002)
-        seconds = checkpoint.committed_at(before + 1) - killed
+        found = {"restart": checkpoint.committed_at(before + 1) - killed}
+        epoch = job.cancel_and_export_snapshot("million").epoch
+        spare_ready(folder)
+        began = time.time()
+        job, checkpoint = submitted(client, folder, "sums_and_more", initial_snapshot="million")
+        assert wait_until(lambda: checkpoint.committed() > epoch, START_SECONDS, step=0.002)
+        found["changed"] = checkpoint.committed_at(epoch + 1) - began
         job.cancel()
-    return {"seconds": seconds, "epoch": before}
+    return found
+
+
+def submitted(client, folder, entry, **more):
+    """A job of million_job.py that has begun, and its checkpoint."""
+    job = client.submit(million_job.__file__, f"million_job:{entry}", [EVENTS], entry, config={"state_store": STORE}, **more)
+    job.wait_started(START_SECONDS)
+    return job, Checkpoint(checkpoint_folder(folder / "data", job.id, job.details.lineage))
 
 
 def lost(spark, path):

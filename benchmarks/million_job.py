@@ -20,3 +20,8 @@ def pipeline(folder, more=False):
 @ps.job(processing_guarantee="exactly_once", partitions=2)
 def sums(folder: str):
     return pipeline(folder)
+
+
+@ps.job(processing_guarantee="exactly_once", partitions=2)
+def sums_and_more(folder: str):
+    return pipeline(folder, more=True)
