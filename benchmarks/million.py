@@ -140,6 +140,7 @@ def served(folder):
         killed, before = time.time(), checkpoint.committed()
         assert wait_until(lambda: checkpoint.committed() > before, START_SECONDS, step=0.002)
         found = {"restart": checkpoint.committed_at(before + 1) - killed}
+        job.wait_started(START_SECONDS)
         epoch = job.cancel_and_export_snapshot("million").epoch
         spare_ready(folder)
         began = time.time()

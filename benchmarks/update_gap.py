@@ -80,7 +80,13 @@ def wait_epochs(job, count):
 
 
 def spare_ready(folder):
-    assert wait_until(lambda: any((folder / "data" / "spares").glob("*/ready")), START_SECONDS, step=0.05), "no warm spare"
+    """Wait for a spare that is warm and has no job yet; those that have one keep their folders."""
+
+    def warm():
+        spares = (folder / "data" / "spares").glob("*/ready")
+        return any(not ready.with_name("assignment.json").exists() for ready in spares)
+
+    assert wait_until(warm, START_SECONDS, step=0.05), "no warm spare"
 
 
 def measure_updates(folder):
