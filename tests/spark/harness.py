@@ -102,7 +102,7 @@ class Harness:
             found = [offset for offset in running.checkpoint.offsets(epoch).offsets if offset and '"seq"' in offset]
             return bool(found) and all(sequence.position(offset) >= (until or sequence.end(offset)) for offset in found)
 
-        assert wait_until(read, 150)
+        assert wait_until(read, 150, step=0.05)
         check(running)
         if until is None:
             self.settle(running)
@@ -110,7 +110,7 @@ class Harness:
     def settle(self, running):
         """Wait until Spark finds nothing more to do: the epoch without data that closes windows is done too."""
         settled = Settled(running)
-        assert wait_until(lambda: not running.active or settled(), 60)
+        assert wait_until(lambda: not running.active or settled(), 60, step=0.05)
         check(running)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.internals import source_relations, stateful_nodes, watermark_id
+from pitstop.spark.internals import forget_rows, source_relations, stateful_nodes, watermark_id
 from pitstop.spark.session import optimizer_settings
 
 pytestmark = pytest.mark.spark
@@ -32,6 +32,16 @@ def test_the_reader_of_state_schemas_still_has_the_constructor_we_call(spark):
     checker = spark._jvm.java.lang.Class.forName(f"{state}.StateSchemaCompatibilityChecker")
     kinds = [[t.getSimpleName() for t in c.getParameterTypes()] for c in checker.getConstructors()]
     assert kinds == [["StateStoreProviderId", "Configuration", "List", "Option", "boolean"]]
+
+
+def test_rows_that_are_kept_without_their_plan_can_be_freed(spark):
+    before = spark._jsc.getPersistentRDDs().size()
+    rows = spark.range(10).selectExpr("id * 2 AS v").localCheckpoint(eager=False)
+    assert rows.agg({"v": "sum"}).collect()[0][0] == 90
+    assert rows._jdf.queryExecution().logical().rdd().isCheckpointed()
+    assert spark._jsc.getPersistentRDDs().size() == before + 1
+    forget_rows(rows)
+    assert spark._jsc.getPersistentRDDs().size() == before
 
 
 def test_a_limit_is_one_stateful_operator(spark):

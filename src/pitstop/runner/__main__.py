@@ -113,11 +113,14 @@ def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]
     """One epoch of a small stateful query: the classes, workers and compiled code that every job's first epoch needs."""
     from pyspark.sql import functions as F
 
+    from pitstop.spark.internals import forget_rows
+
     done = threading.Event()
 
     def epoch(rows, number: int) -> None:  # type: ignore[no-untyped-def]
-        rows.persist().toArrow()
-        rows.unpersist()
+        kept = rows.localCheckpoint(eager=False)
+        kept.toArrow()
+        forget_rows(kept)
         done.set()
 
     numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")

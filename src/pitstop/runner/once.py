@@ -40,19 +40,22 @@ def work_on_state(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     ``import``: ``file``, ``data`` and ``name`` of the snapshot that is made; its record.
     """
     from pitstop.snapshots import manifest as manifests
+    from pitstop.snapshots.export import lay_view
     from pitstop.spark import snapshot_state
 
-    path = Path(request["snapshot"])
+    path, view = Path(request["snapshot"]), folder / "snapshot"
     manifest = manifests.read(path)
     state = snapshot_state.SnapshotState.open(path, manifest, request["stage"])
     manifests.verify(path, manifest, manifest.job_name or manifest.job_id)
     spark = session(folder / "work")
+    if request["action"] == "import":
+        record = snapshot_state.put(spark, state, Path(request["file"]), Path(request["data"]), request["name"])
+        return dataclasses.asdict(record)
+    lay_view(path, manifest, view)
+    state = snapshot_state.SnapshotState.open(view, manifest, request["stage"])
     if request["action"] == "query":
         return snapshot_state.query(spark, state, request["sql"], request["limit"])
-    if request["action"] == "export":
-        return snapshot_state.export(spark, state, Path(request["file"]))
-    record = snapshot_state.put(spark, state, Path(request["file"]), Path(request["data"]), request["name"])
-    return dataclasses.asdict(record)
+    return snapshot_state.export(spark, state, Path(request["file"]))
 
 
 TASKS: dict[str, Callable[[dict[str, Any], Path], dict[str, Any]]] = {"compile": compile_job, "state": work_on_state}

@@ -154,6 +154,17 @@ def restore_files(folder: Path, manifest: SnapshotManifest, target: Path) -> Non
         link(folder / manifests.FILES / file.path, target / file.path)
 
 
+def lay_view(folder: Path, manifest: SnapshotManifest, target: Path) -> None:
+    """Links to all files of a snapshot below ``target``, where Spark finds all state whatever became of what was saved.
+
+    Some operators' metadata tell the absolute path of the checkpoint that was exported.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    for path, _ in manifests.files_of(folder, manifest):
+        link(path, target / path.relative_to(folder))
+    Checkpoint(target / manifests.FILES).relocate(target / manifests.FILES)
+
+
 def delete(data_dir: Path, name: str) -> None:
     """Remove a snapshot's files: the manifest first, so that a half-deleted one is seen as none."""
     folder = snapshot_folder(data_dir, name)

@@ -19,6 +19,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.environment import Environment
+from pitstop.spark.internals import forget_rows
 from pitstop.spark.lower import Lowering
 from pitstop.spark.open_windows import early_results
 from pitstop.spark.sinks import write_sink
@@ -150,7 +151,8 @@ class EpochWriter:
             sink = self._cuts[0].sinks[0]
             self._write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
             return
-        rows.persist()
+        # Not persist(): each sink's tasks would carry the whole plan of the epoch that made the rows.
+        rows = rows.localCheckpoint(eager=False)
         try:
             if self._early:
                 rows.count()  # from here on the state stores hold this epoch
@@ -159,7 +161,7 @@ class EpochWriter:
                 self._environment.check_fence()
                 self._write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
         finally:
-            rows.unpersist()
+            forget_rows(rows)
 
     def _lowered(self, cut: Cut, rows: DataFrame, epoch: int) -> Lowering:
         early = self._early.get(cut.node.name)

@@ -98,6 +98,11 @@ def _form(node: Any, children: list[Any]) -> str:
     return f"{text} over {', '.join(str(child.schema().simpleString()) for child in children)}"
 
 
+def forget_rows(checkpointed: DataFrame) -> None:
+    """Free what ``localCheckpoint`` keeps of a DataFrame, which Spark itself does only after some garbage collection."""
+    checkpointed._jdf.queryExecution().logical().rdd().unpersist(False)
+
+
 def watermark_id(frame: DataFrame) -> str:
     """The id of the watermark operator in which a streaming DataFrame ends."""
     return str(frame._jdf.queryExecution().analyzed().nodeId().toString())

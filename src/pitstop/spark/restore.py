@@ -29,7 +29,7 @@ from pitstop.plan.model import Plan, SourceSlot
 from pitstop.plan.rules import FEEDABLE, migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
-from pitstop.snapshots.export import link, restore_files
+from pitstop.snapshots.export import lay_view, restore_files
 from pitstop.spark import lower_source
 from pitstop.spark.lower import Lowering
 from pitstop.spark.lower_source import SourceSettings
@@ -85,11 +85,7 @@ def restore(job: Restore, report: Report) -> None:
         restore_files(job.folder, job.manifest, building)
         _take_over_offsets(job, Checkpoint(building), job.manifest.epoch, report.renamed)
     else:
-        # A view of the snapshot: Spark finds some state by paths of the checkpoint that was saved, which may be gone.
-        shutil.rmtree(reading, ignore_errors=True)
-        for path, _ in manifests.files_of(job.folder, job.manifest):
-            link(path, reading / path.relative_to(job.folder))
-        Checkpoint(reading / manifests.FILES).relocate(reading / manifests.FILES)
+        lay_view(job.folder, job.manifest, reading)
         try:
             _rebuild(replace(job, folder=reading), report, building)
         finally:

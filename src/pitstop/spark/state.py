@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -22,6 +23,8 @@ from pitstop.spark.naming import WINDOW_ROLES, parse_role_column, quoted, role_c
 
 JOIN_OPERATOR = "symmetricHashJoin"
 """Spark's name of the operator that joins two streams."""
+OWN_OPERATOR = "transformWithState"
+"""What Spark's names of the operators begin with whose state is the user's named variables."""
 
 
 @dataclass(frozen=True)
@@ -134,22 +137,41 @@ def saved_rows(
 
 
 def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
-    """A stage's state as Spark shows it: ``key``, ``value``; where it has several stores as JSON text, beside ``store``."""
+    """A stage's state as Spark shows it: ``key``, ``value``; where it has several stores as JSON text, beside ``store``.
+
+    A variable of transformWithState is a store of its own; of a list or map each entry is a row.
+    """
     names = operator_names(spark, saved.checkpoint)
     frames: dict[str, DataFrame] = {}
     for role, number in saved.operators.items():
+
+        def read(number: int = number, **options: str) -> DataFrame:
+            return operator_frame(spark, saved.checkpoint, saved.epoch, number, **options)
+
         if names[number] == JOIN_OPERATOR:
-            for side in ("left", "right"):
-                frames[f"{role} {side}"] = operator_frame(spark, saved.checkpoint, saved.epoch, number, joinSide=side)
+            frames |= {f"{role} {side}": read(joinSide=side) for side in ("left", "right")}
+        elif names[number].startswith(OWN_OPERATOR):
+            frames |= {f"{role} {name}": read(stateVarName=name) for name in _variables(spark, saved.checkpoint, number)}
         else:
-            frames[role] = operator_frame(spark, saved.checkpoint, saved.epoch, number)
-    if len(frames) == 1:
+            frames[role] = read()
+    if list(frames) == list(saved.operators) and len(frames) == 1:
         return next(iter(frames.values())).drop("partition_id")
-    parts = [
-        frame.select(F.lit(store).alias("store"), F.to_json("key").alias("key"), F.to_json("value").alias("value"))
-        for store, frame in frames.items()
-    ]
-    return reduce(DataFrame.unionByName, parts)
+    return reduce(DataFrame.unionByName, [_as_text(store, frame) for store, frame in frames.items()])
+
+
+def _variables(spark: SparkSession, checkpoint: Path, operator: int) -> list[str]:
+    """The variables of an operator's user code; those that Spark adds for itself begin with ``$``."""
+    rows = spark.read.format("state-metadata").load(str(checkpoint)).where(F.col("operatorId") == operator)
+    told = json.loads(rows.select("operatorProperties").first()[0])["stateVariables"]
+    return sorted(variable["stateName"] for variable in told if not variable["stateName"].startswith("$"))
+
+
+def _as_text(store: str, frame: DataFrame) -> DataFrame:
+    value = [name for name in frame.columns if name not in ("key", "partition_id")]
+    # Rows of a join have a field more than their schema, over which to_json would stumble: field by field.
+    fields = [F.col(f"value.{quoted(name)}") for name in _names(frame.schema["value"].dataType)] if value == ["value"] else []
+    kept = F.struct(*(fields or map(F.col, value)))
+    return frame.select(F.lit(store).alias("store"), F.to_json("key").alias("key"), F.to_json(kept).alias("value"))
 
 
 def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | None, new_span: str | None) -> DataFrame:
