@@ -1,5 +1,6 @@
 """Run versions of a job one after the other in one Spark session, each from the snapshot of the one before."""
 
+import shutil
 import time
 from pathlib import Path
 
@@ -51,6 +52,14 @@ class Harness:
         self.report = None
         self.messages = []
         self.settings = SourceSettings(agreements=str(folder / "agreements"))
+
+    @classmethod
+    def following(cls, spark, folder: Path, first: Path):
+        """One whose first version has been run in another folder, with a copy of its snapshot."""
+        shutil.copytree(first / "snapshots", folder / "snapshots")
+        made = cls(spark, folder)
+        made.runs = 1
+        return made
 
     def run(self, built, until=None, partitions=None, renamed=None, rewrite=True, fresh=False):
         """Run a version until it has read ``until`` events (None: until its source has no more); returns its report."""

@@ -86,10 +86,7 @@ def one(spark, tmp_path_factory):
 
 @pytest.fixture
 def harness(spark, tmp_path, one):
-    shutil.copytree(one.folder / "snapshots", tmp_path / "snapshots")
-    made = Harness(spark, tmp_path)
-    made.runs = 1
-    return made
+    return Harness.following(spark, tmp_path, one.folder)
 
 
 @pytest.fixture

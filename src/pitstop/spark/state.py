@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, StructField, StructType
 
-from pitstop.errors import EngineError, IncompatibleError
+from pitstop.errors import EngineError, IncompatibleError, UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot, Plan
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -139,22 +139,21 @@ def saved_rows(
 def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
     """A stage's state as Spark shows it: ``key``, ``value``; where it has several stores as JSON text, beside ``store``.
 
-    A variable of transformWithState is a store of its own; of a list or map each entry is a row.
+    A variable of transformWithState is a store of its own; of a list or map each entry is a row. UsageError if there is none.
     """
     names = operator_names(spark, saved.checkpoint)
     frames: dict[str, DataFrame] = {}
     for role, number in saved.operators.items():
-
-        def read(number: int = number, **options: str) -> DataFrame:
-            return operator_frame(spark, saved.checkpoint, saved.epoch, number, **options)
-
+        read = partial(operator_frame, spark, saved.checkpoint, saved.epoch, number)
         if names[number] == JOIN_OPERATOR:
             frames |= {f"{role} {side}": read(joinSide=side) for side in ("left", "right")}
         elif names[number].startswith(OWN_OPERATOR):
             frames |= {f"{role} {name}": read(stateVarName=name) for name in _variables(spark, saved.checkpoint, number)}
         else:
             frames[role] = read()
-    if list(frames) == list(saved.operators) and len(frames) == 1:
+    if not frames:
+        raise UsageError(f"Stage '{saved.stage}' has no variables, only timers: there is no state of it to look at.")
+    if len(frames) == 1 and frames.keys() == saved.operators.keys():
         return next(iter(frames.values())).drop("partition_id")
     return reduce(DataFrame.unionByName, [_as_text(store, frame) for store, frame in frames.items()])
 

@@ -1,6 +1,5 @@
 """Version 1 is run once, with a stage of every kind; each rule changes what it is about."""
 
-import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -33,7 +32,4 @@ def one(spark, tmp_path_factory):
 
 @pytest.fixture
 def harness(spark, tmp_path, one):
-    shutil.copytree(one.folder / "snapshots", tmp_path / "snapshots")
-    made = Harness(spark, tmp_path)
-    made.runs = 1
-    return made
+    return Harness.following(spark, tmp_path, one.folder)
