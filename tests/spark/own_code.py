@@ -119,3 +119,20 @@ def counted(key, frames, state):
     state.setTimeoutTimestamp(deadline)
     told = found[found.seq % 100 == 0]
     yield pd.DataFrame({"key": told.key, "seq": told.seq, "n": told.n, "note": ""}, columns=COLUMNS)
+
+
+class OnlyTimers(StatefulProcessor):
+    """Keeps nothing but a timer a key, of which nothing comes."""
+
+    def init(self, handle):
+        self.handle = handle
+
+    def handleInputRows(self, key, rows, timerValues):
+        self.handle.registerTimer(timerValues.getCurrentWatermarkInMs() + HOUR_MS)
+        yield from ()
+
+    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        yield from ()
+
+    def close(self):
+        pass

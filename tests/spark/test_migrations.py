@@ -18,7 +18,7 @@ from pitstop.spark.compile import compile_pipeline
 from pitstop.spark.migrate import try_migrations
 from pitstop.spark.snapshot_state import SnapshotState, export, put, query
 from tests.spark.harness import Collected, Harness, numbers
-from tests.spark.own_code import OUTPUT, Counting
+from tests.spark.own_code import OUTPUT, Counting, OnlyTimers
 from tests.spark.reference import BURST, KEYS, PAUSE, happened, plain_windows
 from tests.spark.sequence import millis
 
@@ -59,6 +59,10 @@ def mapped(job, key="key", function=count_rows, state="n bigint"):
     return job.to(job.numbers.group_by(key).map_stateful("mapped", function, state, "seq bigint, n bigint"), "mapped")
 
 
+def with_processor(rows, processor):
+    return rows.groupBy("key").transformWithState(processor, OUTPUT, "append", "eventTime")
+
+
 @pytest.fixture(scope="module")
 def one(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("one")
@@ -70,10 +74,9 @@ def one(spark, tmp_path_factory):
         "key", "ts", "v as w"
     )
     job.to(job.numbers.join("pairs", other.filter("w = 1").select("key", "ts as at", "w"), on="key", within=0.001), "pairs")
-    own = job.numbers.with_columns(ms="unix_millis(ts)").stateful(
-        "own", lambda rows: rows.groupBy("key").transformWithState(Counting(), OUTPUT, "append", "eventTime")
-    )
+    own = job.numbers.with_columns(ms="unix_millis(ts)").stateful("own", lambda rows: with_processor(rows, Counting()))
     job.to(own, "own")
+    job.to(job.numbers.stateful("timers", lambda rows: with_processor(rows, OnlyTimers())), "timers")
     harness = Harness(spark, folder)
     harness.run(job.pipeline, until=CUT)
     saved = Checkpoint(folder / "checkpoint-0")
@@ -266,13 +269,17 @@ def test_each_variable_of_the_users_own_code_can_be_looked_at(spark, seen):
     assert sorted(kept["values"]) == sorted((key, (v, n)) for (key, v), n in values.items())
 
 
-def test_wrong_queries_are_told_in_a_sentence(spark, state):
+def test_wrong_queries_are_told_in_a_sentence(spark, state, seen):
     with pytest.raises(UsageError, match=r"The query on stage 'speed' failed: .*`nothing`") as caught:
         query(spark, state("speed"), "SELECT nothing FROM state", 10)
     assert "\n" not in str(caught.value)
     with pytest.raises(UsageError, match="holds an aggregate that Spark keeps in a form that cannot be read"):
         query(spark, state("sets"), "SELECT * FROM state", 10)
-    with pytest.raises(NotFoundError, match=r"has no stage 'sped' with state\. It has: speed, trend, mapped, sets, first, pairs"):
+    with pytest.raises(UsageError, match="Stage 'timers' has no variables, only timers"):
+        query(spark, seen("timers"), "SELECT * FROM state", 10)
+    with pytest.raises(
+        NotFoundError, match=r"has no stage 'sped' with state\. It has: speed, trend, mapped, sets, first, pairs, own, timers"
+    ):
         state("sped")
 
 
