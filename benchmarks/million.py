@@ -22,11 +22,11 @@ from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.session import ROCKSDB, build_session
 from pitstop.spark.engine import Engine
-from pitstop.spark.environment import Environment
-from pitstop.spark.query import wait_until
-from pitstop.spark.session import ROCKSDB, build_session
-from pitstop.spark.snapshot_state import SnapshotState
+from pitstop.spark.running.query import wait_until
+from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from update_gap import START_SECONDS, serving, spare_ready

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pitstop.client import connect
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.query import wait_until
+from pitstop.spark.running.query import wait_until
 
 RATE, KEYS, PARTITIONS = 2000, 1000, 2
 START_SECONDS = 400
@@ -106,7 +106,7 @@ def plain(folder):
     """The first version in plain PySpark, until SIGTERM: it ends as one would end a plain query."""
     from pyspark.sql import functions as F
 
-    from pitstop.spark.session import build_session
+    from pitstop.spark.base.session import build_session
     from pitstop.spark.sources import register
 
     ended = threading.Event()

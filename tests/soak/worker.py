@@ -22,13 +22,13 @@ from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint, snapshot_folder
-from pitstop.spark.compile import compile_pipeline
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.session import build_session
 from pitstop.spark.engine import Engine
-from pitstop.spark.environment import Environment
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.query import wait_until
-from pitstop.spark.restore import judge
-from pitstop.spark.session import build_session
+from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.restoring.restore import judge
+from pitstop.spark.running.query import wait_until
 from pitstop.spark.sources import register
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.session import build_session
+from pitstop.spark.base.session import build_session
 from pitstop.spark.sources import register
 
 

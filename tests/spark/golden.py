@@ -127,7 +127,7 @@ def _plain_value(value):
 
 
 def main():
-    from pitstop.spark.session import build_session
+    from pitstop.spark.base.session import build_session
     from pitstop.spark.sources import register
 
     with tempfile.TemporaryDirectory() as folder:

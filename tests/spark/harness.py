@@ -11,13 +11,13 @@ from pitstop.model.config import ProcessingGuarantee, StateStore
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
-from pitstop.spark.compile import compile_pipeline
-from pitstop.spark.environment import Environment
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.progress import waits_for_data
-from pitstop.spark.query import RunningQuery, wait_until
-from pitstop.spark.restore import Restore, judge, restore
-from pitstop.spark.session import STATE_STORES
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.session import STATE_STORES
+from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.restoring.restore import Restore, judge, restore
+from pitstop.spark.running.progress import waits_for_data
+from pitstop.spark.running.query import RunningQuery, wait_until
 from tests.spark import sequence
 from tests.spark.sequence import SCHEMA, Sequence
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 import pitstop as ps
 from pitstop.pipeline.nodes import Node, Op
-from pitstop.spark.lower_window import Aggregation
+from pitstop.spark.lowering.window import Aggregation
 
 pytestmark = pytest.mark.spark
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pitstop.spark.base.session import optimizer_settings
 from pitstop.spark.internals import forget_rows, source_relations, stateful_nodes, watermark_id
-from pitstop.spark.session import optimizer_settings
 
 pytestmark = pytest.mark.spark
 

@@ -11,10 +11,10 @@ from pitstop.maps.model import MapConfig
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.compile import compile_pipeline
+from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
-from pitstop.spark.environment import Environment
-from pitstop.spark.query import wait_until
+from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.running.query import wait_until
 from tests.spark.harness import numbers
 
 pytestmark = pytest.mark.spark
@@ -165,7 +165,7 @@ def test_file_sinks_keep_what_was_written_and_an_epoch_written_again_adds_nothin
     import dataclasses
 
     from pitstop.model.config import ProcessingGuarantee
-    from pitstop.spark.environment import Environment
+    from pitstop.spark.base.environment import Environment
     from pitstop.spark.sinks import write_sink
 
     p = ps.Pipeline()

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from pitstop.errors import IncompatibleError, PipelineError
-from pitstop.spark.compile import compile_pipeline
+from pitstop.spark.lowering.compile import compile_pipeline
 from tests.spark.kinds import CUT, FILES, KINDS, REFUSED, STEP, FileHarness, Job, write_files
 
 pytestmark = [pytest.mark.spark, pytest.mark.matrix]

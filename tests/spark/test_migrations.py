@@ -14,9 +14,9 @@ from pitstop.plan.diff import Verdict
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import lay_view
-from pitstop.spark.compile import compile_pipeline
-from pitstop.spark.migrate import try_migrations
-from pitstop.spark.snapshot_state import SnapshotState, export, put, query
+from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.restoring.migrations import try_migrations
+from pitstop.spark.state.in_snapshot import SnapshotState, export, put, query
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.own_code import OUTPUT, Counting, OnlyTimers
 from tests.spark.reference import BURST, KEYS, PAUSE, happened, plain_windows

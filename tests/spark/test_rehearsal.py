@@ -9,11 +9,11 @@ from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
-from pitstop.spark.environment import Environment
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.query import wait_until
-from pitstop.spark.rehearsal import rehearse
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.running.query import wait_until
+from pitstop.spark.starting.rehearsal import rehearse
 from tests.spark.harness import Collected
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]

@@ -10,8 +10,8 @@ from pitstop.model.config import StateStore
 from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.compile import compile_pipeline
-from pitstop.spark.session import STATE_STORES
+from pitstop.spark.base.session import STATE_STORES
+from pitstop.spark.lowering.compile import compile_pipeline
 from tests.spark import kinds, sequence
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import expected_windows, millis

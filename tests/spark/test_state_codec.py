@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from pitstop.spark.lower_source import row_schema_of
-from pitstop.spark.state_codec import TIMESTAMP_FORMAT, StateCodec
+from pitstop.spark.lowering.source import row_schema_of
+from pitstop.spark.state.codec import TIMESTAMP_FORMAT, StateCodec
 
 pytestmark = pytest.mark.spark
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from pitstop.cli.context import Call
-from pitstop.cli.facts import describe, job_facts
 from pitstop.cli.register import register
+from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
 from pitstop.model.config import renamed_stages
 from pitstop.model.job import Job, JobState

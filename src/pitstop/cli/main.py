@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pitstop.cli import jobs, looks, maps, snapshots, states
+from pitstop.cli import jobs, maps, show, snapshots, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
 from pitstop.cli.register import OutputFormat, Token, Url, Verbosity, register, silence
 from pitstop.errors import UsageError
@@ -105,7 +105,7 @@ def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose sc
 
 register(app, serve)
 jobs.add_to(app)
-looks.add_to(app)
+show.add_to(app)
 snapshots.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")

@@ -14,11 +14,11 @@ from typing import Any
 import structlog
 
 from pitstop.control.ports import RunSpec
-from pitstop.launchers.once import do_once
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import Standby
 from pitstop.launchers.watcher import Watcher
+from pitstop.launchers.worker import do_once
 
 log = structlog.get_logger("pitstop.launcher")
 _TASKS: dict[str, Callable[[dict[str, Any]], tuple[str, float]]] = {
@@ -103,7 +103,7 @@ class LocalProcessLauncher:
         self._watcher.close()
 
     def do(self, task: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:
-        """A task of runner.once in a process of its own; its result."""
+        """A task of runner.worker_tasks in a process of its own; its result."""
         what, seconds = _TASKS[task](request)
         return do_once(task, request, folder, self._environment, what, seconds)
 

@@ -108,7 +108,7 @@ _ENGINES_OWN = {
     ),
     "leave it out",
 )
-"""Spark settings that saved state and its results depend on (spark/session.py), and what to do instead."""
+"""Spark settings that saved state and its results depend on (spark/base/session.py), and what to do instead."""
 
 
 def _spark_settings(value: Any) -> dict[str, str]:

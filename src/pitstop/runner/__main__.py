@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.runner.logs import log
-from pitstop.runner.once import TASKS, run_once
 from pitstop.runner.prepared import Prepared, RunnerSettings, Standby
 from pitstop.runner.run import Runner
 from pitstop.runner.session import session
+from pitstop.runner.worker_tasks import TASKS, run_once
 from pitstop.store.database import Database, open_database
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.runner_link import SqlRunnerLink

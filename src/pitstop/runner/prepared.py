@@ -17,11 +17,11 @@ from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
-from pitstop.spark.environment import Environment
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.migrate import try_migrations
-from pitstop.spark.rehearsal import rehearse
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.restoring.migrations import try_migrations
+from pitstop.spark.starting.rehearsal import rehearse
 
 LOGGER = "pitstop.runner"
 

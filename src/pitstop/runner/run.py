@@ -24,8 +24,8 @@ from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine, StartPoint
-from pitstop.spark.environment import Environment
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0

@@ -24,8 +24,8 @@ from pitstop.service import updates
 from pitstop.service.api import JobView, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
-from pitstop.service.judging import Judge, refuse_if_incompatible
-from pitstop.service.states import StateDesk, Workers
+from pitstop.service.compatibility import Judge, refuse_if_incompatible
+from pitstop.service.saved_state import StateDesk, Workers
 from pitstop.snapshots import manifest
 
 OPERATION_SECONDS = 300.0

@@ -27,17 +27,17 @@ from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
-from pitstop.spark.admission import Admission
-from pitstop.spark.columns import first_line
-from pitstop.spark.compile import bounded, compile_pipeline
-from pitstop.spark.environment import Environment
-from pitstop.spark.lower import Lowering
-from pitstop.spark.poised import Poised, can_be_poised, poised
-from pitstop.spark.progress import ProgressTracker
-from pitstop.spark.query import RunningQuery
-from pitstop.spark.restore import Restore, judge, restore
-from pitstop.spark.session import STATE_STORES, apply_settings
+from pitstop.spark.base.admission import Admission
+from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.session import STATE_STORES, apply_settings
+from pitstop.spark.lowering.compile import bounded, compile_pipeline
+from pitstop.spark.lowering.lowering import Lowering
+from pitstop.spark.restoring.restore import Restore, judge, restore
+from pitstop.spark.running.progress import ProgressTracker
+from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.sinks import write_sink
+from pitstop.spark.starting.gated_query import Poised, can_be_poised, poised
 
 REFRESH_WAIT_SECONDS = 0.5
 REFRESH_STOP_SECONDS = 120.0

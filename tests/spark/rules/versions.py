@@ -5,8 +5,8 @@ import pytest
 import pitstop as ps
 from pitstop.errors import IncompatibleError
 from pitstop.snapshots import manifest as manifests
-from pitstop.spark.compile import compile_pipeline
-from pitstop.spark.restore import judge
+from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.restoring.restore import judge
 from tests.spark.harness import Collected, numbers
 from tests.spark.reference import BURST, KEYS, PAUSE, happened, plain_windows
 from tests.spark.sequence import millis

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.admission import SMALLEST, Admission, Throttle, next_share
+from pitstop.spark.base.admission import SMALLEST, Admission, Throttle, next_share
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Which stages are idle, and where their watermarks go (jet.md §3.4)."""
 
-from pitstop.spark.idle import IdleClock
+from pitstop.spark.running.idle import IdleClock
 
 
 def clock(**timeouts):

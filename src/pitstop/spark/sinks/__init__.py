@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.environment import Environment, EpochContext
+from pitstop.spark.base.environment import Environment, EpochContext
 from pitstop.spark.sinks.custom import write_custom, write_noop
 from pitstop.spark.sinks.files import write_files
 from pitstop.spark.sinks.logger import write_log

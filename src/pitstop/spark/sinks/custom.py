@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.environment import Environment, EpochContext
+from pitstop.spark.base.environment import Environment, EpochContext
 
 
 def write_custom(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:

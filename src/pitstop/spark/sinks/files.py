@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.environment import Environment, EpochContext
+from pitstop.spark.base.environment import Environment, EpochContext
 
 CONTROL = "_pitstop"
 

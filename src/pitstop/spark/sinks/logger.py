@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.environment import Environment, EpochContext
-from pitstop.spark.naming import quoted
+from pitstop.spark.base.environment import Environment, EpochContext
+from pitstop.spark.base.naming import quoted
 
 LOGGER = "pitstop.sink.logger"
 

@@ -14,9 +14,9 @@ from pitstop.errors import EngineError
 from pitstop.maps.ports import EpochId, MapStore
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.columns import to_column
-from pitstop.spark.environment import Environment, EpochContext
-from pitstop.spark.naming import quoted
+from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.environment import Environment, EpochContext
+from pitstop.spark.base.naming import quoted
 
 WITH_NULLS = {"ignoreNullFields": "false"}
 """A null column is a value like any other: it must not vanish from the object."""

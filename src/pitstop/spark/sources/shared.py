@@ -17,7 +17,7 @@ from typing import Any
 
 from pitstop.errors import EngineError, UsageError
 from pitstop.kit.canonical import dumps, fingerprint
-from pitstop.spark.admission import Throttle
+from pitstop.spark.base.admission import Throttle
 from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
@@ -47,7 +47,7 @@ class SourceOptions:
 
     ``stage`` and ``job`` name it in the log; ``startOffset`` is the JSON text of the offset to begin at, for a query
     without a checkpoint; ``admission`` is the file of spark.admission; ``agreements`` the folder of agreements; ``gate`` a
-    file before which the source is not to be ready (spark.poised).
+    file before which the source is not to be ready (spark.starting.gated_query).
     """
 
     def __init__(self, kind: str, options: Mapping[str, str]) -> None:

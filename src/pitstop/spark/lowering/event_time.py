@@ -9,7 +9,7 @@ from pyspark.sql.types import TimestampType
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.naming import quoted
+from pitstop.spark.base.naming import quoted
 
 WATERMARK_DELAY = "spark.watermarkDelayMs"
 """The metadata by which Spark marks event-time columns and their delay."""

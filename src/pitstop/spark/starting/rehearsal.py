@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark import lower_source
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.naming import quoted
 from pitstop.spark.engine import Engine
-from pitstop.spark.environment import Environment
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.naming import quoted
-from pitstop.spark.query import RunningQuery, wait_until
+from pitstop.spark.lowering import source as lower_source
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.running.query import RunningQuery, wait_until
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.sinks.map import changes_of
 from pitstop.spark.sources.hold import HoldSource

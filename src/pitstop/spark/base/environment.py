@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.config import ProcessingGuarantee
-from pitstop.spark.lower_source import SourceSettings
+from pitstop.spark.lowering.source import SourceSettings
 
 
 @dataclass(frozen=True)

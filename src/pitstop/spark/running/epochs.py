@@ -18,12 +18,12 @@ from pyspark.sql import functions as F
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.environment import Environment
+from pitstop.spark.base.environment import Environment
 from pitstop.spark.internals import forget_rows
-from pitstop.spark.lower import Lowering
-from pitstop.spark.open_windows import early_results
+from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.sinks import write_sink
-from pitstop.spark.state import SavedStage
+from pitstop.spark.state.open_windows import early_results
+from pitstop.spark.state.saved import SavedStage
 
 CUT = "__cut"
 WriteSink = Callable[[Node, DataFrame, int, Environment], None]

@@ -14,9 +14,9 @@ from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.plan.cuts import PASSABLE
 from pitstop.plan.rules import READABLE
-from pitstop.spark.lower_window import aggregation_of, finished
-from pitstop.spark.naming import quoted, role_column
-from pitstop.spark.state import SavedStage
+from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.lowering.window import aggregation_of, finished
+from pitstop.spark.state.saved import SavedStage
 
 SPAN = "window"
 _COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}

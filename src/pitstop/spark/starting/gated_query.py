@@ -18,9 +18,9 @@ from pitstop.pipeline.nodes import Node, Op
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import tables_of
 from pitstop.plan.model import Plan
-from pitstop.spark import lower_source
-from pitstop.spark.environment import Environment
-from pitstop.spark.query import RunningQuery, wait_until
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.lowering import source as lower_source
+from pitstop.spark.running.query import RunningQuery, wait_until
 from pitstop.spark.sources.shared import GATE, reached
 
 REACH_SECONDS = 120.0

@@ -19,7 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.internals import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
-from pitstop.spark.progress import waits_for_data
+from pitstop.spark.running.progress import waits_for_data
 
 Log = Callable[[str, str, str], None]
 

@@ -15,10 +15,10 @@ from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
-from pitstop.spark.columns import first_line
-from pitstop.spark.naming import quoted
-from pitstop.spark.state import SavedStage
-from pitstop.spark.state_rows import columns_of, rows_of, taken
+from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.naming import quoted
+from pitstop.spark.state.rows import columns_of, rows_of, taken
+from pitstop.spark.state.saved import SavedStage
 
 TABLE = "state"
 """What a query calls the stage's rows; its own name works too."""

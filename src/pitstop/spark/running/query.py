@@ -16,14 +16,14 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import chained, cuts_of, operators_of
 from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.columns import first_line
-from pitstop.spark.environment import Environment
-from pitstop.spark.epochs import EarlyResults, EpochBoundaryError, EpochWriter, WriteSink, joined
-from pitstop.spark.idle import IdleWatch, idle_watch
-from pitstop.spark.lower import Lowering, OpenSource
-from pitstop.spark.session import optimizer_settings
+from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.session import optimizer_settings
+from pitstop.spark.lowering.lowering import Lowering, OpenSource
+from pitstop.spark.running.epochs import EarlyResults, EpochBoundaryError, EpochWriter, WriteSink, joined
+from pitstop.spark.running.idle import IdleWatch, idle_watch
 from pitstop.spark.sinks import write_sink
-from pitstop.spark.state import SavedStage
+from pitstop.spark.state.saved import SavedStage
 
 _COMMIT_WAIT = 10.0
 _PROGRESS_WAIT = 2.0

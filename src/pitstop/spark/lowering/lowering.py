@@ -14,15 +14,15 @@ from pitstop.errors import PipelineError
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.plan.cuts import streams_of
-from pitstop.spark import lower_source
-from pitstop.spark.columns import errors_of_stage, to_column
-from pitstop.spark.event_time import with_event_time
+from pitstop.spark.base.columns import errors_of_stage, to_column
 from pitstop.spark.internals import check_streamable, stateful_nodes, watermark_id
-from pitstop.spark.lower_join import lower_distinct, lower_hash_join, lower_join
-from pitstop.spark.lower_keyed import lower_map_stateful, lower_rolling
-from pitstop.spark.lower_opaque import lower_stateful
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.lower_window import lower_window
+from pitstop.spark.lowering import source as lower_source
+from pitstop.spark.lowering.event_time import with_event_time
+from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
+from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
+from pitstop.spark.lowering.own_code import lower_stateful
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.lowering.window import lower_window
 
 OpenSource = Callable[[Node], DataFrame]
 

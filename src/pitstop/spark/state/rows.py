@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.rules import FEEDABLE, NAMES, readable, widens
-from pitstop.spark.lower_keyed import LAST
-from pitstop.spark.naming import quoted, role_column
-from pitstop.spark.state import SavedStage, raw_rows
+from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.lowering.keyed import LAST
+from pitstop.spark.state.saved import SavedStage, raw_rows
 
 START, END, PART, LAST_EVENT = "window_start", "window_end", "part", "last_event"
 _PARTS = {"frames": "frame", "windows": "window"}

@@ -15,12 +15,12 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import STATEFUL, cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.plan.wording import describe
-from pitstop.spark.columns import errors_of_stage, to_column
-from pitstop.spark.epochs import joined
+from pitstop.spark.base.columns import errors_of_stage, to_column
 from pitstop.spark.internals import source_relations
-from pitstop.spark.lower import Lowering
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.open_windows import check_early
+from pitstop.spark.lowering.lowering import Lowering
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.running.epochs import joined
+from pitstop.spark.state.open_windows import check_early
 
 _KINDS = {
     Op.SOURCE: StageKind.SOURCE,

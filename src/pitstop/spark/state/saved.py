@@ -16,10 +16,10 @@ from pitstop.errors import EngineError, IncompatibleError, UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot, Plan
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.base.naming import WINDOW_ROLES, parse_role_column, quoted, role_column
 from pitstop.spark.internals import store_forms
-from pitstop.spark.lower_keyed import LAST, STATE
-from pitstop.spark.lower_source import row_schema_of
-from pitstop.spark.naming import WINDOW_ROLES, parse_role_column, quoted, role_column
+from pitstop.spark.lowering.keyed import LAST, STATE
+from pitstop.spark.lowering.source import row_schema_of
 
 JOIN_OPERATOR = "symmetricHashJoin"
 """Spark's name of the operator that joins two streams."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.spark.naming import quoted
+from pitstop.spark.base.naming import quoted
 
 MICROS = 1000
 

@@ -10,9 +10,9 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.event_time import WATERMARK_DELAY, event_time, marked
-from pitstop.spark.lower_window import check_columns
-from pitstop.spark.naming import quoted
+from pitstop.spark.base.naming import quoted
+from pitstop.spark.lowering.event_time import WATERMARK_DELAY, event_time, marked
+from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"
 

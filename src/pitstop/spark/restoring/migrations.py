@@ -16,9 +16,9 @@ from pitstop.plan.rules import migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import copy_checkpoint
-from pitstop.spark.columns import first_line
-from pitstop.spark.snapshot_state import SnapshotState
-from pitstop.spark.state_rows import taken
+from pitstop.spark.base.columns import first_line
+from pitstop.spark.state.in_snapshot import SnapshotState
+from pitstop.spark.state.rows import taken
 
 
 def migrated(spark: SparkSession, migration: Migration, state: SnapshotState, new: StateLayout) -> dict[str, DataFrame]:

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
-from pitstop.spark.admission import Admission
+from pitstop.spark.base.admission import Admission
 
 Log = Callable[[str, str, str], None]
 

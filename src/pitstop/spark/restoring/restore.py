@@ -30,17 +30,17 @@ from pitstop.plan.rules import FEEDABLE, migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import lay_view, restore_files
-from pitstop.spark import lower_source
-from pitstop.spark.lower import Lowering
-from pitstop.spark.lower_source import SourceSettings
-from pitstop.spark.migrate import migrated
-from pitstop.spark.moves import Moves
-from pitstop.spark.naming import WINDOW_ROLES, role_column
-from pitstop.spark.query import explain, streaming_frame, wait_until
-from pitstop.spark.reframe import Frames, reframed
-from pitstop.spark.session import ROCKSDB
-from pitstop.spark.snapshot_state import SnapshotState
-from pitstop.spark.state import check_moves, check_operators, converted
+from pitstop.spark.base.naming import WINDOW_ROLES, role_column
+from pitstop.spark.base.session import ROCKSDB
+from pitstop.spark.lowering import source as lower_source
+from pitstop.spark.lowering.lowering import Lowering
+from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.restoring.migrations import migrated
+from pitstop.spark.restoring.moved_files import Moves
+from pitstop.spark.restoring.reframe import Frames, reframed
+from pitstop.spark.running.query import explain, streaming_frame, wait_until
+from pitstop.spark.state.in_snapshot import SnapshotState
+from pitstop.spark.state.saved import check_moves, check_operators, converted
 
 _LAY_DOWN_SECONDS = 600.0
 
@@ -95,7 +95,7 @@ def restore(job: Restore, report: Report) -> None:
 
 
 def _place(building: Path, target: Path) -> None:
-    """Move a finished checkpoint to its place. Where a query waits for it (spark.poised) the folder is there, with its own id."""
+    """Move a finished checkpoint to its place. A query that waits at a gate has made the folder already, with its id."""
     if not target.exists():
         building.rename(target)
         return

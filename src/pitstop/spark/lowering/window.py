@@ -22,9 +22,9 @@ from pitstop.pipeline.aggregates import EVENT_TIME, Aggregate
 from pitstop.pipeline.combining import Combining, Expression
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.windows import Session, Window
-from pitstop.spark.columns import to_column
-from pitstop.spark.event_time import event_time
-from pitstop.spark.naming import quoted, role_column
+from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.lowering.event_time import event_time
 
 EVENT = "__event"
 GAP = "__gap"

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from pitstop.errors import PipelineError, PitstopError
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.naming import quoted
+from pitstop.spark.base.naming import quoted
 
 
 def to_column(frame: DataFrame, value: Any) -> Column:

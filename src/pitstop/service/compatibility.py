@@ -13,7 +13,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.plan.diff import Report, compare
 from pitstop.plan.model import Plan
 from pitstop.service.api import SubmitRequest
-from pitstop.service.states import Standby, Workers, result_of
+from pitstop.service.saved_state import Standby, Workers, result_of
 from pitstop.snapshots import manifest
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
@@ -39,7 +39,7 @@ class Judge:
         return {"plan": plan, "report": report.to_dict(), "text": report.text()}
 
     def compile_version(self, job: Job, wish: dict[str, Any], standby: Standby | None) -> dict[str, Any]:
-        """The version that an update wishes for, compiled (runner.once): by the standby, if there is one, which keeps it."""
+        """Compile the version that an update asks for: in the standby, if there is one, which keeps it."""
         source, options, against = JobSource.from_dict(wish["source"]), wish["options"], self._state_of(job)
         if standby is not None:
             return standby.compile(job.id, job.display_name, source, options, against)

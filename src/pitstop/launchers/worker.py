@@ -21,7 +21,7 @@ _at_once = threading.BoundedSemaphore(2)
 def do_once(
     task: str, request: dict[str, Any], folder: Path, environment: Mapping[str, str], what: str, seconds: float
 ) -> dict[str, Any]:
-    """The result of ``task`` (see runner.once), or ``{"error": {code, message, details}}``; ``folder`` is used up.
+    """The result of ``task`` (see runner.worker_tasks), or ``{"error": {code, message, details}}``; ``folder`` is used up.
 
     Raises WaitTimeoutError after ``seconds`` and EngineError if the process ends without a result, both naming ``what``.
     """

@@ -21,12 +21,12 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.columns import first_line
-from pitstop.spark.event_time import event_time
-from pitstop.spark.lower_source import row_schema_of
-from pitstop.spark.lower_window import Aggregation, check_columns
-from pitstop.spark.naming import quoted
-from pitstop.spark.state_codec import TIMESTAMP_FORMAT, RowShape, StateCodec
+from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.naming import quoted
+from pitstop.spark.lowering.event_time import event_time
+from pitstop.spark.lowering.source import row_schema_of
+from pitstop.spark.lowering.window import Aggregation, check_columns
+from pitstop.spark.state.codec import TIMESTAMP_FORMAT, RowShape, StateCodec
 
 ALL = "__all"
 """The key of a stage without keys."""

@@ -20,8 +20,8 @@ def compile_job(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     ``request``: ``artifact``, ``entry``, ``args``; ``against`` the folder of the snapshot or checkpoint whose state the job
     is to take over, or None, and ``renamed``. Migrations are then run on that state, and told as stage -> words.
     """
-    from pitstop.spark.compile import compile_pipeline
-    from pitstop.spark.migrate import try_migrations
+    from pitstop.spark.lowering.compile import compile_pipeline
+    from pitstop.spark.restoring.migrations import try_migrations
 
     definition = load_entry(Path(request["artifact"]), request["entry"])
     spark = session(folder / "work")
@@ -41,7 +41,7 @@ def work_on_state(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     from pitstop.snapshots import manifest as manifests
     from pitstop.snapshots.export import lay_view
-    from pitstop.spark import snapshot_state
+    from pitstop.spark.state import in_snapshot as snapshot_state
 
     path, view = Path(request["snapshot"]), folder / "snapshot"
     manifest = manifests.read(path)

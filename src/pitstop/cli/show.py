@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from pitstop.cli.context import Call, Output
-from pitstop.cli.facts import job_facts, job_lines, metric_lines
 from pitstop.cli.jobs import JobArgument
 from pitstop.cli.register import register
+from pitstop.cli.render import job_facts, job_lines, metric_lines
 from pitstop.errors import UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.service.api import Service

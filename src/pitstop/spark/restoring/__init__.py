@@ -1,0 +1,1 @@
+"""From a snapshot to a checkpoint that a new plan goes on with."""
