@@ -5,11 +5,14 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from pitstop.errors import Problem
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation, Operation, OperationState, Verb
+from pitstop.model.operation import Operation, Request, Result
+from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, Rehearse, StateRows
 
 
 class Registry(Protocol):
@@ -41,7 +44,7 @@ class Registry(Protocol):
 
     def progress(self, job_id: str) -> Progress: ...
 
-    def add_operation(self, job_id: str, verb: Verb, args: dict[str, Any]) -> Operation: ...
+    def add_operation(self, job_id: str, request: Request) -> Operation: ...
 
     def get_operation(self, operation_id: int) -> Operation | None: ...
 
@@ -57,15 +60,11 @@ class Registry(Protocol):
         """Mark a pending one as running."""
         ...
 
-    def finish_operation(
-        self,
-        operation_id: int,
-        state: OperationState,
-        error: dict[str, Any] | None = None,
-        result: dict[str, Any] | None = None,
-    ) -> None: ...
+    def finish_operation(self, operation_id: int, error: Problem | None = None, result: Result | None = None) -> None:
+        """Answer an open one: FAILED if there is an error, else DONE. One that is answered already stays as it is."""
+        ...
 
-    def add_command(self, job_id: str, token: int, kind: CommandKind, args: dict[str, Any]) -> Command: ...
+    def add_command(self, job_id: str, token: int, order: Order) -> Command: ...
 
     def take_observations(self) -> list[Observation]:
         """Unconsumed facts, oldest first; they stay until :meth:`consume`."""
@@ -160,4 +159,39 @@ class Launcher(Protocol):
 
     def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
         """Wake the control loop when that process ends."""
+        ...
+
+
+class Standby(Protocol):
+    """A warm runner that is held back, and makes itself ready for one version of a job."""
+
+    @property
+    def id(self) -> str: ...
+
+    def compile(self, task: Compile) -> Compilation:
+        """Compile the version and keep it compiled; raises what is wrong with the version."""
+        ...
+
+    def rehearse(self, task: Rehearse) -> None:
+        """Start the compiled version once from a copy of a checkpoint; raises what kept it from starting."""
+        ...
+
+
+class Workers(Protocol):
+    """Processes that do one task each, and warm runners that can be held back for an update. Errors are PitstopError."""
+
+    def compile(self, task: Compile) -> Compilation: ...
+
+    def query_state(self, task: QueryState) -> StateRows: ...
+
+    def export_state(self, task: ExportState) -> None: ...
+
+    def import_state(self, task: ImportState) -> SnapshotRecord: ...
+
+    def hold(self, seconds: float) -> Standby | None:
+        """A warm runner that nothing else is given to; None if none is ready within so many seconds."""
+        ...
+
+    def release(self, standby: str) -> None:
+        """End a held one, unless it has been given its run."""
         ...

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from pitstop.control.actions import SendCommand
+from pitstop.control.life import Leave, decide
 from pitstop.control.liveness import RUNNING_STATES
 from pitstop.control.ports import Launcher, Registry
 from pitstop.control.retention import job_folder
 from pitstop.kit.wake import wake
-from pitstop.model.job import Job, JobState
-from pitstop.model.operation import CommandKind
+from pitstop.model.job import Job
 
 LOOK_SECONDS = 0.1
 
@@ -23,9 +24,10 @@ def end_runs(registry: Registry, launcher: Launcher, data_dir: Path, seconds: fl
     """
     jobs = [job for job in registry.jobs(include_ended=False) if job.state in RUNNING_STATES]
     for job in jobs:
-        if job.state is JobState.RUNNING and job.termination is None:
-            registry.add_command(job.id, job.token, CommandKind.STOP, {})
-            wake(job_folder(data_dir, job.id) / "runner.sock")
+        for action in decide(job, Leave(), time.time()).actions:
+            if isinstance(action, SendCommand):
+                registry.add_command(job.id, job.token, action.order)
+                wake(job_folder(data_dir, job.id) / "runner.sock")
     deadline = time.monotonic() + seconds
     while any(_alive(registry, launcher, job) for job in jobs) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import structlog
 
 from pitstop.control.ports import RunSpec
+from pitstop.kit.jsonable import from_json
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
-from pitstop.launchers.standby import Standby
+from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
-from pitstop.launchers.worker import do_once
+from pitstop.launchers.worker import do_task
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
 
 log = structlog.get_logger("pitstop.launcher")
-_TASKS: dict[str, Callable[[dict[str, Any]], tuple[str, float]]] = {
-    "compile": lambda request: (f"Compiling {Path(request['artifact']).name}", 180.0),
-    "state": lambda request: (f"The {request['action']} of the state of stage '{request['stage']}'", 600.0),
-}
-"""Task -> what it is called in messages, and how many seconds it may take."""
 
 
 class LocalProcessLauncher:
@@ -79,20 +77,12 @@ class LocalProcessLauncher:
     def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
         self._watcher.watch(pid, created)
 
-    @contextlib.contextmanager
-    def standby(self, seconds: float) -> Iterator[Standby | None]:
-        """A warm spare for one version of one job; None if none is ready within so many seconds, or none is wished.
-
-        It is ended afterwards unless it has been given its run.
-        """
+    def hold(self, seconds: float) -> HeldSpare | None:
         held = self._spares.hold(seconds)
-        if held is None:
-            yield None
-            return
-        try:
-            yield Standby(*held)
-        finally:
-            self._spares.release(held[0])
+        return HeldSpare(*held) if held is not None else None
+
+    def release(self, standby: str) -> None:
+        self._spares.release(standby)
 
     def end_spares(self) -> None:
         """End the spares that have no job yet."""
@@ -102,10 +92,21 @@ class LocalProcessLauncher:
         """Watch no process any more; all of them go on."""
         self._watcher.close()
 
-    def do(self, task: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:
-        """A task of runner.worker_tasks in a process of its own; its result."""
-        what, seconds = _TASKS[task](request)
-        return do_once(task, request, folder, self._environment, what, seconds)
+    def compile(self, task: Compile) -> Compilation:
+        return from_json(Compilation, self._do(task))
+
+    def query_state(self, task: QueryState) -> StateRows:
+        return from_json(StateRows, self._do(task))
+
+    def export_state(self, task: ExportState) -> None:
+        self._do(task)
+
+    def import_state(self, task: ImportState) -> SnapshotRecord:
+        return from_json(SnapshotRecord, self._do(task))
+
+    def _do(self, task: Task) -> Any:
+        """A task of runner.worker_tasks in a process of its own; the JSON value of its result."""
+        return do_task(task, self._data_dir / "once" / secrets.token_hex(6), self._environment)
 
     def _spawn(self, command: list[str], log_file: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data_dir)]

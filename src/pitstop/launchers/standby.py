@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
+from pitstop.kit.jsonable import from_json, to_json
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.spares import last_line, write_json
-from pitstop.model.job import JobSource
+from pitstop.model.task import Compilation, Compile, Rehearse
 
 TASK_SECONDS = 600.0
 """A rehearsal restores the whole state once; migrations read all of their stages'."""
@@ -23,45 +24,38 @@ LOOK_SECONDS = 1.0
 """How often to look whether the process still lives."""
 
 
-class Standby:
-    """One held spare; ``id`` names it in the wish for the update."""
+class HeldSpare:
+    """One held spare (control.ports.Standby); ``id`` names it when the job is told to start its run."""
 
     def __init__(self, spare_id: str, folder: Path, process: subprocess.Popen[bytes]) -> None:
         self.id, self._folder, self._process = spare_id, folder, process
         self._asked = 0
 
-    def compile(
-        self, job_id: str, job_name: str, source: JobSource, options: dict[str, Any], against: Path | None
-    ) -> dict[str, Any]:
-        """``{"plan", "migrations"}`` of the version, which it keeps compiled. Raises what is wrong with the version.
+    def compile(self, task: Compile) -> Compilation:
+        """Compile the version, and keep it compiled in the spare's process. Raises what is wrong with the version."""
+        return from_json(Compilation, self._ask(task))
 
-        ``against``: the checkpoint whose state it is to take over.
-        """
-        state = str(against) if against is not None else None
-        task = {"job": job_id, "name": job_name, "source": source.to_dict(), "options": options, "against": state}
-        return self._ask("compile", task)
-
-    def rehearse(self, lineage: str) -> None:
-        """Start the compiled version once from a copy of that checkpoint, without its sources and sinks, and drop the copy.
+    def rehearse(self, task: Rehearse) -> None:
+        """Start the compiled version once from a copy of a checkpoint, without its sources and sinks, and drop the copy.
 
         Raises what kept it from starting. Afterwards all that it takes to start from that state is warm.
         """
-        self._ask("rehearse", {"lineage": lineage})
+        self._ask(task)
 
-    def _ask(self, what: str, task: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, task: Compile | Rehearse) -> Any:
         self._asked += 1
         answer = self._folder / f"answer-{self._asked}.json"
         socket = WakeSocket(self._folder / "answer.sock")
         try:
-            write_json(self._folder / f"task-{self._asked}.json", {"do": what} | task)
+            write_json(self._folder / f"task-{self._asked}.json", {"task": task.kind, "request": to_json(task)})
             wake(self._folder / "wake.sock")
-            self._wait(what, answer, socket)
+            self._wait(task.kind, answer, socket)
         finally:
             socket.close()
-        result: dict[str, Any] = json.loads(answer.read_text())
-        if "error" in result:
-            raise from_dict(result["error"])
-        return result
+        found = json.loads(answer.read_text())
+        if "error" in found:
+            raise from_dict(found["error"])
+        return found["result"]
 
     def _wait(self, what: str, answer: Path, socket: WakeSocket) -> None:
         deadline = time.monotonic() + TASK_SECONDS

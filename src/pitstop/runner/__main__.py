@@ -1,4 +1,4 @@
-"""``python -m pitstop.runner run | spare | once``: started by the launcher, not by people."""
+"""``python -m pitstop.runner run | spare | worker``: started by the launcher, not by people."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.runner.logs import log
-from pitstop.runner.prepared import Prepared, RunnerSettings, Standby
+from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
 from pitstop.runner.run import Runner
 from pitstop.runner.session import session
-from pitstop.runner.worker_tasks import TASKS, run_once
+from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
 from pitstop.store.database import Database, open_database
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.runner_link import SqlRunnerLink
@@ -39,15 +39,15 @@ def main() -> int:
         sub.add_argument("--job" if name == "run" else "--spare", required=True)
         if name == "run":
             sub.add_argument("--token", required=True, type=int)
-    sub = commands.add_parser("once")
-    sub.add_argument("--task", required=True, choices=sorted(TASKS))
+    sub = commands.add_parser("worker")
+    sub.add_argument("--task", required=True, choices=sorted(WORK))
     sub.add_argument("--folder", required=True, type=Path)
     options = parser.parse_args()
     if options.command == "run":
         return run_job(options.job, options.token, options.store, options.data)
     if options.command == "spare":
         return wait_as_spare(options.spare, options.store, options.data)
-    return _leave(run_once(options.task, options.folder))
+    return _leave(do_task(options.task, options.folder))
 
 
 def run_job(job_id: str, token: int, store_url: str, data_dir: Path) -> int:
@@ -79,16 +79,17 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     if not assignment.exists():
         _warm_up(spark, folder / "work")
     settings, database = RunnerSettings(data_dir, store_url, STORE_FACTORY), open_database(store_url)
-    process, standby = psutil.Process(), Standby(spark, settings, folder)
+    process, standby = psutil.Process(), StandbyTasks(spark, settings, folder)
     _write(folder / "ready", {"pid": process.pid, "created": process.create_time()})
     answered = 0
     while not assignment.exists():
         if not _control_alive(data_dir):
             return _leave(0)
-        task = folder / f"task-{answered + 1}.json"
-        if task.exists():
+        asked = folder / f"task-{answered + 1}.json"
+        if asked.exists():
             answered += 1
-            _write(folder / f"answer-{answered}.json", standby.do(json.loads(task.read_text())))
+            found = json.loads(asked.read_text())
+            _write(folder / f"answer-{answered}.json", answer(standby.do, read_task(found["task"], found["request"])))
             wake(folder / "answer.sock")
             continue
         socket.wait(ORPHAN_CHECK_SECONDS)

@@ -9,17 +9,30 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 from pyspark.sql import SparkSession
 
 from pitstop.control.ports import RunnerLink
-from pitstop.errors import EngineError, FencedError, PitstopError, SnapshotError
+from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
+from pitstop.model.run import (
+    Compiled,
+    Completed,
+    EpochCommitted,
+    Exported,
+    ExportFailed,
+    Fact,
+    Failed,
+    Observation,
+    Running,
+    Stopped,
+    StopRun,
+    TakeSnapshot,
+)
+from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -80,7 +93,7 @@ class Runner:
         job = dataclasses.replace(job, config=engine.config)
         point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
         self._say_start(job, point)
-        self._observe(ObservationKind.COMPILED, self._compiled(engine, point))
+        self._observe(Compiled(engine.plan.to_dict(), point.lineage, engine.config))
         if engine.bounded:
             return self._run_bounded(engine, point)
         engine.start(point, self._link.progress(), self._poke)
@@ -102,57 +115,55 @@ class Runner:
                 raise engine.failure() or EngineError("The query ended by itself.")
             for command in self._link.commands(self._last_command):
                 self._last_command = command.id
-                if command.kind is CommandKind.STOP:
-                    return self._stop(engine, command)
-                self._export(engine, command)
+                if isinstance(command.order, StopRun):
+                    return self._stop(engine, command.order)
+                self._export(engine, command.order)
 
     def _run_bounded(self, engine: Engine, point: StartPoint) -> int:
-        self._observe(ObservationKind.RUNNING, {"epoch": -1})
+        self._observe(Running(-1))
         engine.run_bounded(point.lineage)
-        self._observe(ObservationKind.COMPLETED, {})
+        self._observe(Completed())
         return 0
 
-    def _stop(self, engine: Engine, command: Command) -> int:
+    def _stop(self, engine: Engine, order: StopRun) -> int:
         log("INFO", LOGGER, "stopping at the next epoch boundary")
         self._finish_exports()
         epoch = engine.stop(STOP_SECONDS)
         self._report(engine, force=True)
-        payload: dict[str, Any] = {"epoch": epoch, "operation": command.args.get("operation")}
-        payload["committed_at"] = engine.running.checkpoint.committed_at(epoch)
-        if command.args.get("snapshot"):
+        snapshot: SnapshotRecord | None = None
+        problem: Problem | None = None
+        if order.snapshot is not None:
             try:
-                payload["snapshot"] = self._take_snapshot(engine, command.args["snapshot"])
+                snapshot = self._take_snapshot(engine, order.snapshot)
             except (PitstopError, OSError) as error:
-                payload["error"] = _travelling(error)
-        self._observe(ObservationKind.STOPPED, payload)
+                problem = _problem(error)
+        self._observe(Stopped(engine.running.checkpoint.committed_at(epoch), snapshot, problem))
         log("INFO", LOGGER, f"stopped after epoch {epoch}")
         return 0
 
-    def _export(self, engine: Engine, command: Command) -> None:
+    def _export(self, engine: Engine, order: TakeSnapshot) -> None:
         """In a thread of its own: the job goes on meanwhile, and exports follow one another."""
         before = list(self._exports)
 
         def work() -> None:
             for thread in before:
                 thread.join()
-            operation = command.args.get("operation")
             try:
-                record = self._take_snapshot(engine, command.args["snapshot"])
-                self._observe(ObservationKind.EXPORTED, {"operation": operation, "snapshot": record})
+                self._observe(Exported(order.operation, self._take_snapshot(engine, order.snapshot)))
             except FencedError as error:
                 self._fenced = error
             except (PitstopError, OSError) as error:
-                self._observe(ObservationKind.EXPORT_FAILED, {"operation": operation, "error": _travelling(error)})
+                self._observe(ExportFailed(order.operation, _problem(error)))
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         self._exports = [t for t in self._exports if t.is_alive()] + [thread]
 
-    def _take_snapshot(self, engine: Engine, name: str) -> dict[str, Any]:
+    def _take_snapshot(self, engine: Engine, name: str) -> SnapshotRecord:
         checkpoint: Checkpoint = engine.running.checkpoint
         record = export_checkpoint(checkpoint, self._settings.data_dir, name, engine.stage_facts())
         log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
-        return dataclasses.asdict(record)
+        return record
 
     def _finish_exports(self) -> None:
         for thread in self._exports:
@@ -166,10 +177,10 @@ class Runner:
             self._told_running = True
             epoch = progress.epoch if tracker.first_epoch else -1
             at = engine.running.checkpoint.committed_at(epoch)
-            self._observe(ObservationKind.RUNNING, {"epoch": epoch, "committed_at": at})
+            self._observe(Running(epoch, at))
         if not self._told_epoch and tracker.first_epoch:
             self._told_epoch = True
-            self._observe(ObservationKind.EPOCH, {"epoch": progress.epoch})
+            self._observe(EpochCommitted(progress.epoch))
         if progress != self._reported or force:
             self._reported = progress
             self._link.report(progress)
@@ -210,11 +221,6 @@ class Runner:
         else:
             log("INFO", LOGGER, "starts with empty state")
 
-    def _compiled(self, engine: Engine, point: StartPoint) -> dict[str, Any]:
-        report = point.report.to_dict() if point.report is not None else None
-        config = engine.config.to_dict()
-        return {"plan": engine.plan.to_dict(), "lineage": point.lineage, "report": report, "config": config}
-
     def _check_fence(self) -> None:
         if self._fenced is not None:
             raise self._fenced
@@ -235,8 +241,8 @@ class Runner:
     def _poke(self) -> None:
         wake(self._wake.path)
 
-    def _observe(self, kind: ObservationKind, payload: dict[str, Any]) -> None:
-        self._link.observe(Observation(self.job_id, self.token, kind, payload))
+    def _observe(self, fact: Fact) -> None:
+        self._link.observe(Observation(self.job_id, self.token, fact))
 
     def _failed(self, error: Exception) -> int:
         details = traceback.format_exc()
@@ -244,16 +250,16 @@ class Runner:
         if isinstance(error, PitstopError):
             details = str(error.details.pop("trace", details))
             restartable = bool(error.details.pop("restartable", False))
-        travelling = _travelling(error)
-        log("ERROR", LOGGER, travelling["message"])
+        problem = _problem(error)
+        log("ERROR", LOGGER, problem.message)
         try:
-            self._observe(ObservationKind.FAILED, {"error": travelling, "details": details, "restartable": restartable})
+            self._observe(Failed(problem, details, restartable))
         except FencedError:
             return 3
         return 1
 
 
-def _travelling(error: BaseException) -> dict[str, Any]:
+def _problem(error: BaseException) -> Problem:
     if isinstance(error, PitstopError):
-        return error.to_dict()
-    return EngineError(f"{type(error).__name__}: {error}").to_dict()
+        return error.problem
+    return EngineError(f"{type(error).__name__}: {error}").problem

@@ -43,7 +43,9 @@ class ControlPlane:
         shutil.rmtree(data_dir / "once", ignore_errors=True)
         environment = {"JAVA_HOME": str(java_home), "PITSTOP_MASTER": settings.master}
         self._launcher = LocalProcessLauncher(data_dir, store_url, self._wake, settings.spares, environment)
-        self._controller = Controller(self._registry, self._launcher, SystemClock(), data_dir, store_url, self._changes.notify)
+        self._controller = Controller(
+            self._registry, self._launcher, self._launcher, SystemClock(), data_dir, store_url, self._changes.notify
+        )
         self._loop: threading.Thread | None = None
         self.service = LocalService(
             self._registry, SqlMapStore(self._database), self._launcher, data_dir, self._wake, self._changes, self._info

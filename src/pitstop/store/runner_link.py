@@ -9,8 +9,9 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from pitstop.errors import FencedError, NotFoundError
+from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation
+from pitstop.model.run import ORDERS, Command, Observation
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database
@@ -58,7 +59,7 @@ class SqlRunnerLink:
                 .where((table.c.job_id == self._job_id) & (table.c.token == self._token) & (table.c.id > after))
                 .order_by(table.c.id)
             ).all()
-        return [Command(row.id, row.job_id, row.token, CommandKind(row.kind), row.args) for row in rows]
+        return [Command(row.id, row.job_id, row.token, from_json(ORDERS[row.kind], row.args)) for row in rows]
 
     def observe(self, observation: Observation) -> None:
         with self._database.write() as connection:
@@ -67,15 +68,15 @@ class SqlRunnerLink:
                 insert(schema.observations).values(
                     job_id=observation.job_id,
                     token=observation.token,
-                    kind=observation.kind.value,
-                    payload=observation.payload,
+                    kind=observation.fact.kind,
+                    payload=to_json(observation.fact),
                     at=time.time(),
                 )
             )
         self._wake()
 
     def report(self, progress: Progress) -> None:
-        values = {"body": progress.to_dict()}
+        values = {"body": to_json(progress)}
         with self._database.write() as connection:
             self._check(connection)
             statement = upsert(schema.job_progress).values(job_id=self._job_id, **values)
@@ -86,7 +87,7 @@ class SqlRunnerLink:
             row = connection.execute(
                 select(schema.job_progress.c.body).where(schema.job_progress.c.job_id == self._job_id)
             ).first()
-        return Progress.from_dict(row.body if row else None)
+        return from_json(Progress, row.body) if row else Progress()
 
     def check(self) -> None:
         with self._database.read() as connection:

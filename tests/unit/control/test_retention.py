@@ -4,7 +4,7 @@ import os
 
 from pitstop.control.retention import FRESH_SECONDS, sweep
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Update, Version
+from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 
@@ -24,8 +24,8 @@ def test_artifacts_stay_as_long_as_a_job_may_run_them(tmp_path):
     names = ("runs", "before", "next", "nobody")
     sources = {name: artifact(tmp_path, name) for name in names}
     versions = {name: Version(1, sources[name], {}, JobConfig()) for name in names}
-    back = Update(1, 0.0, previous=versions["before"])
-    forward = Update(2, 0.0, target=versions["next"])
+    back = Update(1, 0.0, Starting(versions["before"], NOW))
+    forward = Update(2, 0.0, Asked(versions["next"]))
     for number, update in enumerate((back, forward)):
         job = Job(f"id{number}", f"job{number}", JobState.SUSPENDED, sources["runs"], JobConfig(), NOW, update=update)
         registry.add_job(job)
