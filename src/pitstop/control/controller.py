@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 
 import structlog
 
@@ -27,11 +26,12 @@ from pitstop.control.actions import (
 from pitstop.control.liveness import RUNNING_STATES, Gone, Liveness
 from pitstop.control.machine import Due, Event, decide, is_due
 from pitstop.control.ports import Launcher, Registry, RunSpec
-from pitstop.control.retention import SWEEP_SECONDS, drop_checkpoint, drop_state, has_state, job_folder, sweep
+from pitstop.control.retention import SWEEP_SECONDS, drop_checkpoint, drop_state, has_state, sweep
 from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.kit.clock import Clock
 from pitstop.kit.wake import WakeSocket, wake
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Observation, ObservationKind, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
@@ -49,11 +49,11 @@ class Controller:
     """
 
     def __init__(
-        self, registry: Registry, launcher: Launcher, clock: Clock, data_dir: Path, store_url: str, changed: Callable[[], None]
+        self, registry: Registry, launcher: Launcher, clock: Clock, data: DataFolder, store_url: str, changed: Callable[[], None]
     ) -> None:
         self._registry, self._launcher, self._clock = registry, launcher, clock
-        self._data_dir, self._store_url, self._changed = data_dir, store_url, changed
-        self._socket_path = data_dir / "control.sock"
+        self._data, self._store_url, self._changed = data, store_url, changed
+        self._socket_path = data.control_socket
         self._liveness = Liveness(registry, launcher, clock)
         self._own_facts: deque[Observation] = deque()
         self._exporter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="export")
@@ -185,15 +185,15 @@ class Controller:
         if isinstance(action, StartRun):
             self._start_run(job)
         elif isinstance(action, SendCommand):
-            wake(job_folder(self._data_dir, job.id) / "runner.sock")
+            wake(self._data.job(job.id).socket)
         elif isinstance(action, KillRun):
             self._kill_run(job, action.token)
         elif isinstance(action, ExportSuspended):
             self._exporter.submit(self._export_suspended, job, action)
         elif isinstance(action, CleanUp):
-            drop_state(self._data_dir, job)
+            drop_state(self._data, job)
         elif isinstance(action, DropCheckpoint):
-            drop_checkpoint(self._data_dir, job, action.lineage)
+            drop_checkpoint(self._data, job, action.lineage)
 
     def _start_run(self, job: Job) -> None:
         # The run before may still be on its way out; two runs must never write to one checkpoint. A new version has one of its
@@ -209,7 +209,7 @@ class Controller:
     def _launch(self, job: Job) -> None:
         standby = job.update.standby if job.update is not None and under_way(job) else None
         try:
-            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir, standby=standby))
+            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data, standby=standby))
         except OSError as error:
             reason = f"The runner could not be started: {error}"
             self._own_facts.append(Observation(job.id, job.token, ObservationKind.DIED, {"reason": reason}))
@@ -227,7 +227,7 @@ class Controller:
 
     def _export_suspended(self, job: Job, action: ExportSuspended) -> None:
         try:
-            record = export_suspended(job, self._data_dir, action.snapshot)
+            record = export_suspended(job, self._data, action.snapshot)
             payload = {"operation": action.operation, "snapshot": asdict(record)}
             fact = Observation(job.id, job.token, ObservationKind.EXPORTED, payload)
         except Exception as error:
@@ -248,10 +248,10 @@ class Controller:
                 for operation in self._registry.open_operations(job.id):
                     if operation.state is OperationState.RUNNING:
                         self._handle(job.id, operation)
-            elif job.state.terminal and has_state(self._data_dir, job):
+            elif job.state.terminal and has_state(self._data, job):
                 self._kill_run(job, job.token - 1)
                 self._kill_run(job, job.token)
-                drop_state(self._data_dir, job)
+                drop_state(self._data, job)
             elif job.state not in RUNNING_STATES and job.active:
                 self._kill_run(job, job.token)
 
@@ -264,6 +264,6 @@ class Controller:
                 self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
-                sweep(self._registry, self._data_dir, self._clock.now())
+                sweep(self._registry, self._data, self._clock.now())
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
 from pitstop.model.operation import Command, CommandKind, Observation, Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
@@ -131,7 +131,7 @@ class RunSpec:
     job_id: str
     token: int
     store_url: str
-    data_dir: Path
+    data: DataFolder
     environment: dict[str, str] = field(default_factory=dict)
     standby: str | None = None
     """The process that has made itself ready for this run; another one takes it if that is gone."""

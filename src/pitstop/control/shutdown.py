@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from pitstop.control.liveness import RUNNING_STATES
 from pitstop.control.ports import Launcher, Registry
-from pitstop.control.retention import job_folder
 from pitstop.kit.wake import wake
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import CommandKind
 
 LOOK_SECONDS = 0.1
 
 
-def end_runs(registry: Registry, launcher: Launcher, data_dir: Path, seconds: float) -> None:
+def end_runs(registry: Registry, launcher: Launcher, data: DataFolder, seconds: float) -> None:
     """Let every run end at its next epoch boundary; end those at once that have not after so many seconds.
 
     To be called when the control loop has ended. The stopped runs leave their facts in the store: the next control
@@ -25,7 +24,7 @@ def end_runs(registry: Registry, launcher: Launcher, data_dir: Path, seconds: fl
     for job in jobs:
         if job.state is JobState.RUNNING and job.termination is None:
             registry.add_command(job.id, job.token, CommandKind.STOP, {})
-            wake(job_folder(data_dir, job.id) / "runner.sock")
+            wake(data.job(job.id).socket)
     deadline = time.monotonic() + seconds
     while any(_alive(registry, launcher, job) for job in jobs) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)

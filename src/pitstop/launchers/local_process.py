@@ -19,6 +19,7 @@ from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import Standby
 from pitstop.launchers.watcher import Watcher
 from pitstop.launchers.worker import do_once
+from pitstop.model.data_folder import DataFolder, WorkerFolder
 
 log = structlog.get_logger("pitstop.launcher")
 _TASKS: dict[str, Callable[[dict[str, Any]], tuple[str, float]]] = {
@@ -36,13 +37,13 @@ class LocalProcessLauncher:
 
     def __init__(
         self,
-        data_dir: Path,
+        data: DataFolder,
         store_url: str,
         control_wake: Callable[[], object],
         spares: int = 1,
         environment: dict[str, str] | None = None,
     ) -> None:
-        self._data_dir, self._store_url = data_dir, store_url
+        self._data, self._store_url = data, store_url
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self._environment = os.environ | (environment or {}) | python
         self._children: list[subprocess.Popen[bytes]] = []
@@ -50,10 +51,10 @@ class LocalProcessLauncher:
         """Job id -> the last run that was started for it here."""
         self._lock = threading.Lock()
         self._watcher = Watcher(control_wake)
-        self._spares = Spares(data_dir, spares, self._spawn)
+        self._spares = Spares(data, spares, self._spawn)
 
     def start(self, spec: RunSpec) -> None:
-        log_file = self._data_dir / "jobs" / spec.job_id / "runner.log"
+        log_file = self._data.job(spec.job_id).log
         log_file.parent.mkdir(parents=True, exist_ok=True)
         # A spare has its environment already.
         process = None if spec.environment else self._spares.assign(spec.job_id, spec.token, spec.standby)
@@ -102,13 +103,13 @@ class LocalProcessLauncher:
         """Watch no process any more; all of them go on."""
         self._watcher.close()
 
-    def do(self, task: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    def do(self, task: str, request: dict[str, Any], folder: WorkerFolder) -> dict[str, Any]:
         """A task of runner.worker_tasks in a process of its own; its result."""
         what, seconds = _TASKS[task](request)
         return do_once(task, request, folder, self._environment, what, seconds)
 
     def _spawn(self, command: list[str], log_file: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-        arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data_dir)]
+        arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
         with log_file.open("ab") as out:
             process = subprocess.Popen(
                 arguments,

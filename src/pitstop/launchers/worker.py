@@ -13,30 +13,30 @@ from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError
 from pitstop.launchers.processes import identity_of, kill_all
+from pitstop.model.data_folder import WorkerFolder
 
 _at_once = threading.BoundedSemaphore(2)
 """Each process starts a JVM."""
 
 
 def do_once(
-    task: str, request: dict[str, Any], folder: Path, environment: Mapping[str, str], what: str, seconds: float
+    task: str, request: dict[str, Any], folder: WorkerFolder, environment: Mapping[str, str], what: str, seconds: float
 ) -> dict[str, Any]:
     """The result of ``task`` (see runner.worker_tasks), or ``{"error": {code, message, details}}``; ``folder`` is used up.
 
     Raises WaitTimeoutError after ``seconds`` and EngineError if the process ends without a result, both naming ``what``.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "request.json").write_text(json.dumps(request))
-    command = [sys.executable, "-m", "pitstop.runner", "once", "--task", task, "--folder", str(folder)]
-    result = folder / "result.json"
+    folder.root.mkdir(parents=True, exist_ok=True)
+    folder.request.write_text(json.dumps(request))
+    command = [sys.executable, "-m", "pitstop.runner", "once", "--task", task, "--folder", str(folder.root)]
     try:
         with _at_once:
-            code = _run(command, folder / "process.log", environment, what, seconds)
-        if not result.exists():
+            code = _run(command, folder.log, environment, what, seconds)
+        if not folder.result.exists():
             raise EngineError(f"{what} ended without a result (exit code {code}): {_end_of(folder)}")
-        return dict(json.loads(result.read_text()))
+        return dict(json.loads(folder.result.read_text()))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder.root, ignore_errors=True)
 
 
 def _run(command: list[str], log_file: Path, environment: Mapping[str, str], what: str, seconds: float) -> int:
@@ -55,6 +55,6 @@ def _run(command: list[str], log_file: Path, environment: Mapping[str, str], wha
         process.wait()
 
 
-def _end_of(folder: Path) -> str:
-    lines = (folder / "process.log").read_text(errors="replace").strip().splitlines()
+def _end_of(folder: WorkerFolder) -> str:
+    lines = folder.log.read_text(errors="replace").strip().splitlines()
     return lines[-1] if lines else "it wrote nothing."

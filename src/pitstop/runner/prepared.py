@@ -12,11 +12,12 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder, SpareFolder
 from pitstop.model.job import Job, JobSource
 from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.source import SourceSettings
@@ -30,17 +31,14 @@ LOGGER = "pitstop.runner"
 class RunnerSettings:
     """Where a run works."""
 
-    data_dir: Path
+    data: DataFolder
     store_url: str
     store_factory: str
     """``module:function`` by which worker processes open the map store."""
 
-    def job_dir(self, job_id: str) -> Path:
-        return self.data_dir / "jobs" / job_id
-
     def sources(self, job_id: str, job_name: str) -> SourceSettings:
         """What the sources of a job are told."""
-        return SourceSettings.working_in(self.job_dir(job_id) / "work", job_name, self.store_url, self.store_factory)
+        return SourceSettings.working_in(self.data.job(job_id).work, job_name, self.store_url, self.store_factory)
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
 class Standby:
     """The tasks of a spare that makes itself ready for one version (launchers.standby)."""
 
-    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: SpareFolder) -> None:
         self._spark, self._settings, self._folder = spark, settings, folder
         self.prepared: Prepared | None = None
 
@@ -101,13 +99,13 @@ class Standby:
             job_name=task["name"],
             lineage="",
             guarantee=JobConfig().processing_guarantee,
-            work_dir=self._folder / "work",
+            work_dir=self._folder.work,
             log=log,
             sources=self._settings.sources(task["job"], task["name"]),
         )
         self.prepared = prepare(self._spark, JobSource.from_dict(task["source"]), task["options"], environment)
         engine, against = self.prepared.engine, task["against"]
-        state, scratch = Path(against) if against is not None else None, self._folder / "migrations"
+        state, scratch = Path(against) if against is not None else None, self._folder.migrations
         try:
             tried = try_migrations(self._spark, engine.pipeline, engine.plan, state, engine.config.renamed, scratch)
         finally:
@@ -118,18 +116,18 @@ class Standby:
         if self.prepared is None:
             raise ConflictError("A version is compiled before it is rehearsed.")
         engine = self.prepared.engine
-        running = Checkpoint(checkpoint_folder(self._settings.data_dir, engine.environment.job_id, task["lineage"]))
-        scratch = self._folder / "rehearsal"
-        engine.keep_aside(self._folder)
+        running = Checkpoint(self._settings.data.job(engine.environment.job_id).checkpoint(task["lineage"]))
+        scratch = self._folder.rehearsal
+        engine.keep_aside(self._folder.root)
         try:
-            record = export_checkpoint(running, scratch, "rehearsal")
+            record = export_checkpoint(running, DataFolder(scratch), "rehearsal")
             rehearsed = rehearse(engine, Path(record.path), scratch)
             if rehearsed is not None:
-                engine.get_ready(self._settings.data_dir, rehearsed, self._folder, self._claim)
+                engine.get_ready(self._settings.data, rehearsed, self._folder.root, self._claim)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return {}
 
     def _claim(self, checkpoint: Path) -> None:
         # Whoever removes this standby's folder although it never got its run removes that one, too (launchers.spares).
-        (self._folder / "checkpoint").write_text(str(checkpoint))
+        self._folder.begun.write_text(str(checkpoint))

@@ -50,9 +50,9 @@ class Runner:
         self.job_id, self.token = job_id, token
         self._link, self._maps, self._settings, self._spark = link, maps, settings, spark
         self._prepared = prepared
-        self._dir = settings.job_dir(job_id)
-        self._dir.mkdir(parents=True, exist_ok=True)
-        self._wake = WakeSocket(self._dir / "runner.sock")
+        self._folder = settings.data.job(job_id)
+        self._folder.root.mkdir(parents=True, exist_ok=True)
+        self._wake = WakeSocket(self._folder.socket)
         self._fenced: FencedError | None = None
         self._last_command = 0
         self._exports: list[threading.Thread] = []
@@ -78,7 +78,7 @@ class Runner:
         log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         engine = self._engine(job)
         job = dataclasses.replace(job, config=engine.config)
-        point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
+        point = engine.prepare(self._settings.data, job.lineage, self._snapshot(job))
         self._say_start(job, point)
         self._observe(ObservationKind.COMPILED, self._compiled(engine, point))
         if engine.bounded:
@@ -150,7 +150,7 @@ class Runner:
 
     def _take_snapshot(self, engine: Engine, name: str) -> dict[str, Any]:
         checkpoint: Checkpoint = engine.running.checkpoint
-        record = export_checkpoint(checkpoint, self._settings.data_dir, name, engine.stage_facts())
+        record = export_checkpoint(checkpoint, self._settings.data, name, engine.stage_facts())
         log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
         return dataclasses.asdict(record)
 
@@ -180,7 +180,7 @@ class Runner:
             job_name=job.display_name,
             lineage=job.lineage or "",
             guarantee=job.config.processing_guarantee,
-            work_dir=self._dir / "work",
+            work_dir=self._folder.work,
             log=log,
             check_fence=self._check_fence,
             fence=Fence(job.id, self.token),

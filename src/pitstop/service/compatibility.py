@@ -8,6 +8,7 @@ from typing import Any
 from pitstop.control.ports import Registry
 from pitstop.errors import ConflictError, IncompatibleError
 from pitstop.model.config import renamed_stages
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.plan.diff import Report, compare
@@ -16,14 +17,13 @@ from pitstop.service.api import SubmitRequest
 from pitstop.service.saved_state import Standby, Workers, result_of
 from pitstop.snapshots import manifest
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 
 
 class Judge:
     """Touches no job: compiles in processes of its own, reads checkpoints and manifests."""
 
-    def __init__(self, registry: Registry, workers: Workers, data_dir: Path) -> None:
-        self._registry, self._workers, self._data_dir = registry, workers, data_dir
+    def __init__(self, registry: Registry, workers: Workers, data: DataFolder) -> None:
+        self._registry, self._workers, self._data = registry, workers, data
 
     def check(self, artifact: Path, request: SubmitRequest, job: Job | None, snapshot: SnapshotRecord | None) -> dict[str, Any]:
         """``{plan, report, text}`` of an artifact against the snapshot, or else the job's state, or else nothing."""
@@ -70,7 +70,7 @@ class Judge:
             "against": str(against) if against is not None else None,
             "renamed": renamed_stages(renamed or {}),
         }
-        return result_of(self._workers, self._data_dir, "compile", asked)
+        return result_of(self._workers, self._data, "compile", asked)
 
     def _state_of(self, job: Job | None) -> Path | None:
         """The folder of the job's checkpoint, if it has committed an epoch."""
@@ -79,7 +79,7 @@ class Judge:
         lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
         if lineage is None:
             return None
-        checkpoint = Checkpoint(checkpoint_folder(self._data_dir, job.id, lineage))
+        checkpoint = Checkpoint(self._data.job(job.id).checkpoint(lineage))
         return checkpoint.path if checkpoint.committed() >= 0 else None
 
 

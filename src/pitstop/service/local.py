@@ -17,6 +17,7 @@ from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import Operation, OperationState, Verb
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
@@ -44,19 +45,19 @@ class LocalService:
         registry: Registry,
         maps: MapStore,
         workers: Workers,
-        data_dir: Path,
+        data: DataFolder,
         wake: Callable[[], object],
         changes: Changes,
         info: Callable[[], dict[str, Any]],
     ) -> None:
-        self._registry, self._maps, self._workers, self._data_dir = registry, maps, workers, data_dir
-        self._states, self._judge = StateDesk(workers, data_dir), Judge(registry, workers, data_dir)
+        self._registry, self._maps, self._workers, self._data = registry, maps, workers, data
+        self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._changes, self._info = wake, changes, info
 
     # verbs
 
     def submit(self, request: SubmitRequest) -> Job:
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         name = check_name("job", request.name or Path(request.artifact_name).stem)
         asked = request.options | {"initial_snapshot": request.initial_snapshot}
         options = {key: value for key, value in asked.items() if value is not None}
@@ -78,7 +79,7 @@ class LocalService:
         return job
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         found = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
         return self._judge.check(artifact, request, found, record)
@@ -87,7 +88,7 @@ class LocalService:
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         wish = updates.wish_for_update(job, artifact, request, watch_seconds)
         # A suspended job has no gap to keep small.
         running = job.state is JobState.RUNNING
@@ -153,7 +154,7 @@ class LocalService:
             self._changes.wait(seen, min(LOOK_SECONDS, left))
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> tuple[list[str], int]:
-        path = self._data_dir / "jobs" / self._find(name_or_id).id / "runner.log"
+        path = self._data.job(self._find(name_or_id).id).log
         lines: list[str] = []
         if not path.exists():
             return lines, after

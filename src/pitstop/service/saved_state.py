@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pitstop.errors import UsageError, from_dict
+from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.model.job import JobSource
 from pitstop.model.snapshot import SnapshotRecord
 
@@ -35,7 +36,7 @@ class Standby(Protocol):
 class Workers(Protocol):
     """Processes that do one thing each (launchers)."""
 
-    def do(self, task: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    def do(self, task: str, request: dict[str, Any], folder: WorkerFolder) -> dict[str, Any]:
         """The task's result; ``folder`` is used up."""
         ...
 
@@ -44,9 +45,9 @@ class Workers(Protocol):
         ...
 
 
-def result_of(workers: Workers, data_dir: Path, task: str, request: dict[str, Any]) -> dict[str, Any]:
+def result_of(workers: Workers, data: DataFolder, task: str, request: dict[str, Any]) -> dict[str, Any]:
     """What the process came to; its error is raised."""
-    result = workers.do(task, request, data_dir / "once" / secrets.token_hex(6))
+    result = workers.do(task, request, data.worker(secrets.token_hex(6)))
     if "error" in result:
         raise from_dict(dict(result["error"]))
     return result
@@ -55,8 +56,8 @@ def result_of(workers: Workers, data_dir: Path, task: str, request: dict[str, An
 class StateDesk:
     """Requests about stages of snapshots, each of which names the folder of its snapshot."""
 
-    def __init__(self, workers: Workers, data_dir: Path) -> None:
-        self._workers, self._data_dir = workers, data_dir
+    def __init__(self, workers: Workers, data: DataFolder) -> None:
+        self._workers, self._data = workers, data
 
     def query(self, snapshot: str, stage: str, sql: str, limit: int) -> dict[str, Any]:
         """``{columns: [[name, type]], rows: [[value]], more}``; UsageError if the SQL or the limit is wrong."""
@@ -78,7 +79,7 @@ class StateDesk:
         with_file = self._scratch()
         try:
             with_file.write_bytes(content)
-            facts = self._ask("import", snapshot, stage, file=str(with_file), data=str(self._data_dir), name=name)
+            facts = self._ask("import", snapshot, stage, file=str(with_file), data=str(self._data.root), name=name)
             record = SnapshotRecord(**facts)
             made(record)
             return record
@@ -86,10 +87,10 @@ class StateDesk:
             with_file.unlink(missing_ok=True)
 
     def _scratch(self) -> Path:
-        folder = self._data_dir / "once"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{secrets.token_hex(6)}.parquet"
+        file = self._data.state_rows(secrets.token_hex(6))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
 
     def _ask(self, action: str, snapshot: str, stage: str, **more: Any) -> dict[str, Any]:
         request = {"action": action, "snapshot": snapshot, "stage": stage, **more}
-        return result_of(self._workers, self._data_dir, "state", request)
+        return result_of(self._workers, self._data, "state", request)

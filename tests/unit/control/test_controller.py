@@ -8,10 +8,10 @@ import pytest
 from pitstop.control.controller import Controller
 from pitstop.errors import FencedError
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import CommandKind, Observation, ObservationKind, OperationState, Verb
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
-from pitstop.snapshots.export import checkpoint_folder
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
@@ -126,7 +126,7 @@ for _name in ("save_job", "add_command", "finish_operation", "consume", "start_o
 
 def saved_state(folder):
     """The checkpoint of every run of the job: what is suspended can be exported, until an update has dropped it."""
-    checkpoint = Checkpoint(checkpoint_folder(folder, "id", "l"))
+    checkpoint = Checkpoint(DataFolder(folder).job("id").checkpoint("l"))
     checkpoint.write_offsets(1, OffsetLog({"batchWatermarkMs": 0, "conf": {}}, ()))
     checkpoint.write_commit(1, 0)
     checkpoint.write_facts({"job_id": "id", "lineage": "l", "plan": {}})
@@ -140,7 +140,7 @@ def test_whatever_crashes_every_wish_is_answered_and_only_one_run_holds_a_job(tm
     world = World(database, rng)
 
     def control():
-        return Controller(registry, world, clock, tmp_path, "url", lambda: None)
+        return Controller(registry, world, clock, DataFolder(tmp_path), "url", lambda: None)
 
     plain = SqlRegistry(database)
     saved_state(tmp_path)

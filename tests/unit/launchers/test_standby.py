@@ -11,6 +11,7 @@ import pytest
 from pitstop.errors import ArtifactError, EngineError
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import Standby
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource
 
 SPARE = """
@@ -55,7 +56,7 @@ def spares(tmp_path):
             made.append(subprocess.Popen(arguments, stdout=out, stderr=out, start_new_session=True))
         return made[-1]
 
-    found = Spares(tmp_path, 1, spawn)
+    found = Spares(DataFolder(tmp_path), 1, spawn)
     found.replenish()
     yield found
     found.end()
@@ -91,7 +92,7 @@ def test_a_run_goes_to_the_spare_that_is_held_for_it_and_to_no_other(spares, tmp
     assert len(waiting(tmp_path)) == 1, "none warms up while one is held"
     assert spares.assign("other", 1) is None
     assert spares.assign("id", 5, spare_id) is process
-    assert json.loads((folder / "assignment.json").read_text()) == {"job": "id", "token": 5}
+    assert json.loads(folder.assignment.read_text()) == {"job": "id", "token": 5}
     spares.release(spare_id)
     assert process.poll() is None, "what has its run is not ended with the update"
     spares.replenish()
@@ -105,7 +106,7 @@ def test_a_standby_that_gets_no_run_is_ended_with_the_checkpoint_that_it_began(s
     Standby(spare_id, folder, process).rehearse(str(begun))
     spares.release(spare_id)
     assert process.poll() is not None
-    assert not folder.exists()
+    assert not folder.root.exists()
     assert not begun.exists()
 
 
@@ -127,12 +128,12 @@ def test_the_next_control_plane_ends_a_standby_and_what_it_began(spares, tmp_pat
     Standby(spare_id, folder, process).rehearse(str(begun))
     reaper = threading.Thread(target=process.wait)
     reaper.start()
-    Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started"))
+    Spares(DataFolder(tmp_path), 0, lambda *_: pytest.fail("nothing is started"))
     reaper.join(10)
     assert not psutil.pid_exists(process.pid)
     assert not begun.exists()
-    assert not folder.exists()
+    assert not folder.root.exists()
 
 
 def test_there_is_no_standby_where_no_spare_is_wished(tmp_path):
-    assert Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started")).hold(60) is None
+    assert Spares(DataFolder(tmp_path), 0, lambda *_: pytest.fail("nothing is started")).hold(60) is None

@@ -74,7 +74,7 @@ def build_session(master: str, work_dir: Path, settings: dict[str, str] | None =
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if SparkSession.getActiveSession() is None:
-        os.environ["JAVA_HOME"] = str(find_java(work_dir))
+        os.environ["JAVA_HOME"] = str(find_java(work_dir / "java"))
     work_dir.mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="spark-", dir=work_dir)
     builder = (
