@@ -17,6 +17,7 @@ from typing import Any
 import pyspark.cloudpickle
 
 from pitstop.errors import IncompatibleError
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
@@ -182,7 +183,7 @@ class Run:
 def main() -> None:
     for module in (sequence, build):
         pyspark.cloudpickle.register_pickle_by_value(module)
-    spark = build_session("local[2]", Path(sys.argv[1]), {})
+    spark = build_session(ClusterSettings("local[2]"), Path(sys.argv[1]), {})
     register(spark)
     for line in sys.stdin:
         wanted = json.loads(line)

@@ -25,12 +25,11 @@ from pitstop.control.actions import (
 )
 from pitstop.control.liveness import RUNNING_STATES, Gone, Liveness
 from pitstop.control.machine import Due, Event, decide, is_due
-from pitstop.control.ports import Launcher, Registry, RunSpec
+from pitstop.control.ports import CONTROL, Launcher, Registry, RunSpec, Wake
 from pitstop.control.retention import SWEEP_SECONDS, drop_checkpoint, drop_state, has_state, sweep
 from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.kit.clock import Clock
-from pitstop.kit.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Observation, ObservationKind, OperationState, Verb
@@ -49,11 +48,17 @@ class Controller:
     """
 
     def __init__(
-        self, registry: Registry, launcher: Launcher, clock: Clock, data: DataFolder, store_url: str, changed: Callable[[], None]
+        self,
+        registry: Registry,
+        launcher: Launcher,
+        clock: Clock,
+        wake: Wake,
+        data: DataFolder,
+        store_url: str,
+        changed: Callable[[], None],
     ) -> None:
-        self._registry, self._launcher, self._clock = registry, launcher, clock
+        self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
         self._data, self._store_url, self._changed = data, store_url, changed
-        self._socket_path = data.control_socket
         self._liveness = Liveness(registry, launcher, clock)
         self._own_facts: deque[Observation] = deque()
         self._exporter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="export")
@@ -64,22 +69,22 @@ class Controller:
 
     def run(self) -> None:
         """Loop until :meth:`stop`."""
-        socket = WakeSocket(self._socket_path)
+        waiter = self._wake.waiter(CONTROL)
         try:
             while not self._stopping.is_set():
                 try:
                     self.round()
                 except Exception:
                     log.exception("a round of the control loop failed; trying again")
-                socket.wait(self._until_next())
+                waiter.wait(self._until_next())
         finally:
-            socket.close()
+            waiter.close()
             self._exporter.shutdown(wait=True)
 
     def stop(self) -> None:
         """Let :meth:`run` return after its present round."""
         self._stopping.set()
-        wake(self._socket_path)
+        self._wake.wake(CONTROL)
 
     def round(self) -> None:
         """One round: everything that is known now is decided and acted upon."""
@@ -185,7 +190,7 @@ class Controller:
         if isinstance(action, StartRun):
             self._start_run(job)
         elif isinstance(action, SendCommand):
-            wake(self._data.job(job.id).socket)
+            self._wake.wake(job.id)
         elif isinstance(action, KillRun):
             self._kill_run(job, action.token)
         elif isinstance(action, ExportSuspended):
@@ -201,7 +206,7 @@ class Controller:
         own_checkpoint = under_way(job) and job.lineage is None
         if not own_checkpoint:
             self._kill_run(job, job.token - 1)
-        if self._registry.process_of(job.id, job.token) is None:
+        if self._registry.handle_of(job.id, job.token) is None:
             self._launch(job)
         if own_checkpoint:
             self._kill_run(job, job.token - 1)
@@ -215,9 +220,9 @@ class Controller:
             self._own_facts.append(Observation(job.id, job.token, ObservationKind.DIED, {"reason": reason}))
 
     def _kill_run(self, job: Job, token: int) -> None:
-        process = self._registry.process_of(job.id, token)
-        if process is not None:
-            self._launcher.kill(*process)
+        handle = self._registry.handle_of(job.id, token)
+        if handle is not None:
+            self._launcher.kill(handle)
 
     def _fail_exports(self, job: Job) -> None:
         error = ConflictError("Execution completed before snapshot executed").to_dict()
@@ -235,7 +240,7 @@ class Controller:
             payload = {"operation": action.operation, "error": known.to_dict()}
             fact = Observation(job.id, job.token, ObservationKind.EXPORT_FAILED, payload)
         self._own_facts.append(fact)
-        wake(self._socket_path)
+        self._wake.wake(CONTROL)
 
     # what no event asks for
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 
 from pitstop.control.liveness import RUNNING_STATES
-from pitstop.control.ports import Launcher, Registry
-from pitstop.kit.wake import wake
-from pitstop.model.data_folder import DataFolder
+from pitstop.control.ports import Launcher, Registry, Wake
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import CommandKind
 
 LOOK_SECONDS = 0.1
 
 
-def end_runs(registry: Registry, launcher: Launcher, data: DataFolder, seconds: float) -> None:
+def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float) -> None:
     """Let every run end at its next epoch boundary; end those at once that have not after so many seconds.
 
     To be called when the control loop has ended. The stopped runs leave their facts in the store: the next control
@@ -24,16 +22,16 @@ def end_runs(registry: Registry, launcher: Launcher, data: DataFolder, seconds: 
     for job in jobs:
         if job.state is JobState.RUNNING and job.termination is None:
             registry.add_command(job.id, job.token, CommandKind.STOP, {})
-            wake(data.job(job.id).socket)
+            wake.wake(job.id)
     deadline = time.monotonic() + seconds
     while any(_alive(registry, launcher, job) for job in jobs) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
     for job in jobs:
-        process = registry.process_of(job.id, job.token)
-        if process is not None:
-            launcher.kill(*process)
+        handle = registry.handle_of(job.id, job.token)
+        if handle is not None:
+            launcher.kill(handle)
 
 
 def _alive(registry: Registry, launcher: Launcher, job: Job) -> bool:
-    process = registry.process_of(job.id, job.token)
-    return process is not None and launcher.alive(*process)
+    handle = registry.handle_of(job.id, job.token)
+    return handle is not None and launcher.alive(handle)

@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import Standby
@@ -32,14 +32,14 @@ _TASKS: dict[str, Callable[[dict[str, Any]], tuple[str, float]]] = {
 class LocalProcessLauncher:
     """Starts runs, in a warm spare process where there is one.
 
-    ``control_wake`` is called when a watched process ends; ``environment`` goes over that of this process.
+    The control plane is woken when a watched process ends; ``environment`` goes over that of this process.
     """
 
     def __init__(
         self,
         data: DataFolder,
         store_url: str,
-        control_wake: Callable[[], object],
+        wake: Wake,
         spares: int = 1,
         environment: dict[str, str] | None = None,
     ) -> None:
@@ -50,7 +50,7 @@ class LocalProcessLauncher:
         self._runs: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
         """Job id -> the last run that was started for it here."""
         self._lock = threading.Lock()
-        self._watcher = Watcher(control_wake)
+        self._watcher = Watcher(lambda: wake.wake(CONTROL))
         self._spares = Spares(data, spares, self._spawn)
 
     def start(self, spec: RunSpec) -> None:
@@ -70,15 +70,15 @@ class LocalProcessLauncher:
         self._reap()
         self._spares.replenish()
 
-    def alive(self, pid: int, created: float) -> bool:
-        return is_alive(pid, created)
+    def alive(self, run: RunHandle) -> bool:
+        return is_alive(run)
 
-    def kill(self, pid: int, created: float) -> None:
-        kill_all(pid, created)
+    def kill(self, run: RunHandle) -> None:
+        kill_all(run)
         self._reap()
 
-    def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
-        self._watcher.watch(pid, created)
+    def watch(self, run: RunHandle) -> None:
+        self._watcher.watch(run)
 
     @contextlib.contextmanager
     def standby(self, seconds: float) -> Iterator[Standby | None]:

@@ -7,7 +7,6 @@ A spare that is held makes itself ready for one version of a job (launchers.stan
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 import subprocess
@@ -15,12 +14,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import structlog
 
+from pitstop.control.ports import RunHandle
 from pitstop.kit.wake import wake
-from pitstop.launchers.processes import identity_of, is_alive, kill_all
+from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, write_handle, write_json
 from pitstop.model.data_folder import DataFolder, SpareFolder
 
 log = structlog.get_logger("pitstop.launcher")
@@ -104,9 +103,9 @@ class Spares:
         return process
 
     def _end_one(self, spare_id: str, process: subprocess.Popen[bytes]) -> None:
-        identity = identity_of(process.pid)
-        if process.poll() is None and identity is not None:
-            kill_all(*identity)
+        handle = handle_of(process.pid)
+        if process.poll() is None and handle is not None:
+            kill_all(handle)
             process.wait()
         _remove(self._data.spare(spare_id))
 
@@ -116,9 +115,9 @@ class Spares:
         folder.root.mkdir(parents=True)
         process = self._spawn(["spare", "--spare", spare_id], folder.log)
         self._waiting[spare_id] = process
-        identity = identity_of(process.pid)
-        if identity is not None:
-            write_json(folder.process, {"pid": identity[0], "created": identity[1]})
+        handle = handle_of(process.pid)
+        if handle is not None:
+            write_handle(folder.process, handle)
 
     def _is_ready(self, spare_id: str) -> bool:
         return self._data.spare(spare_id).ready.exists()
@@ -140,9 +139,9 @@ class Spares:
 
     def _end_strays(self) -> None:
         for folder in self._folders():
-            identity = _identity_in(folder)
-            if identity is not None and not folder.assignment.exists():
-                kill_all(*identity)
+            handle = _process_of(folder)
+            if handle is not None and not folder.assignment.exists():
+                kill_all(handle)
             if _is_left(folder):
                 _remove(folder)
 
@@ -158,27 +157,14 @@ def _remove(folder: SpareFolder) -> None:
 
 
 def _is_left(folder: SpareFolder) -> bool:
-    identity = _identity_in(folder)
-    if identity is not None:
-        return not is_alive(*identity)
+    handle = _process_of(folder)
+    if handle is not None:
+        return not is_alive(handle)
     return time.time() - folder.root.stat().st_mtime > UNKNOWN_SECONDS
 
 
-def _identity_in(folder: SpareFolder) -> tuple[int, float] | None:
-    for written in (folder.process, folder.ready):
-        try:
-            found = json.loads(written.read_text())
-            return int(found["pid"]), float(found["created"])
-        except (OSError, ValueError, KeyError):
-            continue
-    return None
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a file that appears whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content))
-    temporary.rename(path)
+def _process_of(folder: SpareFolder) -> RunHandle | None:
+    return handle_in(folder.process) or handle_in(folder.ready)
 
 
 def last_line(path: Path) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.wake import WakeSocket, wake
-from pitstop.launchers.spares import last_line, write_json
+from pitstop.launchers.processes import write_json
+from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import SpareFolder
 from pitstop.model.job import JobSource
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError
-from pitstop.launchers.processes import identity_of, kill_all
+from pitstop.launchers.processes import handle_of, kill_all
 from pitstop.model.data_folder import WorkerFolder
 
 _at_once = threading.BoundedSemaphore(2)
@@ -44,14 +44,14 @@ def _run(command: list[str], log_file: Path, environment: Mapping[str, str], wha
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
         )
-    identity = identity_of(process.pid)
+    handle = handle_of(process.pid)
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
         raise WaitTimeoutError(f"{what} was not done within {seconds:.0f} seconds.") from None
     finally:
-        if identity is not None:
-            kill_all(*identity)
+        if handle is not None:
+            kill_all(handle)
         process.wait()
 
 

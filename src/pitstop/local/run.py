@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
@@ -81,7 +82,7 @@ def run(
     """
     data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
     data.root.mkdir(parents=True, exist_ok=True)
-    session = spark or build_session("local[*]", data.work)
+    session = spark or build_session(ClusterSettings(), data.work)
     register(session)
     url = sqlite_url(data.store)
     maps = SqlMapStore(open_database(url))

@@ -10,12 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import psutil
 from pyspark.sql import SparkSession
 
 from pitstop.kit.wake import WakeSocket, wake
+from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
+from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, Standby
@@ -66,8 +66,9 @@ def _run(
     spark: Callable[[], SparkSession],
     prepared: Prepared | None,
 ) -> int:
-    link = SqlRunnerLink(database, lambda: wake(settings.data.control_socket))
-    return _leave(Runner(job_id, token, link, SqlMapStore(database), settings, spark, prepared).run())
+    waking = UnixSocketWake(settings.data)
+    link = SqlRunnerLink(database, waking)
+    return _leave(Runner(job_id, token, own_handle(), link, waking, SqlMapStore(database), settings, spark, prepared).run())
 
 
 def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
@@ -79,8 +80,8 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     if not folder.assignment.exists():
         _warm_up(spark, folder.work)
     settings, database = RunnerSettings(data, store_url, STORE_FACTORY), open_database(store_url)
-    process, standby = psutil.Process(), Standby(spark, settings, folder)
-    _write(folder.ready, {"pid": process.pid, "created": process.create_time()})
+    standby = Standby(spark, settings, folder)
+    write_handle(folder.ready, own_handle())
     answered = 0
     while not folder.assignment.exists():
         if not _control_alive(data):
@@ -88,7 +89,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
         task = folder.task(answered + 1)
         if task.exists():
             answered += 1
-            _write(folder.answer(answered), standby.do(json.loads(task.read_text())))
+            write_json(folder.answer(answered), standby.do(json.loads(task.read_text())))
             wake(folder.answer_socket)
             continue
         socket.wait(ORPHAN_CHECK_SECONDS)
@@ -101,12 +102,6 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     os.dup2(target, 1)
     os.dup2(target, 2)
     return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content))
-    temporary.rename(path)
 
 
 def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]
@@ -132,11 +127,8 @@ def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]
 
 
 def _control_alive(data: DataFolder) -> bool:
-    try:
-        owner = json.loads(data.control_process.read_text())
-        return abs(psutil.Process(owner["pid"]).create_time() - owner["created"]) < 1
-    except (OSError, ValueError, psutil.NoSuchProcess):
-        return False
+    owner = handle_in(data.control_process)
+    return owner is not None and is_alive(owner)
 
 
 def _leave(code: int) -> int:

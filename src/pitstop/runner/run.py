@@ -11,12 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 from pyspark.sql import SparkSession
 
-from pitstop.control.ports import RunnerLink
+from pitstop.control.ports import RunHandle, RunnerLink, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, SnapshotError
-from pitstop.kit.wake import WakeSocket, wake
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress
 from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
@@ -41,7 +39,9 @@ class Runner:
         self,
         job_id: str,
         token: int,
+        handle: RunHandle,
         link: RunnerLink,
+        wake: Wake,
         maps: MapStore,
         settings: RunnerSettings,
         spark: Callable[[], SparkSession],
@@ -52,7 +52,7 @@ class Runner:
         self._prepared = prepared
         self._folder = settings.data.job(job_id)
         self._folder.root.mkdir(parents=True, exist_ok=True)
-        self._wake = WakeSocket(self._folder.socket)
+        self._handle, self._wake, self._waiter = handle, wake, wake.waiter(job_id)
         self._fenced: FencedError | None = None
         self._last_command = 0
         self._exports: list[threading.Thread] = []
@@ -62,8 +62,7 @@ class Runner:
     def run(self) -> int:
         """Exit code of the process: 0 if the job ended in order, 1 if it failed, 3 if another run has taken over."""
         try:
-            process = psutil.Process()
-            job = self._link.claim(self.job_id, self.token, process.pid, process.create_time(), LEASE_SECONDS)
+            job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
             threading.Thread(target=self._keep_lease, daemon=True).start()
             return self._drive(job)
         except FencedError as error:
@@ -72,7 +71,7 @@ class Runner:
         except Exception as error:
             return self._failed(error)
         finally:
-            self._wake.close()
+            self._waiter.close()
 
     def _drive(self, job: Job) -> int:
         log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
@@ -93,7 +92,7 @@ class Runner:
 
     def _loop(self, engine: Engine) -> int:
         while True:
-            self._wake.wait(REPORT_SECONDS)
+            self._waiter.wait(REPORT_SECONDS)
             if self._fenced is not None:
                 os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
             self._report(engine)
@@ -233,7 +232,7 @@ class Runner:
                 log("WARN", LOGGER, f"could not renew the lease: {error}")
 
     def _poke(self) -> None:
-        wake(self._wake.path)
+        self._wake.wake(self.job_id)
 
     def _observe(self, kind: ObservationKind, payload: dict[str, Any]) -> None:
         self._link.observe(Observation(self.job_id, self.token, kind, payload))

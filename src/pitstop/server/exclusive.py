@@ -11,9 +11,8 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 from pitstop.errors import ConflictError, UsageError
+from pitstop.launchers.processes import own_handle, write_json
 from pitstop.model.data_folder import DataFolder
 
 BACKLOG = 128
@@ -31,9 +30,7 @@ def only_server(data: DataFolder) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConflictError(f"Another server (process {_owner(path)}) already serves the data in {data.root}.") from None
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps({"pid": os.getpid(), "created": psutil.Process().create_time()}))
-        temporary.rename(path)
+        write_json(path, {"pid": os.getpid(), "handle": own_handle()})
         yield
 
 

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from pitstop.control.ports import Registry
+from pitstop.control.ports import CONTROL, Registry, Wake
 from pitstop.errors import ConflictError, NotFoundError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.model import MapConfig
@@ -37,7 +37,7 @@ LOOK_SECONDS = 0.5
 class LocalService:
     """Service on a registry and a map store in this process.
 
-    ``wake`` is called after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
+    The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class LocalService:
         maps: MapStore,
         workers: Workers,
         data: DataFolder,
-        wake: Callable[[], object],
+        wake: Wake,
         changes: Changes,
         info: Callable[[], dict[str, Any]],
     ) -> None:
@@ -75,7 +75,7 @@ class LocalService:
         with self._registry.transaction():
             self._registry.add_job(job)
             self._registry.add_operation(job.id, Verb.SUBMIT, {})
-        self._wake()
+        self._wake.wake(CONTROL)
         return job
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class LocalService:
 
     def _answer(self, job: Job, operation: Operation) -> Operation:
         """Wait for the end of an operation that is written; its error is raised."""
-        self._wake()
+        self._wake.wake(CONTROL)
         deadline = time.monotonic() + OPERATION_SECONDS
         while True:
             seen = self._changes.seen

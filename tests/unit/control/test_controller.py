@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.control.controller import Controller
+from pitstop.control.ports import RunHandle
 from pitstop.errors import FencedError
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
@@ -15,6 +16,7 @@ from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.wake import MemoryWake
 
 
 class HandClock:
@@ -48,11 +50,11 @@ class World:
     def prepare(self):
         pass
 
-    def alive(self, pid, created):
-        return pid in self.runs
+    def alive(self, run):
+        return int(run) in self.runs
 
-    def kill(self, pid, created):
-        self.runs.pop(pid, None)
+    def kill(self, run):
+        self.runs.pop(int(run), None)
 
     def watch(self, *_):
         pass
@@ -65,8 +67,8 @@ class World:
         job, token, link = self.runs[pid]
         try:
             if link is None:
-                link = SqlRunnerLink(self.database, lambda: None)
-                link.claim(job, token, pid, 1.0, 1e9)
+                link = SqlRunnerLink(self.database, MemoryWake())
+                link.claim(job, token, RunHandle(str(pid)), 1e9)
                 self.runs[pid] = (job, token, link)
                 for kind, payload in (
                     (ObservationKind.COMPILED, {"plan": {}, "lineage": "l", "config": {}}),
@@ -140,7 +142,7 @@ def test_whatever_crashes_every_wish_is_answered_and_only_one_run_holds_a_job(tm
     world = World(database, rng)
 
     def control():
-        return Controller(registry, world, clock, DataFolder(tmp_path), "url", lambda: None)
+        return Controller(registry, world, clock, MemoryWake(), DataFolder(tmp_path), "url", lambda: None)
 
     plain = SqlRegistry(database)
     saved_state(tmp_path)
