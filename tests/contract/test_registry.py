@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from pitstop.control.ports import CONTROL, RunHandle
 from pitstop.errors import ConflictError, FencedError, Problem
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress
@@ -12,6 +13,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.wake import MemoryWake
 
 
 def job(job_id="id-1", name="ingest", state=JobState.RUNNING, **more):
@@ -97,8 +99,8 @@ def test_a_snapshot_of_a_name_replaces_the_one_before(registry):
 
 def test_a_run_is_told_its_commands_and_nobody_elses(database, registry):
     registry.add_job(job(token=2))
-    link = SqlRunnerLink(database, lambda: None)
-    link.claim("id-1", 2, 100, 1.0, 10)
+    link = SqlRunnerLink(database, MemoryWake())
+    link.claim("id-1", 2, RunHandle("first"), 10)
     registry.add_command("id-1", 1, StopRun())
     mine = registry.add_command("id-1", 2, TakeSnapshot(7, "s"))
     assert link.commands(0) == [mine]
@@ -107,8 +109,8 @@ def test_a_run_is_told_its_commands_and_nobody_elses(database, registry):
 
 def test_a_run_that_lost_its_job_can_do_nothing_more(database, registry):
     registry.add_job(job(token=2))
-    link = SqlRunnerLink(database, lambda: None)
-    link.claim("id-1", 2, 100, 1.0, 10)
+    link = SqlRunnerLink(database, MemoryWake())
+    link.claim("id-1", 2, RunHandle("first"), 10)
     registry.save_job(job(token=3))
     for attempt in (
         link.check,
@@ -124,20 +126,20 @@ def test_a_run_that_lost_its_job_can_do_nothing_more(database, registry):
 
 def test_one_run_belongs_to_one_process(database, registry):
     registry.add_job(job(token=2))
-    SqlRunnerLink(database, lambda: None).claim("id-1", 2, 100, 1.0, 10)
-    with pytest.raises(FencedError, match="belongs to process 100"):
-        SqlRunnerLink(database, lambda: None).claim("id-1", 2, 101, 2.0, 10)
+    SqlRunnerLink(database, MemoryWake()).claim("id-1", 2, RunHandle("first"), 10)
+    with pytest.raises(FencedError, match=r"belongs to another process already \(first\)"):
+        SqlRunnerLink(database, MemoryWake()).claim("id-1", 2, RunHandle("second"), 10)
 
 
 def test_facts_stay_until_they_are_consumed_in_order(database, registry):
     registry.add_job(job(token=2))
-    woken = []
-    link = SqlRunnerLink(database, lambda: woken.append(1))
-    link.claim("id-1", 2, 100, 1.0, 10)
+    wake = MemoryWake()
+    link = SqlRunnerLink(database, wake)
+    link.claim("id-1", 2, RunHandle("first"), 10)
     for fact in (Running(1, 5.0), EpochCommitted(1)):
         link.observe(Observation("id-1", 2, fact))
     first, second = registry.take_observations()
     assert (first.fact, second.fact) == (Running(1, 5.0), EpochCommitted(1))
     registry.consume(first.id)
     assert [found.id for found in registry.take_observations()] == [second.id]
-    assert len(woken) == 3
+    assert wake.wakes[CONTROL] == 3

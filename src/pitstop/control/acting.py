@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatchmethod
-from pathlib import Path
 
 import structlog
 
@@ -13,6 +12,7 @@ from pitstop.control.ports import Launcher, Registry, RunSpec
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import drop_checkpoint, drop_state
 from pitstop.errors import EngineError, PitstopError, Problem
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.run import CleanedUp, Died, Exported, ExportFailed, Fact, Observation, PreparationFailed
 from pitstop.snapshots.export import export_suspended
@@ -27,10 +27,10 @@ class Actor:
     """Performs one action at a time for a job. What it raises is tried again later; what it answers is a fact."""
 
     def __init__(
-        self, registry: Registry, launcher: Launcher, preparer: Preparer, data_dir: Path, store_url: str, tell: Tell
+        self, registry: Registry, launcher: Launcher, preparer: Preparer, data: DataFolder, store_url: str, tell: Tell
     ) -> None:
         self._registry, self._launcher, self._preparer = registry, launcher, preparer
-        self._data_dir, self._store_url, self._tell = data_dir, store_url, tell
+        self._data, self._store_url, self._tell = data, store_url, tell
 
     @singledispatchmethod
     def perform(self, action: WorldAction, job: Job) -> None:
@@ -42,14 +42,14 @@ class Actor:
         # The run before may still be on its way out; two runs must never write to one checkpoint.
         if not action.own_checkpoint:
             self._kill(job.id, job.token - 1)
-        if self._registry.process_of(job.id, job.token) is None:
+        if self._registry.handle_of(job.id, job.token) is None:
             self._launch(job, action)
         if action.own_checkpoint:
             self._kill(job.id, job.token - 1)
 
     def _launch(self, job: Job, action: StartRun) -> None:
         try:
-            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir, standby=action.standby))
+            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data, standby=action.standby))
         except OSError as error:
             self._say(job, Died(f"The runner could not be started: {error}"))
 
@@ -60,7 +60,7 @@ class Actor:
     @perform.register
     def _export_suspended(self, action: ExportSuspended, job: Job) -> None:
         try:
-            fact: Fact = Exported(action.operation, export_suspended(job, self._data_dir, action.snapshot))
+            fact: Fact = Exported(action.operation, export_suspended(job, self._data, action.snapshot))
         except Exception as error:
             fact = ExportFailed(action.operation, _problem(error, "The export failed"))
         self._say(job, fact)
@@ -75,17 +75,17 @@ class Actor:
 
     @perform.register
     def _clean_up(self, action: CleanUp, job: Job) -> None:
-        drop_state(self._data_dir, job)
+        drop_state(self._data, job)
         self._say(job, CleanedUp())
 
     @perform.register
     def _drop_checkpoint(self, action: DropCheckpoint, job: Job) -> None:
-        drop_checkpoint(self._data_dir, job, action.lineage)
+        drop_checkpoint(self._data, job, action.lineage)
 
     def _kill(self, job_id: str, token: int) -> None:
-        process = self._registry.process_of(job_id, token)
-        if process is not None:
-            self._launcher.kill(*process)
+        handle = self._registry.handle_of(job_id, token)
+        if handle is not None:
+            self._launcher.kill(handle)
 
     def _say(self, job: Job, fact: Fact) -> None:
         self._tell(Observation(job.id, job.token, fact))

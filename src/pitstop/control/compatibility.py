@@ -9,6 +9,7 @@ from typing import Any
 from pitstop.control.ports import Registry, Standby, Workers
 from pitstop.errors import ConflictError, IncompatibleError
 from pitstop.model.config import renamed_stages
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.report import Report
 from pitstop.model.snapshot import SnapshotRecord
@@ -16,7 +17,6 @@ from pitstop.model.task import Compilation, Compile
 from pitstop.plan.diff import compare
 from pitstop.snapshots import manifest
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Checked:
 class Judge:
     """Touches no job: compiles in processes of their own, reads checkpoints and manifests."""
 
-    def __init__(self, registry: Registry, workers: Workers, data_dir: Path) -> None:
-        self._registry, self._workers, self._data_dir = registry, workers, data_dir
+    def __init__(self, registry: Registry, workers: Workers, data: DataFolder) -> None:
+        self._registry, self._workers, self._data = registry, workers, data
 
     def check(self, source: JobSource, options: dict[str, Any], job: Job | None, snapshot: SnapshotRecord | None) -> Checked:
         """Compare a version with the snapshot, or else the job's state, or else with nothing."""
@@ -83,5 +83,5 @@ class Judge:
         lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
         if lineage is None:
             return None
-        checkpoint = Checkpoint(checkpoint_folder(self._data_dir, job.id, lineage))
+        checkpoint = Checkpoint(self._data.job(job.id).checkpoint(lineage))
         return checkpoint.path if checkpoint.committed() >= 0 else None

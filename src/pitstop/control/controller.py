@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
-from pathlib import Path
 
 import structlog
 
@@ -25,13 +24,13 @@ from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
 from pitstop.control.owed import owed, unneeded
-from pitstop.control.ports import Launcher, Registry, Workers
+from pitstop.control.ports import CONTROL, Launcher, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
-from pitstop.control.retention import SWEEP_SECONDS, has_state, job_folder, old_lineages, sweep
+from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, sweep
 from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError
 from pitstop.kit.clock import Clock
-from pitstop.kit.wake import WakeSocket, wake
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Export
 from pitstop.model.run import Died, Observation
@@ -57,17 +56,17 @@ class Controller:
         launcher: Launcher,
         workers: Workers,
         clock: Clock,
-        data_dir: Path,
+        wake: Wake,
+        data: DataFolder,
         store_url: str,
         changed: Callable[[], None],
         spawn: Spawn = in_thread,
     ) -> None:
-        self._registry, self._launcher, self._clock = registry, launcher, clock
-        self._data_dir, self._changed = data_dir, changed
-        self._socket_path = data_dir / "control.sock"
+        self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
+        self._data, self._changed = data, changed
         self._lanes = Lanes(spawn)
-        self._preparer = Preparer(registry, workers, data_dir)
-        self._actor = Actor(registry, launcher, self._preparer, data_dir, store_url, self._hear)
+        self._preparer = Preparer(registry, workers, data)
+        self._actor = Actor(registry, launcher, self._preparer, data, store_url, self._hear)
         self._liveness = Liveness(registry, launcher, clock)
         self._heard: deque[Observation] = deque()
         """Facts that the control plane has seen itself."""
@@ -81,29 +80,29 @@ class Controller:
 
     def run(self) -> None:
         """Loop until :meth:`stop`."""
-        socket = WakeSocket(self._socket_path)
+        waiter = self._wake.waiter(CONTROL)
         try:
             while not self._stopping.is_set():
                 try:
                     self.round()
                 except Exception:
                     log.exception("a round of the control loop failed; trying again")
-                socket.wait(self._until_next())
+                waiter.wait(self._until_next())
         finally:
-            socket.close()
+            waiter.close()
             self._lanes.settle(SETTLE_SECONDS)
 
     def stop(self) -> None:
         """Let :meth:`run` return after its present round. Slow work that is under way is done again by the next control plane."""
         self._stopping.set()
-        wake(self._socket_path)
+        self._wake.wake(CONTROL)
 
     def round(self) -> None:
         """One round: everything that is known now is decided, and what that asks for is begun."""
         self._stuck.clear()
         if not self._recovered:
             for job in self._registry.jobs():
-                if not job.state.terminal or has_state(self._data_dir, job):
+                if not job.state.terminal or has_state(self._data, job):
                     self._do_owed(job)
             self._recovered = True
         jobs = self._registry.jobs(include_ended=False)
@@ -118,7 +117,7 @@ class Controller:
 
     def _hear(self, fact: Observation) -> None:
         self._heard.append(fact)
-        wake(self._socket_path)
+        self._wake.wake(CONTROL)
 
     def _facts(self) -> bool:
         seen = self._registry.take_observations()
@@ -212,7 +211,7 @@ class Controller:
     def _act(self, job: Job, actions: Collection[Action]) -> None:
         for action in actions:
             if isinstance(action, SendCommand):
-                wake(job_folder(self._data_dir, job.id) / "runner.sock")
+                self._wake.wake(job.id)
             elif isinstance(action, Finish):
                 standby = self._preparer.answered(action.operation)
                 if standby is not None:
@@ -259,7 +258,7 @@ class Controller:
             self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
-                sweep(self._registry, self._data_dir, self._clock.now())
+                sweep(self._registry, self._data, self._clock.now())
                 self._drop_unneeded()
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")
@@ -267,5 +266,5 @@ class Controller:
     def _drop_unneeded(self) -> None:
         """Checkpoints whose removal was lost with an earlier control plane."""
         for job in self._registry.jobs(include_ended=False):
-            lineages = old_lineages(self._data_dir, job, self._clock.now())
+            lineages = old_lineages(self._data, job, self._clock.now())
             self._act(job, unneeded(job, lineages, self._registry.open_operations(job.id)))

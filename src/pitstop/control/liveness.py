@@ -50,16 +50,16 @@ class Liveness:
         return [Gone(*run, reason) for run, reason in seen if reason is not None]
 
     def _reason(self, run: Run) -> str | None:
-        process = self._registry.process_of(*run)
-        if process is None:
+        handle = self._registry.handle_of(*run)
+        if handle is None:
             return self._why_unclaimed(run)
-        if not self._launcher.alive(*process):
+        if not self._launcher.alive(handle):
             return "The runner's process ended"
         if self._hangs(run):
             return "The runner stopped renewing its lease"
         if run not in self._watched:
             self._watched.add(run)
-            self._launcher.watch(*run, *process)
+            self._launcher.watch(handle)
         return None
 
     def _why_unclaimed(self, run: Run) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import Registry, Workers
 from pitstop.errors import NotFoundError
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import UpdateJob
 from pitstop.model.run import UpdatePrepared
@@ -20,9 +20,9 @@ WARM_SECONDS = 60.0
 class Preparer:
     """Prepares updates, and keeps the warm runners that wait for them until their operations are answered."""
 
-    def __init__(self, registry: Registry, workers: Workers, data_dir: Path) -> None:
+    def __init__(self, registry: Registry, workers: Workers, data: DataFolder) -> None:
         self._registry, self._workers = registry, workers
-        self._judge = Judge(registry, workers, data_dir)
+        self._judge = Judge(registry, workers, data)
         self._standbys: dict[int, str] = {}
         """Operation -> the warm runner that is held for it."""
         self._open: set[int] = set()

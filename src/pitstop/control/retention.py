@@ -4,63 +4,62 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from pitstop.control.ports import Registry
+from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Asked, Job, JobSource, Starting, Watched
 from pitstop.model.operation import UpdateJob
-from pitstop.snapshots.export import checkpoint_folder
 
 KEEP_RESULTS = 1000
 KEEP_SECONDS = 604_800.0
-CHECKPOINT = "checkpoint-"
 SWEEP_SECONDS = 3600.0
 """How often results that are too old are looked for."""
 FRESH_SECONDS = 3600.0
 """An artifact this young may belong to a job that is just being submitted."""
 
 
-def job_folder(data_dir: Path, job_id: str) -> Path:
-    """Log, checkpoints and working files of a job."""
-    return data_dir / "jobs" / job_id
-
-
-def has_state(data_dir: Path, job: Job) -> bool:
+def has_state(data: DataFolder, job: Job) -> bool:
     """True if checkpoints of the job are still there."""
-    return any(job_folder(data_dir, job.id).glob("checkpoint*"))
+    return any(_checkpoints(data, job))
 
 
-def drop_state(data_dir: Path, job: Job) -> None:
+def drop_state(data: DataFolder, job: Job) -> None:
     """Remove what only a job that may run again needs. Its log and its exported snapshots stay."""
-    folder = job_folder(data_dir, job.id)
-    for checkpoint in folder.glob("checkpoint*"):
+    for checkpoint in _checkpoints(data, job):
         shutil.rmtree(checkpoint, ignore_errors=True)
-    shutil.rmtree(folder / "work", ignore_errors=True)
+    shutil.rmtree(data.job(job.id).work, ignore_errors=True)
 
 
-def drop_checkpoint(data_dir: Path, job: Job, lineage: str) -> None:
+def drop_checkpoint(data: DataFolder, job: Job, lineage: str) -> None:
     """Remove one checkpoint of a job that goes on with another."""
-    shutil.rmtree(checkpoint_folder(data_dir, job.id, lineage), ignore_errors=True)
+    shutil.rmtree(data.job(job.id).checkpoint(lineage), ignore_errors=True)
 
 
-def old_lineages(data_dir: Path, job: Job, now: float) -> list[str]:
+def old_lineages(data: DataFolder, job: Job, now: float) -> list[str]:
     """The lineages of a job's checkpoints on disk but of the newest ones: a version that starts has not told its own yet."""
     found = []
-    for folder in job_folder(data_dir, job.id).glob(f"{CHECKPOINT}*"):
+    for folder in _checkpoints(data, job):
         with contextlib.suppress(FileNotFoundError):
             if now - folder.stat().st_mtime > FRESH_SECONDS:
-                found.append(folder.name.removeprefix(CHECKPOINT))
+                found.append(folder.name.removeprefix(CHECKPOINT_PREFIX))
     return found
 
 
-def sweep(registry: Registry, data_dir: Path, now: float) -> None:
+def sweep(registry: Registry, data: DataFolder, now: float) -> None:
     """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names."""
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
-        shutil.rmtree(job_folder(data_dir, gone), ignore_errors=True)
+        shutil.rmtree(data.job(gone).root, ignore_errors=True)
     named = {Path(source.artifact).parent.name for job in registry.jobs() for source in _sources(registry, job)}
-    for folder in (data_dir / "artifacts").glob("*"):
+    for folder in data.artifacts.glob("*"):
         if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _checkpoints(data: DataFolder, job: Job) -> Iterator[Path]:
+    """Also those that a restore has begun and not finished."""
+    return data.job(job.id).root.glob(f"{CHECKPOINT_PREFIX}*")
 
 
 def _sources(registry: Registry, job: Job) -> list[JobSource]:

@@ -15,7 +15,9 @@ from typing import Any
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.kit.wake import WakeSocket, wake
-from pitstop.launchers.spares import last_line, write_json
+from pitstop.launchers.processes import write_json
+from pitstop.launchers.spares import last_line
+from pitstop.model.data_folder import SpareFolder
 from pitstop.model.task import Compilation, Compile, Rehearse
 
 TASK_SECONDS = 600.0
@@ -27,7 +29,7 @@ LOOK_SECONDS = 1.0
 class HeldSpare:
     """One held spare (control.ports.Standby); ``id`` names it when the job is told to start its run."""
 
-    def __init__(self, spare_id: str, folder: Path, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, spare_id: str, folder: SpareFolder, process: subprocess.Popen[bytes]) -> None:
         self.id, self._folder, self._process = spare_id, folder, process
         self._asked = 0
 
@@ -44,11 +46,11 @@ class HeldSpare:
 
     def _ask(self, task: Compile | Rehearse) -> Any:
         self._asked += 1
-        answer = self._folder / f"answer-{self._asked}.json"
-        socket = WakeSocket(self._folder / "answer.sock")
+        answer = self._folder.answer(self._asked)
+        socket = WakeSocket(self._folder.answer_socket)
         try:
-            write_json(self._folder / f"task-{self._asked}.json", {"task": task.kind, "request": to_json(task)})
-            wake(self._folder / "wake.sock")
+            write_json(self._folder.task(self._asked), {"task": task.kind, "request": to_json(task)})
+            wake(self._folder.socket)
             self._wait(task.kind, answer, socket)
         finally:
             socket.close()
@@ -61,7 +63,7 @@ class HeldSpare:
         deadline = time.monotonic() + TASK_SECONDS
         while not answer.exists():
             if self._process.poll() is not None:
-                code, last = self._process.returncode, last_line(self._folder / "spare.log")
+                code, last = self._process.returncode, last_line(self._folder.log)
                 raise EngineError(f"The warm runner ended while it was to {what} the new version (exit code {code}): {last}")
             if time.monotonic() > deadline:
                 raise WaitTimeoutError(f"The warm runner did not {what} the new version within {TASK_SECONDS:.0f} seconds.")

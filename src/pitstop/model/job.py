@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from pitstop.model.config import JobConfig
 from pitstop.model.report import Report
@@ -162,7 +160,7 @@ class Watched:
     kind: Literal["watched"] = "watched"
 
 
-UpdatePhase = Annotated[Asked | Starting | Watched, Field(discriminator="kind")]
+UpdatePhase = Asked | Starting | Watched
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import ConflictError
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.model.job import Job, JobSource
 from pitstop.model.task import Compilation, Compile, Rehearse
 from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.source import SourceSettings
@@ -31,17 +32,14 @@ LOGGER = "pitstop.runner"
 class RunnerSettings:
     """Where a run works."""
 
-    data_dir: Path
+    data: DataFolder
     store_url: str
     store_factory: str
     """``module:function`` by which worker processes open the map store."""
 
-    def job_dir(self, job_id: str) -> Path:
-        return self.data_dir / "jobs" / job_id
-
     def sources(self, job_id: str, job_name: str) -> SourceSettings:
         """What the sources of a job are told."""
-        return SourceSettings.working_in(self.job_dir(job_id) / "work", job_name, self.store_url, self.store_factory)
+        return SourceSettings.working_in(self.data.job(job_id).work, job_name, self.store_url, self.store_factory)
 
 
 @dataclass(frozen=True)
@@ -77,22 +75,22 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key != "initial_snapshot"}
 
 
-def compiled_for_check(spark: SparkSession, task: Compile, folder: Path) -> Compilation:
+def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
     """A version compiled as its run would compile it, only to be judged."""
     environment = Environment(
         job_id=task.job_id,
         job_name=task.job_name or Path(task.source.artifact).stem,
         lineage="",
         guarantee=JobConfig().processing_guarantee,
-        work_dir=folder / "work",
+        work_dir=folder.work,
         log=log,
     )
-    return _compilation(spark, prepare(spark, task.source, task.options, environment), task, folder)
+    return _compilation(spark, prepare(spark, task.source, task.options, environment), task, folder.state)
 
 
-def _compilation(spark: SparkSession, prepared: Prepared, task: Compile, folder: Path) -> Compilation:
+def _compilation(spark: SparkSession, prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
     """What was compiled, with its migrations tried on the state that it is to take over."""
-    engine, scratch = prepared.engine, folder / "migrations"
+    engine = prepared.engine
     against = Path(task.against) if task.against is not None else None
     try:
         tried = try_migrations(spark, engine.pipeline, engine.plan, against, engine.config.renamed, scratch)
@@ -104,7 +102,7 @@ def _compilation(spark: SparkSession, prepared: Prepared, task: Compile, folder:
 class StandbyTasks:
     """What a spare does that makes itself ready for one version of a job (launchers.standby)."""
 
-    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: SpareFolder) -> None:
         self._spark, self._settings, self._folder = spark, settings, folder
         self.prepared: Prepared | None = None
 
@@ -125,28 +123,28 @@ class StandbyTasks:
             job_name=task.job_name,
             lineage="",
             guarantee=JobConfig().processing_guarantee,
-            work_dir=self._folder / "work",
+            work_dir=self._folder.work,
             log=log,
             sources=self._settings.sources(task.job_id, task.job_name),
         )
         self.prepared = prepare(self._spark, task.source, task.options, environment)
-        return _compilation(self._spark, self.prepared, task, self._folder)
+        return _compilation(self._spark, self.prepared, task, self._folder.migrations)
 
     def _rehearse(self, task: Rehearse) -> None:
         if self.prepared is None:
             raise ConflictError("A version is compiled before it is rehearsed.")
         engine = self.prepared.engine
-        running = Checkpoint(checkpoint_folder(self._settings.data_dir, engine.environment.job_id, task.lineage))
-        scratch = self._folder / "rehearsal"
-        engine.keep_aside(self._folder)
+        running = Checkpoint(self._settings.data.job(engine.environment.job_id).checkpoint(task.lineage))
+        scratch = self._folder.rehearsal
+        engine.keep_aside(self._folder.root)
         try:
-            record = export_checkpoint(running, scratch, "rehearsal")
+            record = export_checkpoint(running, DataFolder(scratch), "rehearsal")
             rehearsed = rehearse(engine, Path(record.path), scratch)
             if rehearsed is not None:
-                engine.get_ready(self._settings.data_dir, rehearsed, self._folder, self._claim)
+                engine.get_ready(self._settings.data, rehearsed, self._folder.root, self._claim)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _claim(self, checkpoint: Path) -> None:
         # Whoever removes this standby's folder although it never got its run removes that one, too (launchers.spares).
-        (self._folder / "checkpoint").write_text(str(checkpoint))
+        self._folder.begun.write_text(str(checkpoint))

@@ -10,12 +10,10 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 from pyspark.sql import SparkSession
 
-from pitstop.control.ports import RunnerLink
+from pitstop.control.ports import RunHandle, RunnerLink, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError
-from pitstop.kit.wake import WakeSocket, wake
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress
 from pitstop.model.run import (
@@ -54,7 +52,9 @@ class Runner:
         self,
         job_id: str,
         token: int,
+        handle: RunHandle,
         link: RunnerLink,
+        wake: Wake,
         maps: MapStore,
         settings: RunnerSettings,
         spark: Callable[[], SparkSession],
@@ -63,9 +63,9 @@ class Runner:
         self.job_id, self.token = job_id, token
         self._link, self._maps, self._settings, self._spark = link, maps, settings, spark
         self._prepared = prepared
-        self._dir = settings.job_dir(job_id)
-        self._dir.mkdir(parents=True, exist_ok=True)
-        self._wake = WakeSocket(self._dir / "runner.sock")
+        self._folder = settings.data.job(job_id)
+        self._folder.root.mkdir(parents=True, exist_ok=True)
+        self._handle, self._wake, self._waiter = handle, wake, wake.waiter(job_id)
         self._fenced: FencedError | None = None
         self._last_command = 0
         self._exports: list[threading.Thread] = []
@@ -75,8 +75,7 @@ class Runner:
     def run(self) -> int:
         """Exit code of the process: 0 if the job ended in order, 1 if it failed, 3 if another run has taken over."""
         try:
-            process = psutil.Process()
-            job = self._link.claim(self.job_id, self.token, process.pid, process.create_time(), LEASE_SECONDS)
+            job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
             threading.Thread(target=self._keep_lease, daemon=True).start()
             return self._drive(job)
         except FencedError as error:
@@ -85,13 +84,13 @@ class Runner:
         except Exception as error:
             return self._failed(error)
         finally:
-            self._wake.close()
+            self._waiter.close()
 
     def _drive(self, job: Job) -> int:
         log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         engine = self._engine(job)
         job = dataclasses.replace(job, config=engine.config)
-        point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
+        point = engine.prepare(self._settings.data, job.lineage, self._snapshot(job))
         self._say_start(job, point)
         self._observe(Compiled(engine.plan.to_dict(), point.lineage, engine.config))
         if engine.bounded:
@@ -106,7 +105,7 @@ class Runner:
 
     def _loop(self, engine: Engine) -> int:
         while True:
-            self._wake.wait(REPORT_SECONDS)
+            self._waiter.wait(REPORT_SECONDS)
             if self._fenced is not None:
                 os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
             self._report(engine)
@@ -161,7 +160,7 @@ class Runner:
 
     def _take_snapshot(self, engine: Engine, name: str) -> SnapshotRecord:
         checkpoint: Checkpoint = engine.running.checkpoint
-        record = export_checkpoint(checkpoint, self._settings.data_dir, name, engine.stage_facts())
+        record = export_checkpoint(checkpoint, self._settings.data, name, engine.stage_facts())
         log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
         return record
 
@@ -191,7 +190,7 @@ class Runner:
             job_name=job.display_name,
             lineage=job.lineage or "",
             guarantee=job.config.processing_guarantee,
-            work_dir=self._dir / "work",
+            work_dir=self._folder.work,
             log=log,
             check_fence=self._check_fence,
             fence=Fence(job.id, self.token),
@@ -239,7 +238,7 @@ class Runner:
                 log("WARN", LOGGER, f"could not renew the lease: {error}")
 
     def _poke(self) -> None:
-        wake(self._wake.path)
+        self._wake.wake(self.job_id)
 
     def _observe(self, fact: Fact) -> None:
         self._link.observe(Observation(self.job_id, self.token, fact))

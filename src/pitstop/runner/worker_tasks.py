@@ -9,35 +9,36 @@ from typing import Any
 
 from pitstop.errors import EngineError, PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
+from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.model.task import TASKS, Compile, ExportState, ImportState, QueryState, Task
 from pitstop.runner.session import session
 
 
-def compile_version(task: Compile, folder: Path) -> object:
+def compile_version(task: Compile, folder: WorkerFolder) -> object:
     """Compile a version as its run would, and try its migrations on the state that it is to take over."""
     from pitstop.runner.prepared import compiled_for_check
 
-    return compiled_for_check(session(folder / "work"), task, folder)
+    return compiled_for_check(session(folder.work), task, folder)
 
 
-def query_state(task: QueryState, folder: Path) -> object:
+def query_state(task: QueryState, folder: WorkerFolder) -> object:
     """Run SQL on a stage's rows."""
     from pitstop.spark.state import in_snapshot
 
     state = _stage(task, folder)
-    return in_snapshot.query(session(folder / "work"), state, task.sql, task.limit)
+    return in_snapshot.query(session(folder.work), state, task.sql, task.limit)
 
 
-def export_state(task: ExportState, folder: Path) -> object:
+def export_state(task: ExportState, folder: WorkerFolder) -> object:
     """Write a stage's rows to a parquet file."""
     from pitstop.spark.state import in_snapshot
 
     state = _stage(task, folder)
-    in_snapshot.export(session(folder / "work"), state, Path(task.file))
+    in_snapshot.export(session(folder.work), state, Path(task.file))
     return None
 
 
-def import_state(task: ImportState, folder: Path) -> object:
+def import_state(task: ImportState, folder: WorkerFolder) -> object:
     """Make a snapshot of another one, with the rows of a parquet file as a stage's state; its record."""
     from pitstop.snapshots import manifest as manifests
     from pitstop.spark.state import in_snapshot
@@ -46,16 +47,16 @@ def import_state(task: ImportState, folder: Path) -> object:
     manifest = manifests.read(path)
     state = in_snapshot.SnapshotState.open(path, manifest, task.stage)
     manifests.verify(path, manifest, manifest.job_name or manifest.job_id)
-    return in_snapshot.put(session(folder / "work"), state, Path(task.file), Path(task.data), task.name)
+    return in_snapshot.put(session(folder.work), state, Path(task.file), DataFolder(Path(task.data)), task.name)
 
 
-def _stage(task: QueryState | ExportState, folder: Path) -> Any:
+def _stage(task: QueryState | ExportState, folder: WorkerFolder) -> Any:
     """A stage's state in a verified snapshot, by links in which Spark finds all of it."""
     from pitstop.snapshots import manifest as manifests
     from pitstop.snapshots.export import lay_view
     from pitstop.spark.state import in_snapshot
 
-    path, view = Path(task.snapshot), folder / "snapshot"
+    path, view = Path(task.snapshot), folder.state
     manifest = manifests.read(path)
     in_snapshot.SnapshotState.open(path, manifest, task.stage)  # no such stage is told before all files are read
     manifests.verify(path, manifest, manifest.job_name or manifest.job_id)
@@ -63,7 +64,7 @@ def _stage(task: QueryState | ExportState, folder: Path) -> Any:
     return in_snapshot.SnapshotState.open(view, manifest, task.stage)
 
 
-WORK: dict[str, Callable[[Any, Path], object]] = {
+WORK: dict[str, Callable[[Any, WorkerFolder], object]] = {
     Compile.kind: compile_version,
     QueryState.kind: query_state,
     ExportState.kind: export_state,
@@ -89,11 +90,11 @@ def read_task(kind: str, request: Any) -> Task:
     return from_json(TASKS[kind], request)
 
 
-def do_task(kind: str, folder: Path) -> int:
-    """Do what ``request.json`` in ``folder`` asks; ``result.json`` is the answer."""
-    task = read_task(kind, json.loads((folder / "request.json").read_text()))
+def do_task(kind: str, folder: WorkerFolder) -> int:
+    """Do what the request in the folder asks, and leave the answer there."""
+    task = read_task(kind, json.loads(folder.request.read_text()))
     found = answer(lambda task: WORK[kind](task, folder), task)
-    temporary = folder / "result.tmp"
+    temporary = folder.result.with_suffix(".tmp")
     temporary.write_text(json.dumps(found))
-    temporary.rename(folder / "result.json")
+    temporary.rename(folder.result)
     return 1 if "error" in found else 0

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.control.compatibility import Judge
-from pitstop.control.ports import Registry, Workers
+from pitstop.control.ports import CONTROL, Registry, Wake, Workers
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import (
     Cancel,
@@ -51,7 +52,7 @@ LOOK_SECONDS = 0.5
 class LocalService:
     """Service on a registry and a map store in this process.
 
-    ``wake`` is called after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
+    The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
     """
 
     def __init__(
@@ -59,19 +60,19 @@ class LocalService:
         registry: Registry,
         maps: MapStore,
         workers: Workers,
-        data_dir: Path,
-        wake: Callable[[], object],
+        data: DataFolder,
+        wake: Wake,
         changes: Changes,
         info: Callable[[], dict[str, Any]],
     ) -> None:
-        self._registry, self._maps, self._workers, self._data_dir = registry, maps, workers, data_dir
-        self._states, self._judge = StateDesk(workers, data_dir), Judge(registry, workers, data_dir)
+        self._registry, self._maps, self._workers, self._data = registry, maps, workers, data
+        self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._changes, self._info = wake, changes, info
 
     # verbs
 
     def submit(self, request: SubmitRequest) -> Job:
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         name = check_name("job", request.name or Path(request.artifact_name).stem)
         asked = request.options | {"initial_snapshot": request.initial_snapshot}
         options = {key: value for key, value in asked.items() if value is not None}
@@ -89,11 +90,11 @@ class LocalService:
         with self._registry.transaction():
             self._registry.add_job(job)
             self._registry.add_operation(job.id, Submit())
-        self._wake()
+        self._wake.wake(CONTROL)
         return job
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         found = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
         source = JobSource(str(artifact), request.entry, tuple(request.args))
@@ -107,7 +108,7 @@ class LocalService:
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         wanted = updates.update_request(job, artifact, request, watch_seconds)
         with self._registry.transaction():
             self._refuse_if_exporting(wanted.snapshot, but=job)
@@ -166,7 +167,7 @@ class LocalService:
             self._changes.wait(seen, min(LOOK_SECONDS, left))
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> tuple[list[str], int]:
-        path = self._data_dir / "jobs" / self._find(name_or_id).id / "runner.log"
+        path = self._data.job(self._find(name_or_id).id).log
         lines: list[str] = []
         if not path.exists():
             return lines, after
@@ -264,7 +265,7 @@ class LocalService:
 
     def _answer(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Operation:
         """Wait for the end of an operation that is written; its error is raised."""
-        self._wake()
+        self._wake.wake(CONTROL)
         deadline = time.monotonic() + seconds
         while True:
             seen = self._changes.seen

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pitstop.control.ports import Workers
 from pitstop.errors import UsageError
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import ExportState, ImportState, QueryState, StateRows
 
@@ -18,8 +19,8 @@ MOST_ROWS = 100_000
 class StateDesk:
     """Requests about stages of snapshots, each of which names the folder of its snapshot."""
 
-    def __init__(self, workers: Workers, data_dir: Path) -> None:
-        self._workers, self._data_dir = workers, data_dir
+    def __init__(self, workers: Workers, data: DataFolder) -> None:
+        self._workers, self._data = workers, data
 
     def query(self, snapshot: str, stage: str, sql: str, limit: int) -> StateRows:
         """Spark SQL on the stage's rows as table ``state``; UsageError if the SQL or the limit is wrong."""
@@ -41,13 +42,13 @@ class StateDesk:
         with_file = self._scratch()
         try:
             with_file.write_bytes(content)
-            record = self._workers.import_state(ImportState(snapshot, stage, str(with_file), str(self._data_dir), name))
+            record = self._workers.import_state(ImportState(snapshot, stage, str(with_file), str(self._data.root), name))
             made(record)
             return record
         finally:
             with_file.unlink(missing_ok=True)
 
     def _scratch(self) -> Path:
-        folder = self._data_dir / "once"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{secrets.token_hex(6)}.parquet"
+        file = self._data.state_rows(secrets.token_hex(6))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file

@@ -11,6 +11,7 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
+from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError, Problem
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.job import Job, Progress
@@ -174,9 +175,9 @@ class SqlRegistry:
         row = self._lease(job_id, token)
         return row.expires if row else None
 
-    def process_of(self, job_id: str, token: int) -> tuple[int, float] | None:
+    def handle_of(self, job_id: str, token: int) -> RunHandle | None:
         row = self._lease(job_id, token)
-        return (row.pid, row.process_created) if row else None
+        return RunHandle(row.handle) if row else None
 
     def _lease(self, job_id: str, token: int) -> Any:
         table = schema.leases

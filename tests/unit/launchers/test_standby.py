@@ -12,6 +12,7 @@ from pitstop.errors import ArtifactError, EngineError
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource
 from pitstop.model.task import Compile, Rehearse
 
@@ -58,7 +59,7 @@ def spares(tmp_path):
             made.append(subprocess.Popen(arguments, stdout=out, stderr=out, start_new_session=True))
         return made[-1]
 
-    found = Spares(tmp_path, 1, spawn)
+    found = Spares(DataFolder(tmp_path), 1, spawn)
     found.replenish()
     yield found
     found.end()
@@ -93,7 +94,7 @@ def test_a_run_goes_to_the_spare_that_is_held_for_it_and_to_no_other(spares, tmp
     assert len(waiting(tmp_path)) == 1, "none warms up while one is held"
     assert spares.assign("other", 1) is None
     assert spares.assign("id", 5, spare_id) is process
-    assert json.loads((folder / "assignment.json").read_text()) == {"job": "id", "token": 5}
+    assert json.loads(folder.assignment.read_text()) == {"job": "id", "token": 5}
     spares.release(spare_id)
     assert process.poll() is None, "what has its run is not ended with the update"
     spares.replenish()
@@ -107,7 +108,7 @@ def test_a_standby_that_gets_no_run_is_ended_with_the_checkpoint_that_it_began(s
     HeldSpare(spare_id, folder, process).rehearse(Rehearse(str(begun)))
     spares.release(spare_id)
     assert process.poll() is not None
-    assert not folder.exists()
+    assert not folder.root.exists()
     assert not begun.exists()
 
 
@@ -129,12 +130,12 @@ def test_the_next_control_plane_ends_a_standby_and_what_it_began(spares, tmp_pat
     HeldSpare(spare_id, folder, process).rehearse(Rehearse(str(begun)))
     reaper = threading.Thread(target=process.wait)
     reaper.start()
-    Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started"))
+    Spares(DataFolder(tmp_path), 0, lambda *_: pytest.fail("nothing is started"))
     reaper.join(10)
     assert not psutil.pid_exists(process.pid)
     assert not begun.exists()
-    assert not folder.exists()
+    assert not folder.root.exists()
 
 
 def test_there_is_no_standby_where_no_spare_is_wished(tmp_path):
-    assert Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started")).hold(60) is None
+    assert Spares(DataFolder(tmp_path), 0, lambda *_: pytest.fail("nothing is started")).hold(60) is None

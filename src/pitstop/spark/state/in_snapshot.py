@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pitstop.errors import NotFoundError, PitstopError, UsageError
 from pitstop.kit.canonical import plain
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
@@ -84,7 +85,7 @@ def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:
     return int(table.num_rows)
 
 
-def put(spark: SparkSession, state: SnapshotState, file: Path, data_dir: Path, name: str) -> SnapshotRecord:
+def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder, name: str) -> SnapshotRecord:
     """Make snapshot ``name`` of this one with a stage's rows from a parquet file. UsageError if they do not fit the stage."""
     stage, layout = state.saved.stage, state.saved.layout
     try:
@@ -94,7 +95,7 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data_dir: Path, n
     taken(given, layout, stage, "The file")
     kept = [(column, kind) for column, kind in columns_of(layout).items() if column in given.columns]
     rows = given.select(*[F.col(quoted(column)).cast(kind).alias(column) for column, kind in kept])
-    return with_imported(state.folder, state.manifest, data_dir, name, stage, lambda folder: _written(rows, folder))
+    return with_imported(state.folder, state.manifest, data, name, stage, lambda folder: _written(rows, folder))
 
 
 def _written(rows: DataFrame, folder: Path) -> int:

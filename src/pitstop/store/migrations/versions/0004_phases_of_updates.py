@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 Body = dict[str, Any]
 
