@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError
+from pitstop.kit.clock import Clock, SystemClock
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Update
 from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
@@ -26,8 +26,8 @@ _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 class SqlRegistry:
     """Registry over a :class:`Database`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        self._database, self._clock = database, clock or SystemClock()
 
     def transaction(self) -> AbstractContextManager[object]:
         return self._database.write()
@@ -85,7 +85,7 @@ class SqlRegistry:
         return Progress.from_dict(row.body if row else None)
 
     def add_operation(self, job_id: str, verb: Verb, args: dict[str, Any]) -> Operation:
-        now = time.time()
+        now = self._clock.now()
         with self._database.write() as connection:
             result = connection.execute(
                 insert(schema.operations).values(
@@ -133,7 +133,7 @@ class SqlRegistry:
             connection.execute(
                 update(table)
                 .where((table.c.id == operation_id) & table.c.state.in_(_OPEN))
-                .values(state=state.value, error=error, result=result, finished=time.time())
+                .values(state=state.value, error=error, result=result, finished=self._clock.now())
             )
 
     def add_command(self, job_id: str, token: int, kind: CommandKind, args: dict[str, Any]) -> Command:

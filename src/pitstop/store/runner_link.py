@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import FencedError, NotFoundError
+from pitstop.kit.clock import Clock, SystemClock
 from pitstop.model.job import Job, Progress
 from pitstop.model.operation import Command, CommandKind, Observation
 from pitstop.model.snapshot import SnapshotRecord
@@ -20,9 +19,8 @@ from pitstop.store.registry import job_from, snapshot_of
 class SqlRunnerLink:
     """RunnerLink over a :class:`Database`; the control plane is woken after each recorded fact."""
 
-    def __init__(self, database: Database, wake: Wake) -> None:
-        self._database = database
-        self._wake = wake
+    def __init__(self, database: Database, wake: Wake, clock: Clock | None = None) -> None:
+        self._database, self._wake, self._clock = database, wake, clock or SystemClock()
         self._job_id, self._token = "", 0
 
     def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
@@ -33,7 +31,7 @@ class SqlRunnerLink:
                 raise NotFoundError(f"No job with name or id '{job_id}' was found")
             self._check(connection)
             self._check_unclaimed(connection, handle)
-            values = {"handle": handle, "expires": time.time() + lease_seconds}
+            values = {"handle": handle, "expires": self._clock.now() + lease_seconds}
             statement = upsert(schema.leases).values(job_id=job_id, token=token, **values)
             connection.execute(statement.on_conflict_do_update(index_elements=["job_id", "token"], set_=values))
         self._wake.wake(CONTROL)
@@ -46,7 +44,7 @@ class SqlRunnerLink:
             connection.execute(
                 update(table)
                 .where((table.c.job_id == self._job_id) & (table.c.token == self._token))
-                .values(expires=time.time() + lease_seconds)
+                .values(expires=self._clock.now() + lease_seconds)
             )
 
     def commands(self, after: int) -> list[Command]:
@@ -69,7 +67,7 @@ class SqlRunnerLink:
                     token=observation.token,
                     kind=observation.kind.value,
                     payload=observation.payload,
-                    at=time.time(),
+                    at=self._clock.now(),
                 )
             )
         self._wake.wake(CONTROL)
