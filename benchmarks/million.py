@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 import million_job
 from events import FILES, SCHEMA, write_files
+from pitstop.kit.waiting import wait_until
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
@@ -25,7 +26,6 @@ from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import ROCKSDB, build_session
 from pitstop.spark.engine import Engine
-from pitstop.spark.running.query import wait_until
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry

@@ -15,9 +15,9 @@ import pyspark.cloudpickle
 import events
 import pitstop as ps
 from events import SCHEMA, Events
+from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
-from pitstop.spark.running.query import wait_until
 
 pyspark.cloudpickle.register_pickle_by_value(events)
 ROWS, STEP, KEYS = 5_000_000, 500_000, 10_000

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 
 import pitstop as ps
 from events import FILES, SCHEMA, write_files
+from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
-from pitstop.spark.running.query import wait_until
 
 STEP, KEYS = int(os.environ.get("STEP", "500000")), 100
 """Rows an epoch; one event a millisecond: 600 a key and minute."""

@@ -17,18 +17,17 @@ from typing import Any
 import pyspark.cloudpickle
 
 from pitstop.errors import IncompatibleError
+from pitstop.kit.waiting import wait_until
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint, snapshot_folder
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import build_session
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.restoring.restore import judge
-from pitstop.spark.running.query import wait_until
 from pitstop.spark.sources import register
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore

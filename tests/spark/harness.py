@@ -7,17 +7,17 @@ from pathlib import Path
 import pyspark.cloudpickle
 
 import pitstop as ps
+from pitstop.kit.waiting import wait_until
 from pitstop.model.config import ProcessingGuarantee, StateStore
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import STATE_STORES
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.restoring.restore import Restore, judge, restore
 from pitstop.spark.running.progress import waits_for_data
-from pitstop.spark.running.query import RunningQuery, wait_until
+from pitstop.spark.running.query import RunningQuery
 from tests.spark import sequence
 from tests.spark.sequence import SCHEMA, Sequence
 
@@ -98,7 +98,7 @@ class Harness:
         environment = Environment(
             "id", "job", f"run{self.runs}", ProcessingGuarantee.EXACTLY_ONCE, self.folder, self.log, sources=self.settings
         )
-        return RunningQuery(self.spark, built, environment, checkpoint, {})
+        return RunningQuery(self.spark, built, environment, checkpoint)
 
     def log(self, level, logger, message):
         self.messages.append(message)

@@ -7,6 +7,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError
+from pitstop.kit.waiting import wait_until
 from pitstop.maps.model import MapConfig
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Progress
@@ -14,7 +15,6 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.running.query import wait_until
 from tests.spark.harness import numbers
 
 pytestmark = pytest.mark.spark

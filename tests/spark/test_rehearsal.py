@@ -5,14 +5,13 @@ from itertools import pairwise
 import pytest
 
 import pitstop as ps
+from pitstop.kit.waiting import wait_until
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.engine import Engine
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.running.query import wait_until
 from pitstop.spark.starting.rehearsal import rehearse
 from tests.spark.harness import Collected
 

@@ -17,10 +17,9 @@ from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots.export import export_checkpoint, snapshot_folder
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import build_session
 from pitstop.spark.engine import Engine
-from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.sources import register
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore

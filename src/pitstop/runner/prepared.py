@@ -17,9 +17,8 @@ from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.engine import Engine
-from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.restoring.migrations import try_migrations
 from pitstop.spark.starting.rehearsal import rehearse
 

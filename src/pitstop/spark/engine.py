@@ -28,8 +28,8 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder
 from pitstop.spark.base.admission import Admission
-from pitstop.spark.base.columns import first_line
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.session import STATE_STORES, apply_settings
 from pitstop.spark.lowering.compile import bounded, compile_pipeline
 from pitstop.spark.lowering.lowering import Lowering
@@ -133,7 +133,7 @@ class Engine:
         if waiting is not None and waiting.running.active and waiting.running.checkpoint.path == checkpoint:
             self._running = waiting.go(self.environment)
         else:
-            self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, {}, before)
+            self._running = RunningQuery(self.spark, self.pipeline, self.environment, checkpoint, before)
         self._running.writer.before_epoch(self._epoch_begins)
         threading.Thread(target=self._await_end, args=(self._running, self._wake), daemon=True).start()
         every = refresh_seconds(self.pipeline)

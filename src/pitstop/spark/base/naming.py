@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+OBSERVED = "source:"
+"""What the name of an observation of a source's rows begins with; the stage's name follows."""
+
 WINDOW_ROLES = ("frames", "windows", "sessions")
 """Roles of operators whose state is keyed by a window column, which is named after the stage."""
 

@@ -15,25 +15,21 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.lowering.event_time import event_time
-from pitstop.spark.lowering.source import row_schema_of
 from pitstop.spark.lowering.window import Aggregation, check_columns
-from pitstop.spark.state.codec import TIMESTAMP_FORMAT, RowShape, StateCodec
+from pitstop.spark.state.codec import KEPT, LAST, STATE, TIMESTAMP_FORMAT, RowShape, StateCodec
 
 ALL = "__all"
 """The key of a stage without keys."""
 ROW, AT, SAVED, LIFTED = "__row", "__at", "__saved", "__lifted"
-STATE, LAST = "state", "__last"
-"""Fields of what Spark keeps: the state as JSON text; the latest event time of the key, in ms since the epoch."""
-KEPT = "state string, __last bigint"
 
 
 @dataclass(frozen=True)
@@ -195,7 +191,7 @@ def lower_rolling(node: Node, frame: DataFrame, restored: DataFrame | None = Non
     lifted = frame.select("*", *aggregation.lifted(frame, params["aggregates"], timestamp))
     lifted, types = aggregation.stable(lifted)
     with_lifted = lifted.select(*map(quoted, frame.columns), F.struct(*map(quoted, types)).alias(LIFTED))
-    fields = StructType([StructField(name, row_schema_of(kind)) for name, kind in types.items()])
+    fields = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in types.items()])
     keys: tuple[str, ...] = params["keys"]
     carried = tuple(column for column in frame.columns if column not in keys)
     folds = tuple((name, _fold_of(c), c.gather is not None) for name, c in aggregation.combines.items())
@@ -289,7 +285,7 @@ def _refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) ->
 
 def _schema(node: Node, which: str) -> StructType:
     try:
-        schema = row_schema_of(node.params[which])
+        schema = DataType.fromDDL(node.params[which])
     except Exception as error:
         wanted = f"its {which} {node.params[which]!r} is no DDL such as 'n bigint, last string'"
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {wanted}: {first_line(error)}") from error

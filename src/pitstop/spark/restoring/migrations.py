@@ -16,7 +16,7 @@ from pitstop.plan.rules import migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import copy_checkpoint
-from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.spark.state.rows import taken
 

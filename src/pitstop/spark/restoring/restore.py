@@ -20,6 +20,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError, IncompatibleError
+from pitstop.kit.waiting import wait_until
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.nodes import Node
@@ -30,17 +31,19 @@ from pitstop.plan.rules import FEEDABLE, migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import lay_view, restore_files
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.failures import explain
 from pitstop.spark.base.naming import WINDOW_ROLES, role_column
 from pitstop.spark.base.session import ROCKSDB
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.lowering.streaming import streaming_frame
+from pitstop.spark.restoring.checks import check_moves, check_operators
 from pitstop.spark.restoring.migrations import migrated
 from pitstop.spark.restoring.moved_files import Moves
 from pitstop.spark.restoring.reframe import Frames, reframed
-from pitstop.spark.running.query import explain, streaming_frame, wait_until
 from pitstop.spark.state.in_snapshot import SnapshotState
-from pitstop.spark.state.saved import check_moves, check_operators, converted
+from pitstop.spark.state.saved import converted
 
 _LAY_DOWN_SECONDS = 600.0
 

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
+from pitstop.spark.base.naming import OBSERVED
 
 Log = Callable[[str, str, str], None]
 
@@ -94,12 +95,12 @@ class ProgressTracker:
         rows: int | None = None
         bad = 0
         for name, row in (seen.observedMetrics or {}).items():
-            if not name.startswith("source:"):
+            if not name.startswith(OBSERVED):
                 continue
             rows = (rows or 0) + int(row["rows"] or 0)
             if row["bad"]:
                 bad += int(row["bad"])
-                stage = name.partition(":")[2]
+                stage = name.removeprefix(OBSERVED)
                 self._log(
                     "WARN", "pitstop.source", f"{row['bad']} rows of '{stage}' could not be parsed, such as: {row['sample']!r}"
                 )

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from pitstop.errors import EngineError, PitstopError
+from pitstop.kit.waiting import wait_until
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import chained, cuts_of, operators_of
+from pitstop.plan.cuts import cuts_of, operators_of
 from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.base.columns import first_line
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.session import optimizer_settings
+from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
-from pitstop.spark.running.epochs import EarlyResults, EpochBoundaryError, EpochWriter, WriteSink, joined
+from pitstop.spark.lowering.streaming import streaming_frame
+from pitstop.spark.running.early import EarlyResults
+from pitstop.spark.running.epochs import EpochWriter, WriteSink
 from pitstop.spark.running.idle import IdleWatch, idle_watch
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
 
 _COMMIT_WAIT = 10.0
 _PROGRESS_WAIT = 2.0
-
-
-def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
-    """The whole pipeline as one streaming DataFrame: its cuts, joined. Sets the session up for it."""
-    for key, value in optimizer_settings(chained(pipeline.nodes)).items():
-        lowering.spark.conf.set(key, value)
-    return joined([lowering.frame(cut.node) for cut in cuts_of(pipeline.nodes)])
 
 
 class RunningQuery:
@@ -48,12 +41,11 @@ class RunningQuery:
         pipeline: Pipeline,
         environment: Environment,
         checkpoint: Path,
-        observed: dict[str, str],
         before: RunningQuery | None = None,
         open_source: OpenSource | None = None,
         write: WriteSink = write_sink,
     ) -> None:
-        lowering = Lowering(spark, environment.sources, observed=observed, open_source=open_source)
+        lowering = Lowering(spark, environment.sources, open_source=open_source)
         frame = streaming_frame(lowering, pipeline)
         self.checkpoint = Checkpoint(checkpoint)
         self._tables = tuple(lowering.tables.values())
@@ -100,7 +92,7 @@ class RunningQuery:
     def failure(self) -> PitstopError | None:
         """Why the query ended, as one sentence; None if it runs, or was stopped."""
         error = self.query.exception()
-        if error is None or (self.writer.closed and _at_boundary(error)):
+        if error is None or (self.writer.closed and ended_at_boundary(error)):
             return None
         return explain(error, self.writer.failure)
 
@@ -119,47 +111,3 @@ def _saved_stage(
 ) -> SavedStage:
     roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == stage and slot.copy == 0}
     return SavedStage(checkpoint, 0, stage, layouts[stage], roles)
-
-
-_WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
-"""What Spark says when a Python worker did not start in its ten seconds, or died."""
-
-
-def wait_until(condition: Callable[[], bool], timeout: float, step: float = 0.005) -> bool:
-    """Poll a condition that nobody signals (a file that Spark writes); True if it came true in time."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(step)
-    return True
-
-
-def _at_boundary(error: StreamingQueryException | BaseException) -> bool:
-    return EpochBoundaryError.__name__ in str(error)
-
-
-def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
-    """A failed query's error as one sentence; the whole story goes into ``details['trace']``."""
-    trace = str(error)
-    if any(lost in trace or lost in str(cause) for lost in _WORKER_LOST):
-        # No fault of the pipeline: the machine was too busy, or a worker was killed.
-        return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)
-    if isinstance(cause, PitstopError):
-        cause.details.setdefault("trace", trace)
-        return cause
-    if cause is not None and "Python worker" in first_line(cause):
-        return EngineError(f"An epoch failed: {_deepest(str(cause))}", trace=trace)
-    if cause is not None and not isinstance(cause, EpochBoundaryError):
-        return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
-    return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)
-
-
-def _deepest(trace: str) -> str:
-    """The last ``Error: message`` line of a Python worker's trace, else Spark's first line."""
-    lines = [line.strip() for line in trace.splitlines() if line.strip()]
-    for line in reversed(lines):
-        head = line.split(":", 1)[0]
-        if head.endswith(("Error", "Exception")) and " " not in head and ":" in line and not head.startswith("at "):
-            return line
-    return first_line(Exception(lines[0] if lines else "unknown"))

@@ -14,13 +14,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError
+from pitstop.kit.waiting import wait_until
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import tables_of
 from pitstop.plan.model import Plan
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.running.query import RunningQuery, wait_until
+from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.sources.shared import GATE, reached
 
 REACH_SECONDS = 120.0
@@ -61,7 +62,7 @@ def poised(spark: SparkSession, pipeline: Pipeline, plan: Plan, environment: Env
     def open_source(node: Node) -> DataFrame:
         return lower_source.read_stream(spark, node, gated if node.name == last else settings)
 
-    running = RunningQuery(spark, pipeline, environment, checkpoint, {}, open_source=open_source)
+    running = RunningQuery(spark, pipeline, environment, checkpoint, open_source=open_source)
     waits = wait_until(lambda: not running.active or reached(gate).exists(), REACH_SECONDS)
     if not waits or not running.active:
         failure = running.failure()

@@ -13,14 +13,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError
+from pitstop.kit.waiting import wait_until
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.running.query import RunningQuery, wait_until
+from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.sinks.map import changes_of
 from pitstop.spark.sources.hold import HoldSource
@@ -47,7 +47,6 @@ def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
         engine.pipeline,
         environment,
         target,
-        {},
         open_source=partial(_held, engine.spark, sources),
         write=partial(_write_nowhere, folder),
     )

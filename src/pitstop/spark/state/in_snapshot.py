@@ -15,7 +15,7 @@ from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
-from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage

@@ -17,7 +17,7 @@ from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.rules import FEEDABLE, NAMES, readable, widens
 from pitstop.spark.base.naming import quoted, role_column
-from pitstop.spark.lowering.keyed import LAST
+from pitstop.spark.state.codec import LAST
 from pitstop.spark.state.saved import SavedStage, raw_rows
 
 START, END, PART, LAST_EVENT = "window_start", "window_end", "part", "last_event"
