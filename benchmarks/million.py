@@ -24,8 +24,9 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.session import ROCKSDB, build_session
+from pitstop.spark.base.session import build_session
 from pitstop.spark.engine import Engine
+from pitstop.spark.internals.settings import ROCKSDB
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry

@@ -21,6 +21,7 @@ from pitstop.runner.prepared import Prepared, RunnerSettings, Standby
 from pitstop.runner.run import Runner
 from pitstop.runner.session import session
 from pitstop.runner.worker_tasks import TASKS, run_once
+from pitstop.spark.starting.warm_up import warm_up
 from pitstop.store.database import Database, open_database
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.runner_link import SqlRunnerLink
@@ -77,7 +78,7 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     assignment = folder / "assignment.json"
     spark = session(folder / "work")
     if not assignment.exists():
-        _warm_up(spark, folder / "work")
+        warm_up(spark, folder / "work" / "warm-up")
     settings, database = RunnerSettings(data_dir, store_url, STORE_FACTORY), open_database(store_url)
     process, standby = psutil.Process(), Standby(spark, settings, folder)
     _write(folder / "ready", {"pid": process.pid, "created": process.create_time()})
@@ -109,32 +110,10 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     temporary.rename(path)
 
 
-def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]
-    """One epoch of a small stateful query: the classes, workers and compiled code that every job's first epoch needs."""
-    from pyspark.sql import functions as F
-
-    from pitstop.spark.internals import forget_rows
-
-    done = threading.Event()
-
-    def epoch(rows, number: int) -> None:  # type: ignore[no-untyped-def]
-        kept = rows.localCheckpoint(eager=False)
-        kept.toArrow()
-        forget_rows(kept)
-        done.set()
-
-    numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")
-    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-    counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
-    query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(work / "warm-up")).start()
-    done.wait(60)
-    query.stop()
-
-
 def _control_alive(data_dir: Path) -> bool:
     try:
         owner = json.loads((data_dir / "control.pid").read_text())
-        return abs(psutil.Process(owner["pid"]).create_time() - owner["created"]) < 1
+        return bool(abs(psutil.Process(owner["pid"]).create_time() - owner["created"]) < 1)
     except (OSError, ValueError, psutil.NoSuchProcess):
         return False
 

@@ -19,7 +19,7 @@ from pitstop.plan.wording import describe
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
-from pitstop.spark.internals import source_relations
+from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import joined
 

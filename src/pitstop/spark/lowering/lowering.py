@@ -17,7 +17,8 @@ from pitstop.plan.cuts import streams_of
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
-from pitstop.spark.internals import check_streamable, stateful_nodes, watermark_id
+from pitstop.spark.internals.plans import check_streamable, stateful_nodes
+from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.event_time import with_event_time
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join

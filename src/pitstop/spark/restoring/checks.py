@@ -10,7 +10,7 @@ from pitstop.errors import EngineError, IncompatibleError
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.naming import WINDOW_ROLES, parse_role_column
-from pitstop.spark.internals import store_forms
+from pitstop.spark.internals.raw_state import store_forms
 from pitstop.spark.state.saved import field_names, operator_frame, operator_names, operator_stores
 
 

@@ -17,8 +17,8 @@ from pyspark.sql.types import StructType
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import link
 from pitstop.spark.base.naming import quoted
-from pitstop.spark.base.session import ROCKSDB
-from pitstop.spark.internals import raw_state, rewrite_state
+from pitstop.spark.internals.raw_state import raw_state, rewrite_state
+from pitstop.spark.internals.settings import ROCKSDB
 
 _NOTES = ("_metadata", "_stateSchema")
 """Folders that tell what an operator is; all other files are its state."""

@@ -34,7 +34,7 @@ from pitstop.snapshots.export import lay_view, restore_files
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import explain
 from pitstop.spark.base.naming import WINDOW_ROLES, role_column
-from pitstop.spark.base.session import ROCKSDB
+from pitstop.spark.internals.settings import ROCKSDB, state_provider
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import streaming_frame
@@ -114,7 +114,7 @@ def _place(building: Path, target: Path) -> None:
 
 def _rebuild(job: Restore, report: Report, building: Path) -> None:
     kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
-    provider = job.spark.conf.get("spark.sql.streaming.stateStore.providerClass")
+    provider = state_provider(job.spark)
     movable = job.manifest.provider == provider and (provider == ROCKSDB or job.partitions == job.manifest.partitions)
     raw = kept if job.rewrite and movable else set()
     fed = (kept | converted) - raw

@@ -17,7 +17,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import EpochBoundaryError
-from pitstop.spark.internals import forget_rows
+from pitstop.spark.internals.kept_rows import forget_rows
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults

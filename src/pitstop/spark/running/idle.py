@@ -12,13 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from typing import cast
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.internals import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
+from pitstop.spark.internals.watermarks import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
 from pitstop.spark.running.progress import waits_for_data
 
 Log = Callable[[str, str, str], None]
@@ -86,7 +87,8 @@ class IdleWatch:
 
     def _watch(self, query: StreamingQuery) -> None:
         try:
-            while not query.awaitTermination(self._look_seconds):
+            # Spark takes parts of a second, too; its types say whole ones.
+            while not query.awaitTermination(cast(int, self._look_seconds)):
                 if self._epochs and waits_for_data(query):
                     self._look(query)
         except StreamingQueryException:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.waiting import wait_until

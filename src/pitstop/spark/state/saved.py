@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -16,12 +15,8 @@ from pitstop.errors import EngineError, UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot
 from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.internals.operators import group_state_field, has_variables, joins_streams, variables
 from pitstop.spark.state.codec import LAST, STATE
-
-JOIN_OPERATOR = "symmetricHashJoin"
-"""Spark's name of the operator that joins two streams."""
-OWN_OPERATOR = "transformWithState"
-"""What Spark's names of the operators begin with whose state is the user's named variables."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +83,9 @@ def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
     frames: dict[str, DataFrame] = {}
     for role, number in saved.operators.items():
         read = partial(operator_frame, spark, saved.checkpoint, saved.epoch, number)
-        if names[number] == JOIN_OPERATOR:
+        if joins_streams(names[number]):
             frames |= {f"{role} {side}": read(joinSide=side) for side in ("left", "right")}
-        elif names[number].startswith(OWN_OPERATOR):
+        elif has_variables(names[number]):
             frames |= {f"{role} {name}": read(stateVarName=name) for name in _variables(spark, saved.checkpoint, number)}
         else:
             frames[role] = read()
@@ -102,10 +97,10 @@ def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def _variables(spark: SparkSession, checkpoint: Path, operator: int) -> list[str]:
-    """The variables of an operator's user code; those that Spark adds for itself begin with ``$``."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).where(F.col("operatorId") == operator)
-    told = json.loads(rows.select("operatorProperties").first()[0])["stateVariables"]
-    return sorted(variable["stateName"] for variable in told if not variable["stateName"].startswith("$"))
+    told = rows.select("operatorProperties").first()
+    assert told is not None, f"the checkpoint has no operator {operator}"
+    return variables(told[0])
 
 
 def _as_text(store: str, frame: DataFrame) -> DataFrame:
@@ -132,7 +127,7 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
 
 
 def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
-    group = next(name for name in field_names(state.schema["value"].dataType) if name.startswith("groupState"))
+    group = group_state_field(field_names(state.schema["value"].dataType))
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
     schema = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in layout.accumulators])
     kept = F.col(f"value.{quoted(group)}")
