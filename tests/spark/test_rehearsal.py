@@ -11,8 +11,12 @@ from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
-from pitstop.spark.engine import Engine
+from pitstop.spark.lowering.compiled_job import compile_job
+from pitstop.spark.run import Run
+from pitstop.spark.starting.gated_query import start_gated
+from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.rehearsal import rehearse
+from pitstop.spark.starting.start_point import start_point
 from tests.spark.harness import Collected
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
@@ -33,19 +37,19 @@ def pipeline(sink, more=False):
     return p
 
 
-def engine(spark, folder, built):
+def compiled(spark, folder, built):
+    """The compiled job and what a run of it is told."""
     work = folder / "work"
     sources = SourceSettings.working_in(work, "job", None, None)
     guarantee = ProcessingGuarantee.EXACTLY_ONCE
     environment = Environment("id", "job", "", guarantee, work, lambda *_: None, sources=sources)
     config = JobConfig(processing_guarantee=guarantee, partitions=2)
-    return Engine(spark, built, config, environment)
+    return compile_job(spark, built, config, sources), environment
 
 
-def start(started, folder, snapshot=None):
-    point = started.prepare(folder, None, snapshot)
-    started.start(point, Progress(), lambda: None)
-    return point
+def start(job, environment, folder, snapshot=None, head_start=None):
+    point = start_point(job, environment, folder, None, snapshot, head_start)
+    return Run.start(job, environment, point, Progress(), lambda: None, head_start), point
 
 
 def wait_for(started, sink, windows):
@@ -59,18 +63,17 @@ def wait_for(started, sink, windows):
 @pytest.mark.parametrize("more", [False, True], ids=["same-structure", "changed-structure"])
 def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, more):
     before, after = Collected(), Collected()
-    old = engine(spark, tmp_path, pipeline(before))
-    first = start(old, tmp_path)
+    old, first = start(*compiled(spark, tmp_path, pipeline(before)), tmp_path)
     wait_for(old, before, 3)
-    new = engine(spark, tmp_path, pipeline(after, more))
+    job, environment = compiled(spark, tmp_path, pipeline(after, more))
     scratch, claimed = tmp_path / "scratch", []
     scratch.mkdir()
-    new.keep_aside(scratch)
     record = export_checkpoint(Checkpoint(first.checkpoint), scratch, "rehearsal")
-    rehearsed = rehearse(new, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch)
+    laid_down = scratch / "laid-down"
+    rehearsed = rehearse(job, environment, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch, laid_down)
     assert record.epoch >= 0
     assert not after.epochs, "a rehearsal calls no sink"
-    new.get_ready(tmp_path, rehearsed, scratch, claimed.append)
+    gated = start_gated(job, environment, tmp_path, rehearsed, scratch / "gate", claimed.append)
     epochs = Checkpoint(first.checkpoint).committed()
     assert wait_until(lambda: Checkpoint(first.checkpoint).committed() > epochs + 1, 120), (
         "what it waits for is not the rehearsed state"
@@ -78,9 +81,10 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     assert old.active, "the version before goes on meanwhile"
     old.stop(60)
     saved = export_checkpoint(Checkpoint(first.checkpoint), tmp_path, "saved")
-    point = start(new, tmp_path, tmp_path / "snapshots" / "saved")
+    new, point = start(job, environment, tmp_path, tmp_path / "snapshots" / "saved", HeadStart(laid_down, gated))
     assert claimed == [point.checkpoint] == [checkpoint_folder(tmp_path, "id", point.lineage)]
     assert (scratch / "gate").exists(), "it is the query that waited"
+    assert new.running is gated.running
     wait_for(new, after, 3)
     epoch = new.stop(60)
     assert epoch > (0 if more else saved.epoch)

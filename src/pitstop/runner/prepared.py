@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
-from pitstop.spark.engine import Engine
+from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.restoring.migrations import try_migrations
+from pitstop.spark.starting.gated_query import start_gated
+from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.rehearsal import rehearse
 
 LOGGER = "pitstop.runner"
@@ -44,30 +46,29 @@ class RunnerSettings:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An engine, and what it was made of."""
+    """A compiled job, and what it was made of."""
 
     source: JobSource
     options: dict[str, Any]
     base: JobConfig
     """The options in the job's own code."""
-    engine: Engine
+    compiled: CompiledJob
+    head_start: HeadStart = field(default_factory=HeadStart)
 
-    def engine_of(self, job: Job, environment: Environment) -> Engine | None:
-        """The engine, for this run of a job; None if the job's code or options are others."""
+    def for_run_of(self, job: Job) -> Prepared | None:
+        """The same, with the options of this job as they are now; None if the job's code or options are others."""
         if (job.source, _own(job.options)) != (self.source, _own(self.options)):
             return None
-        self.engine.take_over(JobConfig.from_options(job.options, base=self.base), environment)
-        return self.engine
+        return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.options, base=self.base)))
 
 
-def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], environment: Environment) -> Prepared:
+def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
     definition = load_entry(Path(source.artifact), source.entry)
     spark.sparkContext.addPyFile(source.artifact)
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
-    engine = Engine(spark, pipeline, config, replace(environment, guarantee=config.processing_guarantee))
-    return Prepared(source, options, definition.config, engine)
+    return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources))
 
 
 def _own(options: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +82,7 @@ class Standby:
     def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: Path) -> None:
         self._spark, self._settings, self._folder = spark, settings, folder
         self.prepared: Prepared | None = None
+        self._environment: Environment | None = None
 
     def do(self, task: dict[str, Any]) -> dict[str, Any]:
         """The answer to a task: its result, or ``{"error"}``."""
@@ -95,36 +97,38 @@ class Standby:
             return {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
 
     def _compile(self, task: dict[str, Any]) -> dict[str, Any]:
-        environment = Environment(
+        sources = self._settings.sources(task["job"], task["name"])
+        self.prepared = prepare(self._spark, JobSource.from_dict(task["source"]), task["options"], sources)
+        compiled, against = self.prepared.compiled, task["against"]
+        self._environment = Environment(
             job_id=task["job"],
             job_name=task["name"],
             lineage="",
-            guarantee=JobConfig().processing_guarantee,
+            guarantee=compiled.config.processing_guarantee,
             work_dir=self._folder / "work",
             log=log,
-            sources=self._settings.sources(task["job"], task["name"]),
+            sources=sources,
         )
-        self.prepared = prepare(self._spark, JobSource.from_dict(task["source"]), task["options"], environment)
-        engine, against = self.prepared.engine, task["against"]
         state, scratch = Path(against) if against is not None else None, self._folder / "migrations"
         try:
-            tried = try_migrations(self._spark, engine.pipeline, engine.plan, state, engine.config.renamed, scratch)
+            tried = try_migrations(self._spark, compiled.pipeline, compiled.plan, state, compiled.config.renamed, scratch)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        return {"plan": engine.plan.to_dict(), "migrations": tried}
+        return {"plan": compiled.plan.to_dict(), "migrations": tried}
 
     def _rehearse(self, task: dict[str, Any]) -> dict[str, Any]:
-        if self.prepared is None:
+        if self.prepared is None or self._environment is None:
             raise ConflictError("A version is compiled before it is rehearsed.")
-        engine = self.prepared.engine
-        running = Checkpoint(checkpoint_folder(self._settings.data_dir, engine.environment.job_id, task["lineage"]))
-        scratch = self._folder / "rehearsal"
-        engine.keep_aside(self._folder)
+        compiled, environment, data_dir = self.prepared.compiled, self._environment, self._settings.data_dir
+        running = Checkpoint(checkpoint_folder(data_dir, environment.job_id, task["lineage"]))
+        scratch, laid_down = self._folder / "rehearsal", self._folder / "laid-down"
+        self.prepared = replace(self.prepared, head_start=HeadStart(laid_down))
         try:
             record = export_checkpoint(running, scratch, "rehearsal")
-            rehearsed = rehearse(engine, Path(record.path), scratch)
+            rehearsed = rehearse(compiled, environment, Path(record.path), scratch, laid_down)
             if rehearsed is not None:
-                engine.get_ready(self._settings.data_dir, rehearsed, self._folder, self._claim)
+                gated = start_gated(compiled, environment, data_dir, rehearsed, self._folder / "gate", self._claim)
+                self.prepared = replace(self.prepared, head_start=HeadStart(laid_down, gated))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return {}

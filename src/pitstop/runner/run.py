@@ -25,7 +25,10 @@ from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.engine import Engine, StartPoint
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.run import Run
+from pitstop.spark.running.bounded import run_bounded
+from pitstop.spark.starting.start_point import StartPoint, start_point
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
@@ -76,59 +79,60 @@ class Runner:
 
     def _drive(self, job: Job) -> int:
         log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
-        engine = self._engine(job)
-        job = dataclasses.replace(job, config=engine.config)
-        point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
-        self._say_start(job, point)
-        self._observe(ObservationKind.COMPILED, self._compiled(engine, point))
-        if engine.bounded:
-            return self._run_bounded(engine, point)
-        engine.start(point, self._link.progress(), self._poke)
-        return self._loop(engine)
-
-    def _engine(self, job: Job) -> Engine:
+        prepared = self._version(job)
+        compiled, head_start = prepared.compiled, prepared.head_start
+        job = dataclasses.replace(job, config=compiled.config)
         environment = self._environment(job)
-        ready = self._prepared.engine_of(job, environment) if self._prepared is not None else None
-        return ready or prepare(self._spark(), job.source, job.options, environment).engine
+        point = start_point(compiled, environment, self._settings.data_dir, job.lineage, self._snapshot(job), head_start)
+        self._say_start(job, point)
+        self._observe(ObservationKind.COMPILED, self._compiled(compiled, point))
+        if compiled.bounded:
+            return self._run_bounded(compiled, dataclasses.replace(environment, lineage=point.lineage))
+        return self._loop(Run.start(compiled, environment, point, self._link.progress(), self._poke, head_start))
 
-    def _loop(self, engine: Engine) -> int:
+    def _version(self, job: Job) -> Prepared:
+        ready = self._prepared.for_run_of(job) if self._prepared is not None else None
+        sources = self._settings.sources(job.id, job.display_name)
+        return ready or prepare(self._spark(), job.source, job.options, sources)
+
+    def _loop(self, run: Run) -> int:
         while True:
             self._wake.wait(REPORT_SECONDS)
             if self._fenced is not None:
                 os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
-            self._report(engine)
-            if not engine.active:
+            self._report(run)
+            if not run.active:
                 self._finish_exports()
-                raise engine.failure() or EngineError("The query ended by itself.")
+                raise run.failure() or EngineError("The query ended by itself.")
             for command in self._link.commands(self._last_command):
                 self._last_command = command.id
                 if command.kind is CommandKind.STOP:
-                    return self._stop(engine, command)
-                self._export(engine, command)
+                    return self._stop(run, command)
+                self._export(run, command)
 
-    def _run_bounded(self, engine: Engine, point: StartPoint) -> int:
+    def _run_bounded(self, compiled: CompiledJob, environment: Environment) -> int:
         self._observe(ObservationKind.RUNNING, {"epoch": -1})
-        engine.run_bounded(point.lineage)
+        run_bounded(compiled.spark, compiled.pipeline, environment)
         self._observe(ObservationKind.COMPLETED, {})
         return 0
 
-    def _stop(self, engine: Engine, command: Command) -> int:
+    def _stop(self, run: Run, command: Command) -> int:
         log("INFO", LOGGER, "stopping at the next epoch boundary")
         self._finish_exports()
-        epoch = engine.stop(STOP_SECONDS)
-        self._report(engine, force=True)
+        epoch = run.stop(STOP_SECONDS)
+        self._report(run, force=True)
         payload: dict[str, Any] = {"epoch": epoch, "operation": command.args.get("operation")}
-        payload["committed_at"] = engine.running.checkpoint.committed_at(epoch)
+        payload["committed_at"] = run.running.checkpoint.committed_at(epoch)
         if command.args.get("snapshot"):
             try:
-                payload["snapshot"] = self._take_snapshot(engine, command.args["snapshot"])
+                payload["snapshot"] = self._take_snapshot(run, command.args["snapshot"])
             except (PitstopError, OSError) as error:
                 payload["error"] = _travelling(error)
         self._observe(ObservationKind.STOPPED, payload)
         log("INFO", LOGGER, f"stopped after epoch {epoch}")
         return 0
 
-    def _export(self, engine: Engine, command: Command) -> None:
+    def _export(self, run: Run, command: Command) -> None:
         """In a thread of its own: the job goes on meanwhile, and exports follow one another."""
         before = list(self._exports)
 
@@ -137,7 +141,7 @@ class Runner:
                 thread.join()
             operation = command.args.get("operation")
             try:
-                record = self._take_snapshot(engine, command.args["snapshot"])
+                record = self._take_snapshot(run, command.args["snapshot"])
                 self._observe(ObservationKind.EXPORTED, {"operation": operation, "snapshot": record})
             except FencedError as error:
                 self._fenced = error
@@ -148,9 +152,9 @@ class Runner:
         thread.start()
         self._exports = [t for t in self._exports if t.is_alive()] + [thread]
 
-    def _take_snapshot(self, engine: Engine, name: str) -> dict[str, Any]:
-        checkpoint: Checkpoint = engine.running.checkpoint
-        record = export_checkpoint(checkpoint, self._settings.data_dir, name, engine.stage_facts())
+    def _take_snapshot(self, run: Run, name: str) -> dict[str, Any]:
+        checkpoint: Checkpoint = run.running.checkpoint
+        record = export_checkpoint(checkpoint, self._settings.data_dir, name, run.stage_facts())
         log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
         return dataclasses.asdict(record)
 
@@ -158,14 +162,14 @@ class Runner:
         for thread in self._exports:
             thread.join()
 
-    def _report(self, engine: Engine, force: bool = False) -> None:
-        tracker = engine.tracker
+    def _report(self, run: Run, force: bool = False) -> None:
+        tracker = run.tracker
         assert tracker is not None
-        progress = engine.look()
-        if not self._told_running and tracker.ready and engine.active:
+        progress = run.look()
+        if not self._told_running and tracker.ready and run.active:
             self._told_running = True
             epoch = progress.epoch if tracker.first_epoch else -1
-            at = engine.running.checkpoint.committed_at(epoch)
+            at = run.running.checkpoint.committed_at(epoch)
             self._observe(ObservationKind.RUNNING, {"epoch": epoch, "committed_at": at})
         if not self._told_epoch and tracker.first_epoch:
             self._told_epoch = True
@@ -210,10 +214,10 @@ class Runner:
         else:
             log("INFO", LOGGER, "starts with empty state")
 
-    def _compiled(self, engine: Engine, point: StartPoint) -> dict[str, Any]:
+    def _compiled(self, compiled: CompiledJob, point: StartPoint) -> dict[str, Any]:
         report = point.report.to_dict() if point.report is not None else None
-        config = engine.config.to_dict()
-        return {"plan": engine.plan.to_dict(), "lineage": point.lineage, "report": report, "config": config}
+        config = compiled.config.to_dict()
+        return {"plan": compiled.plan.to_dict(), "lineage": point.lineage, "report": report, "config": config}
 
     def _check_fence(self) -> None:
         if self._fenced is not None:

@@ -93,4 +93,9 @@ def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str
     """Set what one job wants on a session that was started before the job was known."""
     for key, value in (STREAM_SETTINGS | settings).items():
         spark.conf.set(key, value)
+    use_partitions(spark, partitions)
+
+
+def use_partitions(spark: SparkSession, partitions: int) -> None:
+    """Let the queries that are started from now on keep their state in so many partitions."""
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -36,7 +37,7 @@ def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Pla
             )
 
 
-def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, moves: dict[int, int]) -> None:
+def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, moves: Mapping[int, int]) -> None:
     """Raise unless every new operator that takes over raw state keeps what the old one did.
 
     EngineError if it is of another kind, IncompatibleError if its keys or values are of other types.

@@ -6,7 +6,7 @@ epoch that wrote them, so all that the new checkpoint has of its own is raised t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Moves:
     saved: Path
     epoch: int
     building: Path
-    operators: dict[int, int]
+    operators: Mapping[int, int]
     """New operator id -> old operator id."""
     provider: str
 
@@ -71,7 +71,7 @@ class Moves:
             checkpoint.write_offsets(self.epoch, checkpoint.offsets(0))
             rewrite_state(self.spark, self.building, 0, self.epoch, lambda _operator, _store, own: own)
             return
-        # What epoch 0 has put into nothing is all there is.
+        # Epoch 0 started empty, so its one delta is a whole snapshot: rename it to that of the saved epoch.
         for path in list(self.building.glob("state/*/*/**/1.delta")):
             for file, name in ((path, "{}.snapshot"), (path.with_name(".1.delta.crc"), ".{}.snapshot.crc")):
                 if file.exists():

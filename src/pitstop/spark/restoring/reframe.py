@@ -87,5 +87,5 @@ def window_of(start: Column, end: Column) -> Column:
 
 
 def _next_multiple(after_ms: int, step_ms: int) -> int:
-    """The smallest multiple that is larger."""
+    """The smallest multiple of ``step_ms`` above ``after_ms``."""
     return (after_ms // step_ms + 1) * step_ms

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
@@ -36,14 +36,13 @@ class EpochWriter:
 
     def __init__(
         self,
-        spark: SparkSession,
         cuts: tuple[Cut, ...],
         environment: Environment,
         early: Mapping[str, EarlyResults] | None = None,
         written: Callable[[float], None] | None = None,
         write: WriteSink = write_sink,
     ) -> None:
-        self._spark, self._write_sink = spark, write
+        self._write_sink = write
         self._early = early or {}
         self._written = written
         self._cuts = cuts

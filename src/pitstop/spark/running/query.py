@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import cuts_of, operators_of
-from pitstop.plan.model import OperatorSlot
+from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
@@ -29,14 +29,21 @@ _COMMIT_WAIT = 10.0
 _PROGRESS_WAIT = 2.0
 
 
+@dataclass(frozen=True, eq=False)
 class RunningQuery:
-    """A started query over one checkpoint. ``before`` is the one whose place it takes within a run.
+    """A query that has been started over one checkpoint."""
 
-    ``open_source`` and ``write`` stand in for its sources and sinks.
-    """
+    query: StreamingQuery
+    checkpoint: Checkpoint
+    writer: EpochWriter
+    idle: IdleWatch | None
+    """What looks for idle stages; None if none can be idle."""
+    tables: tuple[DataFrame, ...]
+    """The tables of hash joins, which it keeps in memory."""
 
-    def __init__(
-        self,
+    @classmethod
+    def start(
+        cls,
         spark: SparkSession,
         pipeline: Pipeline,
         environment: Environment,
@@ -44,26 +51,23 @@ class RunningQuery:
         before: RunningQuery | None = None,
         open_source: OpenSource | None = None,
         write: WriteSink = write_sink,
-    ) -> None:
+    ) -> RunningQuery:
+        """Build the query from the pipeline's cuts and start it; returns once Spark has accepted it.
+
+        ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
+        """
         lowering = Lowering(spark, environment.sources, open_source=open_source)
         frame = streaming_frame(lowering, pipeline)
-        self.checkpoint = Checkpoint(checkpoint)
-        self._tables = tuple(lowering.tables.values())
         cuts = cuts_of(pipeline.nodes)
-        operators = operators_of(cuts, lowering.layouts)
-        early = {
-            cut.node.name: EarlyResults(cut.node, _saved_stage(checkpoint, cut.node.name, lowering.layouts, operators))
-            for cut in cuts
-            if cut.node.params.get("early_ms")
-        }
         earlier = before.idle if before is not None else None
-        self.idle: IdleWatch | None = idle_watch(self.checkpoint, lowering.event_times, environment.log, earlier)
-        self.writer = EpochWriter(spark, cuts, environment, early, self.idle.epoch_written if self.idle else None, write)
-        self.query: StreamingQuery = (
-            frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
-        )
-        if self.idle is not None:
-            self.idle.follow(self.query)
+        idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, environment.log, earlier)
+        early = _early_results(checkpoint, cuts, lowering.layouts)
+        writer = EpochWriter(cuts, environment, early, idle.epoch_written if idle is not None else None, write)
+        stream = frame.writeStream.outputMode("append").foreachBatch(writer)
+        query = stream.option("checkpointLocation", str(checkpoint)).start()
+        if idle is not None:
+            idle.follow(query)
+        return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()))
 
     @property
     def active(self) -> bool:
@@ -86,7 +90,7 @@ class RunningQuery:
 
     def drop_tables(self) -> None:
         """Forget the tables of hash joins, so that a query started after this one reads them anew."""
-        for table in self._tables:
+        for table in self.tables:
             table.unpersist(blocking=True)
 
     def failure(self) -> PitstopError | None:
@@ -106,8 +110,11 @@ class RunningQuery:
             raise EngineError(f"Epoch {epoch} was written and not committed within {_COMMIT_WAIT:.0f} seconds.")
 
 
-def _saved_stage(
-    checkpoint: Path, stage: str, layouts: Mapping[str, StateLayout], operators: tuple[OperatorSlot, ...]
-) -> SavedStage:
-    roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == stage and slot.copy == 0}
-    return SavedStage(checkpoint, 0, stage, layouts[stage], roles)
+def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> dict[str, EarlyResults]:
+    """Stage -> what gives its early results, of the stages that are to give some."""
+    operators = operators_of(cuts, layouts)
+    found = {}
+    for node in (cut.node for cut in cuts if cut.node.params.get("early_ms")):
+        roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == node.name and slot.copy == 0}
+        found[node.name] = EarlyResults(node, SavedStage(checkpoint, 0, node.name, layouts[node.name], roles))
+    return found

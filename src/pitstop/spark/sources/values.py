@@ -98,7 +98,7 @@ def _array(value: Any, kind: Any) -> list[Any]:
 
 def _map(value: Any, kind: Any) -> list[tuple[Any, Any]]:
     # Keys of a JSON object are text; those of a map need not be.
-    as_key = _KEYS.get(kind.keyType.typeName(), lambda text: _value(text, kind.keyType))
+    as_key: Callable[[str], Any] = _KEYS.get(kind.keyType.typeName(), lambda text: _value(text, kind.keyType))
     return [(as_key(key), _value(item, kind.valueType)) for key, item in value.items()]
 
 

@@ -18,8 +18,9 @@ from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.naming import quoted
-from pitstop.spark.engine import Engine
 from pitstop.spark.lowering import source as lower_source
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.restoring.restore import restore
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.sinks.map import changes_of
@@ -28,26 +29,25 @@ from pitstop.spark.sources.hold import HoldSource
 EPOCH_SECONDS = 300.0
 
 
-def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
+def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder: Path, laid_down: Path) -> Path | None:
     """Restore the snapshot into ``folder`` and run one epoch there: sources hold still, sinks write nothing.
 
     Returns the restored checkpoint, that epoch forgotten; None if the job is bounded, for which there is nothing to restore.
-    Raises what a start from the snapshot would raise. Users' own sinks are not called.
+    A checkpoint of the job's structure is left in ``laid_down`` (see restore). Raises what a start from the snapshot would raise.
+    Users' own sinks are not called.
     """
-    if engine.bounded:
+    if job.bounded:
         return None
     target = folder / "checkpoint"
-    engine.restore(snapshot, target)
+    restore(job, snapshot, target, environment.job_name, environment.sources, laid_down)
     Checkpoint(target).rename_query()
     before = Checkpoint(target).committed()
-    environment = dataclasses.replace(engine.environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None)
-    sources = environment.sources
-    running = RunningQuery(
-        engine.spark,
-        engine.pipeline,
-        environment,
+    running = RunningQuery.start(
+        job.spark,
+        job.pipeline,
+        dataclasses.replace(environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None),
         target,
-        open_source=partial(_held, engine.spark, sources),
+        open_source=partial(_held, job.spark, environment.sources),
         write=partial(_write_nowhere, folder),
     )
     try:

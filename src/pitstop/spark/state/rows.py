@@ -138,11 +138,13 @@ def _is_window(layout: StateLayout) -> Column:
     if layout.kind is StageKind.SESSION:
         return start < end
     size, slide = (layout.parameters[name] * 1000 for name in ("size_ms", "slide_ms"))
-    aligned = (start % slide) == 0
+    aligned: Column = (start % slide) == 0
+    whole: Column = end - start == size
     if size == slide:
-        return aligned & (end - start == size)
-    frame = (F.col(PART) == "frame") & (end - start == slide)
-    return aligned & (frame | ((F.col(PART) == "window") & (end - start == size)))
+        return aligned & whole
+    frame: Column = (F.col(PART) == "frame") & (end - start == slide)
+    window: Column = (F.col(PART) == "window") & whole
+    return aligned & (frame | window)
 
 
 def _listed(columns: dict[str, str]) -> str:
