@@ -20,7 +20,7 @@ from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
 
 REFRESH_STOP_SECONDS = 120.0
-"""How long an epoch may go on before the tables of hash joins are read anew."""
+"""How long to wait for the running epoch to end before the tables of hash joins are read anew."""
 
 
 class Run:
@@ -81,12 +81,15 @@ class Run:
         return self.running.failure() or self._refresh.failure
 
     def look(self) -> Progress:
-        """What the job has reached by now."""
+        """What the job has reached by now, over all its runs."""
         self.tracker.look(self.running.query)
         return self.tracker.progress
 
     def stop(self, timeout: float) -> int:
-        """End between two epochs, within so many seconds; the last committed epoch."""
+        """End between two epochs and note what each stage's state holds; returns the last committed epoch.
+
+        EngineError if the running epoch does not end within ``timeout`` seconds.
+        """
         self._refresh.end()
         epoch = self.running.stop(timeout)
         self.running.drop_tables()

@@ -26,7 +26,7 @@ class SourceSettings:
 
     @classmethod
     def working_in(cls, folder: Path, job: str, store_url: str | None, store_factory: str | None) -> SourceSettings:
-        """Of a job whose readers keep their files in this folder."""
+        """The settings of a job whose readers keep their files in ``folder``."""
         return cls(job, store_url, store_factory, str(folder / "admission.json"), str(folder / "agreements"))
 
     def options(self, stage: str) -> dict[str, str]:
@@ -43,14 +43,14 @@ class SourceSettings:
 
 @dataclass(frozen=True)
 class Environment:
-    """One run of one job."""
+    """What one run of one job is told. ``lineage`` names its checkpoint; it is empty until that is known."""
 
     job_id: str
     job_name: str
     lineage: str
     guarantee: ProcessingGuarantee
     work_dir: Path
-    """For scratch files of this run."""
+    """Folder for scratch files of this run."""
     log: Callable[[str, str, str], None]
     """``log(level, logger, message)`` writes one line of the job's log."""
     check_fence: Callable[[], None] = lambda: None

@@ -1,4 +1,4 @@
-"""Stage names inside Spark: the columns that mark whose state it is."""
+"""Names that carry a stage's name into Spark, so that state and observations tell whose they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WINDOW_ROLES = ("frames", "windows", "sessions")
 
 
 def role_column(stage: str, role: str) -> str:
-    """The window column of a stage's state: its name in the state's key tells whose state it is."""
+    """The name of the window column in the key of a stage's state, such as ``frames@speed``."""
     return f"{role}@{stage}"
 
 

@@ -32,7 +32,7 @@ STREAM_SETTINGS = {
     # stage is checked all the same, with all that leads to it (lowering/lowering.py).
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
-"""Settings of every job's session; a job's own ``spark`` option goes over them, but for those of model.config._ENGINES_OWN."""
+"""Settings of every job's session. A job's own ``spark`` option goes over them, but cannot name those that state depends on (model.config)."""
 
 STATE_STORES = {
     StateStore.ROCKSDB: {
@@ -63,7 +63,10 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
 
 
 def build_session(master: str, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
-    """Start (or get) the session of this process. ``master``: ``local[*]``, ``spark://...``, ..."""
+    """The session of this process, started if there is none. ``master``: ``local[*]``, ``spark://...``.
+
+    Scratch files go into a new folder in ``work_dir``; ``settings`` go over ours.
+    """
     # With another interpreter in the workers the query hangs silently at its first batch.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -90,7 +93,7 @@ def build_session(master: str, work_dir: Path, settings: dict[str, str] | None =
 
 
 def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str]) -> None:
-    """Set what one job wants on a session that was started before the job was known."""
+    """Set a session up for one job; it may have served another, or have been started before the job was known."""
     for key, value in (STREAM_SETTINGS | settings).items():
         spark.conf.set(key, value)
     use_partitions(spark, partitions)

@@ -1,4 +1,4 @@
-"""The way from PySpark's objects to the Java objects behind them."""
+"""The Java objects behind PySpark's. The other modules of this folder reach them through here."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class WatermarkNode:
     _node: Any
 
     def raise_to(self, watermark_ms: int) -> None:
-        """Count as if a row with this watermark had passed."""
+        """Raise the operator's watermark as if a row with that watermark had passed it."""
         self._node.eventTimeStats().add(watermark_ms + self._node.delayMs())
 
 

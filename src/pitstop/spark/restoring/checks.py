@@ -1,4 +1,4 @@
-"""Checks of a new checkpoint before saved state is trusted to it: Spark alone numbers operators, and tells little of them."""
+"""Checks that a new checkpoint's operators are those that the plan expects, before saved state is put under their numbers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from pitstop.spark.state.saved import field_names, operator_frame, operator_name
 
 
 def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Plan) -> None:
-    """Raise EngineError unless each operator is of the stage that the plan expects there.
+    """Raise EngineError unless each operator of the checkpoint keeps the state of the stage that the plan has at its number.
 
-    Windows are known by their column; of others only Spark's name of the kind can be compared, see
-    :func:`check_moves`.
+    Only the state of windows names its stage, by its column. Of other operators :func:`check_moves` compares the kind.
     """
     names = operator_names(spark, checkpoint)
     if len(names) != len(plan.operators):
@@ -60,7 +59,7 @@ def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, moves: 
 
 
 def _forms(spark: SparkSession, checkpoint: Path, operator: int, stores: list[str]) -> dict[str, str]:
-    """Store and column family of an operator -> the types of what is kept there."""
+    """``<store>/<column family>`` of an operator -> the types of its keys and values, without names."""
     found = {}
     for store in stores:
         files = Checkpoint(checkpoint).schema_files(operator).get(store, [])

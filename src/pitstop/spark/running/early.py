@@ -22,13 +22,17 @@ _COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
 
 
 class EarlyResults:
-    """Adds to a stage's rows, when it is time, what its open windows hold with this epoch."""
+    """Adds early results to the rows of a window stage, as often as its pipeline asks for them."""
 
     def __init__(self, node: Node, saved: SavedStage) -> None:
         self._node, self._saved = node, saved
         self._last = float("-inf")
 
     def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
+        """The rows of an epoch, and, if it is time again, the results so far of the windows that are still open.
+
+        The state stores must hold this epoch.
+        """
         now = time.monotonic()
         if now < self._last + self._node.params["early_ms"] / 1000:
             return rows
@@ -40,7 +44,7 @@ class EarlyResults:
 
 
 def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
-    """Keys, ``window`` (start, end), accumulators: one row for each open window of a key that holds something.
+    """One row for each key and open window that holds something: the keys, ``window`` (start, end), the accumulators.
 
     All accumulators must be readable.
     """

@@ -1,7 +1,7 @@
-"""One epoch: the rows of the streaming query go to every sink, or none counts.
+"""Writes an epoch: Spark hands over its rows, every sink gets its part, and only then Spark commits the epoch.
 
-The query computes each cut once; this module takes the epoch's rows apart, runs the stateless rest of
-the pipeline on them and writes all sinks. Spark commits the epoch after it returns.
+The query computes each cut once; here the epoch's rows are taken apart by cut, and the stateless rest of the pipeline runs on
+them on its way to the sinks.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class EpochWriter:
                 raise
 
     def belong_to(self, environment: Environment) -> None:
-        """Write for this run from now on: the query was started before there was one."""
+        """Write on behalf of this run from now on: the query was started before there was one."""
         self._environment = environment
 
     def before_epoch(self, call: Callable[[], None]) -> None:
@@ -85,6 +85,7 @@ class EpochWriter:
 
     @property
     def closed(self) -> bool:
+        """True once no further epoch may write."""
         return self._stopping
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The one streaming query of a job: build it from the cuts, start it, end it between two epochs."""
+"""The one streaming query of a job: built from its cuts, started, ended between two epochs."""
 
 from __future__ import annotations
 

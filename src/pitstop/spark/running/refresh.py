@@ -22,7 +22,7 @@ def refresh_seconds(pipeline: Pipeline) -> float | None:
 
 
 class TableRefresh:
-    """Has the query that reads the tables take its own place every so many seconds.
+    """Reads the tables anew every so many seconds, by having the query restarted: a query reads them when it starts.
 
     ``running`` gives the query that runs. ``restart`` ends it between two epochs and starts it again where it was. ``told`` is
     called after each attempt.

@@ -31,7 +31,7 @@ from pitstop.spark.sources.shared import GATE, reached
 
 REACH_SECONDS = 120.0
 _NOT_OURS = ("files", "custom")
-"""Sources that know no gate, and may look around as soon as they are made."""
+"""Kinds of sources that know no gate: they may look for data as soon as they are made."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder:
 
 
 def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFrame:
-    """A source of the same rows that takes any offset, and gives none."""
+    """Stands in for a source: a stream with its columns that goes on from any offset and has no rows."""
     spark.dataSource.register(HoldSource)
     schema = lower_source.read_stream(spark, node, settings).schema
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
@@ -74,7 +74,7 @@ def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFram
 
 
 def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
-    """What a sink would do with an epoch's rows, up to the writing."""
+    """Do with an epoch's rows what a sink does, except for the writing; files go into the rehearsal's folder."""
     sink = node.params["sink"]
     if sink.kind == "map":
         changes_of(node, rows)

@@ -1,4 +1,4 @@
-"""The state that a snapshot holds of each stage: as a restore feeds it, and as people see it, take it out and put it back."""
+"""The state of one stage in a snapshot: read for a restore, and queried, exported and imported by people."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
 
 TABLE = "state"
-"""What a query calls the stage's rows; its own name works too."""
+"""The table of the stage's rows in a query; the stage's own name works too."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SnapshotState:
-    """One stage's state in the snapshot of a folder. NotFoundError, when it is opened, if the snapshot has no such stage."""
+    """One stage's state in the snapshot in ``folder``."""
 
     folder: Path
     manifest: SnapshotManifest
@@ -34,6 +34,7 @@ class SnapshotState:
 
     @classmethod
     def open(cls, folder: Path, manifest: SnapshotManifest, stage: str) -> SnapshotState:
+        """NotFoundError if the snapshot has no such stage with state."""
         plan = Plan.from_dict(manifest.plan)
         if stage not in plan.stateful:
             known = ", ".join(plan.stateful) or "none"
@@ -46,20 +47,23 @@ class SnapshotState:
         return cls(folder, manifest, saved)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """As people see them (see state_rows)."""
+        """The stage's rows as people see them (rows.py)."""
         if self.saved.stage in self.manifest.imported:
             return spark.read.parquet(str(imported_folder(self.folder, self.saved.stage)))
         return rows_of(spark, self.saved)
 
     def fed(self, spark: SparkSession) -> dict[str, DataFrame]:
-        """Role -> rows as a restore feeds them."""
+        """Role -> the stage's rows in the form in which a restore feeds them."""
         if self.saved.stage in self.manifest.imported:
             return taken(self.rows(spark), self.saved.layout, self.saved.stage, "The imported state")
         return {role: self.saved.rows(spark, role) for role in self.saved.operators}
 
 
 def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> dict[str, Any]:
-    """``{columns: [[name, type]], rows: [[value]], more}`` of Spark SQL on the table ``state``. UsageError if it is wrong."""
+    """Run Spark SQL on the table ``state``; ``{columns: [[name, type]], rows: [[value]], more}``, at most ``limit`` rows.
+
+    ``more`` tells whether there are others. UsageError if the SQL fails.
+    """
     rows = state.rows(spark)
     for name in {TABLE, state.saved.stage}:
         rows.createOrReplaceTempView(f"`{name}`")
@@ -76,7 +80,7 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> di
 
 
 def export(spark: SparkSession, state: SnapshotState, out: Path) -> dict[str, Any]:
-    """Write a stage's rows as one parquet file; ``{rows}``."""
+    """Write a stage's rows into ``out``, one parquet file; ``{rows: how many}``."""
     import pyarrow.parquet
 
     table = state.rows(spark).toArrow()
@@ -85,7 +89,10 @@ def export(spark: SparkSession, state: SnapshotState, out: Path) -> dict[str, An
 
 
 def put(spark: SparkSession, state: SnapshotState, file: Path, data_dir: Path, name: str) -> SnapshotRecord:
-    """Make snapshot ``name`` of this one with a stage's rows from a parquet file. UsageError if they do not fit the stage."""
+    """Make a snapshot ``name`` that is this one with the stage's rows taken from a parquet file instead.
+
+    UsageError if they do not fit the stage.
+    """
     stage, layout = state.saved.stage, state.saved.layout
     try:
         given = spark.read.parquet(str(file))

@@ -40,7 +40,7 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def columns_of(layout: StateLayout) -> dict[str, str]:
-    """Column -> Spark type as text, of the rows of a stage with that layout."""
+    """Column -> Spark type as text, of the rows that :func:`rows_of` gives for a stage with that layout."""
     columns = dict(layout.keys)
     if layout.kind not in _KEYED:
         columns |= {START: "timestamp", END: "timestamp"}
@@ -50,7 +50,7 @@ def columns_of(layout: StateLayout) -> dict[str, str]:
 
 
 def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[str, DataFrame]:
-    """Role -> rows in the form in which a stage's saved state is fed. UsageError, beginning with ``what``, if they do not fit.
+    """People's rows as a restore feeds them, by role. UsageError, beginning with ``what``, if they do not fit the layout.
 
     Looks at all rows once: two for one key of a keyed stage, or a window that the stage does not have, would be lost.
     """
@@ -78,7 +78,7 @@ def shown_names(layout: StateLayout) -> dict[str, str]:
 
 
 def roles_of(layout: StateLayout) -> tuple[str, ...]:
-    """The stage's own operators, by role."""
+    """The roles of the stage's own operators."""
     return tuple(role for role in layout.roles if isinstance(role, str))
 
 

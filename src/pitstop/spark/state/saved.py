@@ -31,7 +31,7 @@ class SavedStage:
     """Role -> operator id."""
 
     def rows(self, spark: SparkSession, role: str) -> DataFrame:
-        """Keys, window column, accumulators of one role."""
+        """The state of the operator with that role: its keys, window column and accumulators."""
         slot = OperatorSlot(self.stage, role)
         return saved_rows(spark, self.checkpoint, self.epoch, self.operators[role], slot, self.layout)
 
@@ -113,7 +113,10 @@ def _as_text(store: str, frame: DataFrame) -> DataFrame:
 
 
 def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | None, new_span: str | None) -> DataFrame:
-    """Saved rows with the accumulators of another layout: those it lacks are null, the neutral element of combining."""
+    """Saved rows of layout ``old`` in the form of ``new``: accumulators that are new are null, the neutral element of combining.
+
+    ``span`` and ``new_span`` are the names of the window column before and after; None if there is none.
+    """
     kept = dict(old.accumulators)
     columns: list[Column] = [F.col(quoted(name)) for name, _ in new.keys]
     if span is not None and new_span is not None:
@@ -146,7 +149,7 @@ def _session_rows(state: DataFrame, slot: OperatorSlot, layout: StateLayout) -> 
 
 
 def _renamed(state: DataFrame, schema: StructType, slot: OperatorSlot) -> DataFrame:
-    """The value struct by position: it repeats names (two sums are both called ``sum``)."""
+    """The state, its value's fields named by ``schema``, by position: Spark repeats names (two sums are both ``sum``)."""
     value = state.schema["value"].dataType
     if not isinstance(value, StructType) or len(value.fields) != len(schema.fields):
         raise EngineError(f"The saved state of stage '{slot.stage}' has another form than its layout: it cannot be converted.")
@@ -158,7 +161,7 @@ def _accumulators(layout: StateLayout) -> list[Column]:
 
 
 def _buffers(layout: StateLayout) -> StructType:
-    """The value struct with unique names. A sum of decimals keeps a second field (whether it is empty)."""
+    """The value struct as Spark keeps it, with unique names. A sum of decimals has a second field: whether it is empty."""
     classes = [part for _, name in layout.aggregates for part in name.split(",")]
     schema = StructType()
     for (name, kind), combining in zip(layout.accumulators, classes, strict=True):
