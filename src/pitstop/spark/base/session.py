@@ -32,7 +32,7 @@ STREAM_SETTINGS = {
     # stage is checked all the same, with all that leads to it (lowering/lowering.py).
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
-"""Settings of every job's session. A job's own ``spark`` option goes over them, but cannot name those that state depends on (model.config)."""
+"""Settings of every job's session. A job's own ``spark`` option goes over them, but for those that state depends on."""
 
 STATE_STORES = {
     StateStore.ROCKSDB: {
