@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pitstop.client import connect
+from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.running.query import wait_until
 
 RATE, KEYS, PARTITIONS = 2000, 1000, 2
 START_SECONDS = 400

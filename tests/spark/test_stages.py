@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pitstop as ps
-from pitstop.spark.running.query import wait_until
+from pitstop.kit.waiting import wait_until
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.kinds import processed
 from tests.spark.own_code import Counting

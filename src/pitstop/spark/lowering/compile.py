@@ -8,19 +8,20 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
-from pitstop.model.layout import StageKind
+from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import STATEFUL, cuts_of, operators_of, sources_of, tables_of
+from pitstop.plan.cuts import PASSABLE, STATEFUL, cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
+from pitstop.plan.rules import READABLE
 from pitstop.plan.wording import describe
-from pitstop.spark.base.columns import errors_of_stage, to_column
-from pitstop.spark.internals import source_relations
+from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.failures import errors_of_stage
+from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.running.epochs import joined
-from pitstop.spark.state.open_windows import check_early
+from pitstop.spark.lowering.streaming import joined
 
 _KINDS = {
     Op.SOURCE: StageKind.SOURCE,
@@ -95,6 +96,29 @@ def _check_streamable(node: Node) -> None:
         raise PipelineError(
             f"Source '{node.name}' ({node.location}) ends, and others do not: read its folder with streaming=True."
         )
+
+
+def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
+    """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
+    for node in nodes:
+        if node.op is Op.WINDOW_AGGREGATE and node.params["early_ms"]:
+            layout = layouts.get(node.name)
+            for column, classes in layout.aggregates if layout is not None else ():
+                if not READABLE.issuperset(classes.split(",")):
+                    raise PipelineError(
+                        f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
+                        "read before its window ends: give it a stage of its own."
+                    )
+        if node.op is Op.SINK or node.op in PASSABLE:
+            continue
+        for parent in node.inputs:
+            while parent.op in PASSABLE:
+                parent = parent.inputs[0]
+            if parent.op is Op.WINDOW_AGGREGATE and parent.params["early_ms"]:
+                raise PipelineError(
+                    f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
+                    "by stateless steps only."
+                )
 
 
 def check_sink(node: Node, frame: DataFrame) -> None:

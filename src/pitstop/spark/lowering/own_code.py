@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.internals import own_operators
+from pitstop.spark.internals.plans import own_operators
 
 FIXED = {"GlobalLimit": "a limit"}
 """Operators whose state Spark can resume, and neither move nor repartition."""

@@ -115,7 +115,7 @@ def finished(frame: DataFrame, keys: tuple[str, ...], span: str, aggregation: Ag
     """Rows of accumulators as rows of results; ``is_early`` None leaves that column out."""
     start, end = F.col(f"{quoted(span)}.start"), F.col(f"{quoted(span)}.end")
     flag = [] if is_early is None else [F.lit(is_early).alias("is_early")]
-    columns = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
+    columns: list[Column | str] = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
     return frame.select(*columns, *aggregation.results())
 
 
@@ -131,9 +131,9 @@ def _live(
         named = [F.col(quoted(column)).alias(name) for column, name in zip(own, keys, strict=True)]
         event = F.col(quoted(timestamp)).alias(EVENT)
         parts.append(frame.select(*named, event, *aggregation.lifted(frame, part, timestamp)))
-    for number, part in enumerate(parts[1:], 1):
+    for number, other in enumerate(parts[1:], 1):
         for name in keys:
-            kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], part)]
+            kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], other)]
             if kinds[0] != kinds[1]:
                 raise PipelineError(
                     f"Stage '{node.name}' ({node.location}): key '{name}' is {kinds[0]} in its first input and {kinds[1]} in "

@@ -1,19 +1,18 @@
-"""What the windows of a stage hold that are still open: for early results, for migrations, for people who look."""
+"""Early results: what the windows of a stage that are still open come to so far, written beside those that have closed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import time
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
-from pitstop.pipeline.nodes import Node, Op
-from pitstop.plan.cuts import PASSABLE
-from pitstop.plan.rules import READABLE
+from pitstop.pipeline.nodes import Node
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.lowering.window import aggregation_of, finished
 from pitstop.spark.state.saved import SavedStage
@@ -22,8 +21,30 @@ SPAN = "window"
 _COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
 
 
+class EarlyResults:
+    """Adds early results to the rows of a window stage, as often as its pipeline asks for them."""
+
+    def __init__(self, node: Node, saved: SavedStage) -> None:
+        self._node, self._saved = node, saved
+        self._last = float("-inf")
+
+    def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
+        """The rows of an epoch, and, if it is time again, the results so far of the windows that are still open.
+
+        The state stores must hold this epoch.
+        """
+        now = time.monotonic()
+        if now < self._last + self._node.params["early_ms"] / 1000:
+            return rows
+        self._last = now
+        folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
+        view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
+        saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
+        return rows.unionByName(early_results(rows.sparkSession, self._node, saved))
+
+
 def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
-    """Keys, ``window`` (start, end), accumulators: one row for each open window of a key that holds something.
+    """One row for each key and open window that holds something: the keys, ``window`` (start, end), the accumulators.
 
     All accumulators must be readable.
     """
@@ -49,29 +70,6 @@ def early_results(spark: SparkSession, node: Node, saved: SavedStage) -> DataFra
     rows = open_windows(spark, saved)
     keys = tuple(name for name, _ in saved.layout.keys)
     return finished(rows, keys, SPAN, aggregation_of(node), is_early=True)
-
-
-def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
-    """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
-    for node in nodes:
-        if node.op is Op.WINDOW_AGGREGATE and node.params["early_ms"]:
-            layout = layouts.get(node.name)
-            for column, classes in layout.aggregates if layout is not None else ():
-                if not READABLE.issuperset(classes.split(",")):
-                    raise PipelineError(
-                        f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
-                        "read before its window ends: give it a stage of its own."
-                    )
-        if node.op is Op.SINK or node.op in PASSABLE:
-            continue
-        for parent in node.inputs:
-            while parent.op in PASSABLE:
-                parent = parent.inputs[0]
-            if parent.op is Op.WINDOW_AGGREGATE and parent.params["early_ms"]:
-                raise PipelineError(
-                    f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
-                    "by stateless steps only."
-                )
 
 
 def _combining(layout: StateLayout, accumulator: str) -> Combining:
