@@ -3,14 +3,17 @@ import sys
 
 import pytest
 
-from pitstop.errors import ConflictError, FencedError
+from pitstop.control.ports import CONTROL, RunHandle
+from pitstop.errors import ConflictError, FencedError, Problem
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress
-from pitstop.model.operation import CommandKind, Observation, ObservationKind, OperationState, Verb
+from pitstop.model.operation import Export, OperationState
+from pitstop.model.run import EpochCommitted, Observation, Running, StopRun, TakeSnapshot
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.wake import MemoryWake
 
 
 def job(job_id="id-1", name="ingest", state=JobState.RUNNING, **more):
@@ -74,15 +77,16 @@ def test_of_several_processes_that_submit_one_name_at_once_one_wins(database):
 
 def test_an_operation_is_pending_then_running_then_answered_once(registry):
     registry.add_job(job())
-    operation = registry.add_operation("id-1", Verb.SUSPEND, {"a": 1})
+    operation = registry.add_operation("id-1", Export("s"))
     assert registry.pending_operations() == [operation]
     registry.start_operation(operation.id)
     assert registry.pending_operations() == []
     assert [found.id for found in registry.open_operations("id-1")] == [operation.id]
-    registry.finish_operation(operation.id, OperationState.DONE, result={"ok": True})
-    registry.finish_operation(operation.id, OperationState.FAILED, error={"message": "too late"})
+    record = SnapshotRecord("s", "id-1", "ingest", 1.0, 10, "/x", 3)
+    registry.finish_operation(operation.id, result=record)
+    registry.finish_operation(operation.id, Problem("TIMEOUT", "too late"))
     done = registry.get_operation(operation.id)
-    assert (done.state, done.result, done.error) == (OperationState.DONE, {"ok": True}, None)
+    assert (done.request, done.state, done.result, done.error) == (Export("s"), OperationState.DONE, record, None)
 
 
 def test_a_snapshot_of_a_name_replaces_the_one_before(registry):
@@ -95,25 +99,25 @@ def test_a_snapshot_of_a_name_replaces_the_one_before(registry):
 
 def test_a_run_is_told_its_commands_and_nobody_elses(database, registry):
     registry.add_job(job(token=2))
-    link = SqlRunnerLink(database, lambda: None)
-    link.claim("id-1", 2, 100, 1.0, 10)
-    registry.add_command("id-1", 1, CommandKind.STOP, {})
-    mine = registry.add_command("id-1", 2, CommandKind.EXPORT, {"snapshot": "s"})
+    link = SqlRunnerLink(database, MemoryWake())
+    link.claim("id-1", 2, RunHandle("first"), 10)
+    registry.add_command("id-1", 1, StopRun())
+    mine = registry.add_command("id-1", 2, TakeSnapshot(7, "s"))
     assert link.commands(0) == [mine]
     assert link.commands(mine.id) == []
 
 
 def test_a_run_that_lost_its_job_can_do_nothing_more(database, registry):
     registry.add_job(job(token=2))
-    link = SqlRunnerLink(database, lambda: None)
-    link.claim("id-1", 2, 100, 1.0, 10)
+    link = SqlRunnerLink(database, MemoryWake())
+    link.claim("id-1", 2, RunHandle("first"), 10)
     registry.save_job(job(token=3))
     for attempt in (
         link.check,
         lambda: link.renew(10),
         lambda: link.commands(0),
         lambda: link.report(Progress(epoch=1)),
-        lambda: link.observe(Observation("id-1", 2, ObservationKind.RUNNING)),
+        lambda: link.observe(Observation("id-1", 2, Running(1))),
     ):
         with pytest.raises(FencedError):
             attempt()
@@ -122,20 +126,20 @@ def test_a_run_that_lost_its_job_can_do_nothing_more(database, registry):
 
 def test_one_run_belongs_to_one_process(database, registry):
     registry.add_job(job(token=2))
-    SqlRunnerLink(database, lambda: None).claim("id-1", 2, 100, 1.0, 10)
-    with pytest.raises(FencedError, match="belongs to process 100"):
-        SqlRunnerLink(database, lambda: None).claim("id-1", 2, 101, 2.0, 10)
+    SqlRunnerLink(database, MemoryWake()).claim("id-1", 2, RunHandle("first"), 10)
+    with pytest.raises(FencedError, match=r"belongs to another process already \(first\)"):
+        SqlRunnerLink(database, MemoryWake()).claim("id-1", 2, RunHandle("second"), 10)
 
 
 def test_facts_stay_until_they_are_consumed_in_order(database, registry):
     registry.add_job(job(token=2))
-    woken = []
-    link = SqlRunnerLink(database, lambda: woken.append(1))
-    link.claim("id-1", 2, 100, 1.0, 10)
-    for kind in (ObservationKind.RUNNING, ObservationKind.EPOCH):
-        link.observe(Observation("id-1", 2, kind, {"epoch": 1}))
+    wake = MemoryWake()
+    link = SqlRunnerLink(database, wake)
+    link.claim("id-1", 2, RunHandle("first"), 10)
+    for fact in (Running(1, 5.0), EpochCommitted(1)):
+        link.observe(Observation("id-1", 2, fact))
     first, second = registry.take_observations()
-    assert (first.kind, second.kind) == (ObservationKind.RUNNING, ObservationKind.EPOCH)
+    assert (first.fact, second.fact) == (Running(1, 5.0), EpochCommitted(1))
     registry.consume(first.id)
     assert [found.id for found in registry.take_observations()] == [second.id]
-    assert len(woken) == 3
+    assert wake.wakes[CONTROL] == 3

@@ -10,6 +10,7 @@ from pitstop.errors import PipelineError
 from pitstop.kit.waiting import wait_until
 from pitstop.maps.model import MapConfig
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
@@ -206,7 +207,7 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
         p = ps.Pipeline()
         numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
         job = compile_job(spark, p, config, environment.sources)
-        point = start_point(job, environment, tmp_path, lineage, None)
+        point = start_point(job, environment, DataFolder(tmp_path), lineage, None)
         started = Run.start(job, environment, point, Progress(), lambda: None)
         assert wait_until(lambda: started.running.checkpoint.committed() >= 1, 60)
         started.stop(60)

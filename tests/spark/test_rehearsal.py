@@ -7,9 +7,10 @@ import pytest
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.run import Run
@@ -48,7 +49,7 @@ def compiled(spark, folder, built):
 
 
 def start(job, environment, folder, snapshot=None, head_start=None):
-    point = start_point(job, environment, folder, None, snapshot, head_start)
+    point = start_point(job, environment, DataFolder(folder), None, snapshot, head_start)
     return Run.start(job, environment, point, Progress(), lambda: None, head_start), point
 
 
@@ -68,21 +69,21 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     job, environment = compiled(spark, tmp_path, pipeline(after, more))
     scratch, claimed = tmp_path / "scratch", []
     scratch.mkdir()
-    record = export_checkpoint(Checkpoint(first.checkpoint), scratch, "rehearsal")
+    record = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(scratch), "rehearsal")
     laid_down = scratch / "laid-down"
     rehearsed = rehearse(job, environment, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch, laid_down)
     assert record.epoch >= 0
     assert not after.epochs, "a rehearsal calls no sink"
-    gated = start_gated(job, environment, tmp_path, rehearsed, scratch / "gate", claimed.append)
+    gated = start_gated(job, environment, DataFolder(tmp_path), rehearsed, scratch / "gate", claimed.append)
     epochs = Checkpoint(first.checkpoint).committed()
     assert wait_until(lambda: Checkpoint(first.checkpoint).committed() > epochs + 1, 120), (
         "what it waits for is not the rehearsed state"
     )
     assert old.active, "the version before goes on meanwhile"
     old.stop(60)
-    saved = export_checkpoint(Checkpoint(first.checkpoint), tmp_path, "saved")
+    saved = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(tmp_path), "saved")
     new, point = start(job, environment, tmp_path, tmp_path / "snapshots" / "saved", HeadStart(laid_down, gated))
-    assert claimed == [point.checkpoint] == [checkpoint_folder(tmp_path, "id", point.lineage)]
+    assert claimed == [point.checkpoint] == [DataFolder(tmp_path).job("id").checkpoint(point.lineage)]
     assert (scratch / "gate").exists(), "it is the query that waited"
     assert new.running is gated.running
     wait_for(new, after, 3)

@@ -13,11 +13,13 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import ConflictError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.pipeline.stages import Pipeline
-from pitstop.snapshots.export import export_checkpoint, snapshot_folder
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import build_session
 from pitstop.spark.lowering.compiled_job import compile_job
@@ -32,10 +34,10 @@ from pitstop.store.maps import SqlMapStore
 class LocalJob:
     """A job that runs in this process."""
 
-    def __init__(self, started: Run | None, data_dir: Path, maps: SqlMapStore) -> None:
+    def __init__(self, started: Run | None, data: DataFolder, maps: SqlMapStore) -> None:
         """``started`` is its run; None if all its sources have ended, and the job is done."""
         self._started = started
-        self._data_dir = data_dir
+        self._data = data
         self.maps = maps
 
     @property
@@ -58,7 +60,7 @@ class LocalJob:
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
         """Export the last committed epoch; the job goes on."""
-        return export_checkpoint(self._run.running.checkpoint, self._data_dir, name, self._run.stage_facts())
+        return export_checkpoint(self._run.running.checkpoint, self._data, name, self._run.stage_facts())
 
     def cancel_and_export_snapshot(self, name: str) -> SnapshotRecord:
         """End between two epochs and export exactly there."""
@@ -88,11 +90,11 @@ def run(
 
     ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig.
     """
-    folder = Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    session = spark or build_session("local[*]", folder / "work")
+    data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
+    data.root.mkdir(parents=True, exist_ok=True)
+    session = spark or build_session(ClusterSettings(), data.work)
     register(session)
-    url = sqlite_url(folder / "pitstop.db")
+    url = sqlite_url(data.store)
     maps = SqlMapStore(open_database(url))
     config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
     job_id = new_job_id()
@@ -101,18 +103,18 @@ def run(
         job_name=check_name("job", name),
         lineage="",
         guarantee=config.processing_guarantee,
-        work_dir=folder / "work",
+        work_dir=data.work,
         log=_print,
         maps=maps,
-        sources=SourceSettings.working_in(folder / "jobs" / job_id, name, url, "pitstop.store.maps:open_map_store"),
+        sources=SourceSettings.working_in(data.job(job_id).work, name, url, "pitstop.store.maps:open_map_store"),
     )
     job = compile_job(session, pipeline, config, environment.sources)
-    snapshot = snapshot_folder(folder, initial_snapshot) if initial_snapshot is not None else None
-    point = start_point(job, environment, folder, None, snapshot)
+    snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
+    point = start_point(job, environment, data, None, snapshot)
     if job.bounded:
         run_bounded(session, pipeline, replace(environment, lineage=point.lineage))
-        return LocalJob(None, folder, maps)
-    return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), folder, maps)
+        return LocalJob(None, data, maps)
+    return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), data, maps)
 
 
 def _print(level: str, logger: str, message: str) -> None:

@@ -9,8 +9,8 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.config import StateStore
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.model import Plan
-from pitstop.plan.report import StageVerdict, Verdict
 
 READABLE = frozenset({"sum", "min", "max"})
 """Combinations whose accumulators Spark keeps as they are, so that saved ones can be read."""

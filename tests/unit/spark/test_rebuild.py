@@ -4,9 +4,9 @@ import pytest
 
 from pitstop.errors import IncompatibleError
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.report import Report, StageVerdict, Verdict, Way
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.model import OperatorSlot, Plan, PlanStage
-from pitstop.plan.report import Report, StageVerdict, Verdict, Way
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB
 from pitstop.spark.restoring.rebuild import plan_rebuild
 

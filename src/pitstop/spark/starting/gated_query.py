@@ -17,12 +17,12 @@ from pyspark.sql import DataFrame
 from pitstop.errors import EngineError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.waiting import wait_until
+from pitstop.model.data_folder import DataFolder
 from pitstop.pipeline.nodes import Node, Op
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import tables_of
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
@@ -62,7 +62,7 @@ def can_wait_at_gate(pipeline: Pipeline, plan: Plan) -> bool:
 
 
 def start_gated(
-    job: CompiledJob, environment: Environment, data_dir: Path, rehearsed: Path, gate: Path, claim: Callable[[Path], None]
+    job: CompiledJob, environment: Environment, data: DataFolder, rehearsed: Path, gate: Path, claim: Callable[[Path], None]
 ) -> GatedQuery | None:
     """Start the job's query as far as it goes without its checkpoint, and return once it waits; None if it cannot wait.
 
@@ -72,7 +72,7 @@ def start_gated(
     if not can_wait_at_gate(job.pipeline, job.plan):
         return None
     lineage = new_lineage()
-    checkpoint = checkpoint_folder(data_dir, environment.job_id, lineage)
+    checkpoint = data.job(environment.job_id).checkpoint(lineage)
     claim(checkpoint)
     # Spark looks once, before it makes the sources, whether there are logs and of which version they are.
     Checkpoint(rehearsed).copy_logs(checkpoint)

@@ -11,9 +11,9 @@ import pyspark
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
 from pitstop.model.config import ProcessingGuarantee
-from pitstop.plan.diff import Report
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.report import Report
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
@@ -35,7 +35,7 @@ class StartPoint:
 def start_point(
     job: CompiledJob,
     environment: Environment,
-    data_dir: Path,
+    data: DataFolder,
     lineage: str | None,
     snapshot: Path | None,
     head_start: HeadStart | None = None,
@@ -45,17 +45,17 @@ def start_point(
     The job's own, of that ``lineage``, if it has one and its guarantee keeps it; else a new one, from the snapshot in the folder
     ``snapshot`` if given. Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
     """
-    own = _own_checkpoint(job, environment, data_dir, lineage)
-    point = own or _new_checkpoint(job, environment, data_dir, snapshot, head_start or HeadStart())
+    own = _own_checkpoint(job, environment, data, lineage)
+    point = own or _new_checkpoint(job, environment, data, snapshot, head_start or HeadStart())
     checkpoint = Checkpoint(point.checkpoint)
     checkpoint.write_facts(checkpoint.facts() | _facts(job, environment, point))
     return point
 
 
-def _own_checkpoint(job: CompiledJob, environment: Environment, data_dir: Path, lineage: str | None) -> StartPoint | None:
+def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder, lineage: str | None) -> StartPoint | None:
     if lineage is None or job.config.processing_guarantee is ProcessingGuarantee.NONE:
         return None
-    checkpoint = Checkpoint(checkpoint_folder(data_dir, environment.job_id, lineage))
+    checkpoint = Checkpoint(data.job(environment.job_id).checkpoint(lineage))
     # An epoch that was planned may have reached the sinks: they know it again by the lineage.
     if checkpoint.planned() < 0:
         return None
@@ -64,10 +64,10 @@ def _own_checkpoint(job: CompiledJob, environment: Environment, data_dir: Path, 
 
 
 def _new_checkpoint(
-    job: CompiledJob, environment: Environment, data_dir: Path, snapshot: Path | None, head_start: HeadStart
+    job: CompiledJob, environment: Environment, data: DataFolder, snapshot: Path | None, head_start: HeadStart
 ) -> StartPoint:
     lineage = head_start.gated.lineage if head_start.gated is not None else new_lineage()
-    target = checkpoint_folder(data_dir, environment.job_id, lineage)
+    target = data.job(environment.job_id).checkpoint(lineage)
     if snapshot is None or job.bounded:
         return StartPoint(lineage, target)
     report = restore(job, snapshot, target, environment.job_name, environment.sources, head_start.laid_down)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.errors import NotFoundError, PitstopError, UsageError
 from pitstop.kit.canonical import plain
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
@@ -59,11 +60,8 @@ class SnapshotState:
         return {role: self.saved.rows(spark, role) for role in self.saved.operators}
 
 
-def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> dict[str, Any]:
-    """Run Spark SQL on the table ``state``; ``{columns: [[name, type]], rows: [[value]], more}``, at most ``limit`` rows.
-
-    ``more`` tells whether there are others. UsageError if the SQL fails.
-    """
+def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> StateRows:
+    """Run Spark SQL on the table ``state``; at most ``limit`` of its rows. UsageError if the SQL fails."""
     rows = state.rows(spark)
     for name in {TABLE, state.saved.stage}:
         rows.createOrReplaceTempView(f"`{name}`")
@@ -74,21 +72,21 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> di
         raise
     except Exception as error:
         raise UsageError(f"The query on stage '{state.saved.stage}' failed: {first_line(error)}") from error
-    columns = [[field.name, field.dataType.simpleString()] for field in result.schema.fields]
+    columns = [(field.name, field.dataType.simpleString()) for field in result.schema.fields]
     shown = [[plain(value) for value in row.values()] for row in found[:limit]]
-    return {"columns": columns, "rows": shown, "more": len(found) > limit}
+    return StateRows(columns, shown, len(found) > limit)
 
 
-def export(spark: SparkSession, state: SnapshotState, out: Path) -> dict[str, Any]:
-    """Write a stage's rows into ``out``, one parquet file; ``{rows: how many}``."""
+def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:
+    """Write a stage's rows into ``out``, one parquet file; returns how many there are."""
     import pyarrow.parquet
 
     table = state.rows(spark).toArrow()
     pyarrow.parquet.write_table(table, out)
-    return {"rows": table.num_rows}
+    return int(table.num_rows)
 
 
-def put(spark: SparkSession, state: SnapshotState, file: Path, data_dir: Path, name: str) -> SnapshotRecord:
+def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder, name: str) -> SnapshotRecord:
     """Make a snapshot ``name`` that is this one with the stage's rows taken from a parquet file instead.
 
     UsageError if they do not fit the stage.
@@ -101,7 +99,7 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data_dir: Path, n
     taken(given, layout, stage, "The file")
     kept = [(column, kind) for column, kind in columns_of(layout).items() if column in given.columns]
     rows = given.select(*[F.col(quoted(column)).cast(kind).alias(column) for column, kind in kept])
-    return with_imported(state.folder, state.manifest, data_dir, name, stage, lambda folder: _written(rows, folder))
+    return with_imported(state.folder, state.manifest, data, name, stage, lambda folder: _written(rows, folder))
 
 
 def _written(rows: DataFrame, folder: Path) -> int:
