@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError, Problem
+from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.job import Job, Progress
 from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Request, Result, Verb
@@ -27,8 +27,8 @@ _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 class SqlRegistry:
     """Registry over a :class:`Database`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        self._database, self._clock = database, clock or SystemClock()
 
     def transaction(self) -> AbstractContextManager[object]:
         return self._database.write()
@@ -86,7 +86,7 @@ class SqlRegistry:
         return from_json(Progress, row.body) if row else Progress()
 
     def add_operation(self, job_id: str, request: Request) -> Operation:
-        now = time.time()
+        now = self._clock.now()
         with self._database.write() as connection:
             result = connection.execute(
                 insert(schema.operations).values(
@@ -132,7 +132,7 @@ class SqlRegistry:
             "state": (OperationState.FAILED if error is not None else OperationState.DONE).value,
             "error": to_json(error) if error is not None else None,
             "result": to_json(result) if result is not None else None,
-            "finished": time.time(),
+            "finished": self._clock.now(),
         }
         with self._database.write() as connection:
             connection.execute(update(table).where((table.c.id == operation_id) & table.c.state.in_(_OPEN)).values(**values))

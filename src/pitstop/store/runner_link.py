@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import FencedError, NotFoundError
+from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.job import Job, Progress
 from pitstop.model.run import ORDERS, Command, Observation
@@ -21,9 +20,8 @@ from pitstop.store.registry import job_from, snapshot_of
 class SqlRunnerLink:
     """RunnerLink over a :class:`Database`; the control plane is woken after each recorded fact."""
 
-    def __init__(self, database: Database, wake: Wake) -> None:
-        self._database = database
-        self._wake = wake
+    def __init__(self, database: Database, wake: Wake, clock: Clock | None = None) -> None:
+        self._database, self._wake, self._clock = database, wake, clock or SystemClock()
         self._job_id, self._token = "", 0
 
     def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
@@ -34,7 +32,7 @@ class SqlRunnerLink:
                 raise NotFoundError(f"No job with name or id '{job_id}' was found")
             self._check(connection)
             self._check_unclaimed(connection, handle)
-            values = {"handle": handle, "expires": time.time() + lease_seconds}
+            values = {"handle": handle, "expires": self._clock.now() + lease_seconds}
             statement = upsert(schema.leases).values(job_id=job_id, token=token, **values)
             connection.execute(statement.on_conflict_do_update(index_elements=["job_id", "token"], set_=values))
         self._wake.wake(CONTROL)
@@ -47,7 +45,7 @@ class SqlRunnerLink:
             connection.execute(
                 update(table)
                 .where((table.c.job_id == self._job_id) & (table.c.token == self._token))
-                .values(expires=time.time() + lease_seconds)
+                .values(expires=self._clock.now() + lease_seconds)
             )
 
     def commands(self, after: int) -> list[Command]:
@@ -70,7 +68,7 @@ class SqlRunnerLink:
                     token=observation.token,
                     kind=observation.fact.kind,
                     payload=to_json(observation.fact),
-                    at=time.time(),
+                    at=self._clock.now(),
                 )
             )
         self._wake.wake(CONTROL)
