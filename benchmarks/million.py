@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 import million_job
 from events import FILES, SCHEMA, write_files
 from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
@@ -77,7 +78,7 @@ def start_plain(folder):
 
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
     """A run on a checkpoint, old or new: (run, checkpoint, when it was told to start, last epoch, seconds to restore)."""
-    spark = build_session("local[2]", folder / "work")
+    spark = build_session(ClusterSettings("local[2]"), folder / "work")
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
     config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})

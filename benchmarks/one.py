@@ -16,6 +16,7 @@ import events
 import pitstop as ps
 from events import SCHEMA, Events
 from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
 
@@ -144,7 +145,7 @@ def main():
     name = sys.argv[1]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        spark = build_session("local[2]", folder / "work")
+        spark = build_session(ClusterSettings("local[2]"), folder / "work")
         if name in ("plain", "pitstop"):
             result = measure_throughput(name, folder, spark)
         else:

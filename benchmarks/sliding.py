@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 import pitstop as ps
 from events import FILES, SCHEMA, write_files
 from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
 
@@ -51,7 +52,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_files(folder / "events", (WARM_UP + EPOCHS) * STEP, STEP, KEYS)
-        spark = build_session("local[2]", folder / "work")
+        spark = build_session(ClusterSettings("local[2]"), folder / "work")
         checkpoint = {"plain": start_plain, "pitstop": start_pitstop}[sys.argv[1]](folder, spark)
         first, last = WARM_UP - 1, WARM_UP + EPOCHS - 1
         assert wait_until(lambda: checkpoint.committed() >= last, 1200, step=0.1)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pitstop.errors import IncompatibleError
+from pitstop.model.report import Report, Verdict
 from pitstop.model.snapshot import SnapshotManifest
-from pitstop.plan.diff import Report, Verdict
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import FEEDABLE
 from pitstop.spark.internals.settings import ROCKSDB

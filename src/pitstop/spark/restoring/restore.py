@@ -15,8 +15,9 @@ import shutil
 from pathlib import Path
 
 from pitstop.errors import IncompatibleError
+from pitstop.model.report import Report, Way
 from pitstop.model.snapshot import SnapshotManifest
-from pitstop.plan.diff import Report, Way, compare
+from pitstop.plan.diff import compare
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
