@@ -31,7 +31,6 @@ class Recorded:
             packed.extractall(folder, filter="data")
         self.facts = json.loads((folder / "recorded.json").read_text())
         self._move_store()
-        self._move_files()
 
     def arrive(self):
         """The rest of the input appears."""
@@ -55,7 +54,7 @@ class Recorded:
         return _counts([seq, keys.get(seq), n] for seq, n in found)
 
     def _move_store(self):
-        """The store notes absolute paths: of artifacts, arguments and snapshots."""
+        """The store notes absolute paths: of artifacts, arguments and snapshots. No other file that is read again has one."""
         store = sqlite3.connect(self.folder / "data" / "pitstop.db")
         tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
@@ -66,14 +65,6 @@ class Recorded:
                     )
         store.commit()
         store.close()
-
-    def _move_files(self):
-        """So do checkpoints: offsets of Spark's own sources, schemas of some operators. Snapshots may be moved as they are."""
-        old, new = self.facts["path"].encode(), str(self.folder).encode()
-        for path in (self.folder / "data" / "jobs").rglob("*"):
-            if path.is_file() and old in (text := path.read_bytes()):
-                path.write_bytes(text.replace(old, new))
-                path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
 def _counts(rows):

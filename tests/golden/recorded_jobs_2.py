@@ -18,5 +18,5 @@ def updated(folder, out):
     windows = tumbling.select("key", "unix_millis(window_start) start", "unix_millis(window_end) end", "n")
     windows.write_to(ps.sinks.files(f"{out}/tumbling", format="json"), name="tumbling-out")
     since = by_key.rolling_aggregate("since", n=ps.count())
-    since.write_to(ps.sinks.map("since", key="key", value="n", merge=largest), name="since")
+    since.write_to(ps.sinks.map("since", key="key", value="n", merge=largest), name="since-out")
     return p
