@@ -35,6 +35,7 @@ from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Observation, ObservationKind, OperationState, Verb
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.export import export_suspended
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
 
@@ -56,9 +57,10 @@ class Controller:
         data: DataFolder,
         store_url: str,
         changed: Callable[[], None],
+        files: Files = LOCAL_FILES,
     ) -> None:
         self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
-        self._data, self._store_url, self._changed = data, store_url, changed
+        self._data, self._store_url, self._changed, self._files = data, store_url, changed, files
         self._liveness = Liveness(registry, launcher, clock)
         self._own_facts: deque[Observation] = deque()
         self._exporter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="export")
@@ -196,9 +198,9 @@ class Controller:
         elif isinstance(action, ExportSuspended):
             self._exporter.submit(self._export_suspended, job, action)
         elif isinstance(action, CleanUp):
-            drop_state(self._data, job)
+            drop_state(self._data, job, self._files)
         elif isinstance(action, DropCheckpoint):
-            drop_checkpoint(self._data, job, action.lineage)
+            drop_checkpoint(self._data, job, action.lineage, self._files)
 
     def _start_run(self, job: Job) -> None:
         # The run before may still be on its way out; two runs must never write to one checkpoint. A new version has one of its
@@ -232,7 +234,7 @@ class Controller:
 
     def _export_suspended(self, job: Job, action: ExportSuspended) -> None:
         try:
-            record = export_suspended(job, self._data, action.snapshot)
+            record = export_suspended(job, self._data, action.snapshot, self._files)
             payload = {"operation": action.operation, "snapshot": asdict(record)}
             fact = Observation(job.id, job.token, ObservationKind.EXPORTED, payload)
         except Exception as error:
@@ -253,10 +255,10 @@ class Controller:
                 for operation in self._registry.open_operations(job.id):
                     if operation.state is OperationState.RUNNING:
                         self._handle(job.id, operation)
-            elif job.state.terminal and has_state(self._data, job):
+            elif job.state.terminal and has_state(self._data, job, self._files):
                 self._kill_run(job, job.token - 1)
                 self._kill_run(job, job.token)
-                drop_state(self._data, job)
+                drop_state(self._data, job, self._files)
             elif job.state not in RUNNING_STATES and job.active:
                 self._kill_run(job, job.token)
 
@@ -269,6 +271,6 @@ class Controller:
                 self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
-                sweep(self._registry, self._data, self._clock.now())
+                sweep(self._registry, self._data, self._clock.now(), self._files)
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from pitstop.control.ports import Registry
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Job, Version
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 KEEP_RESULTS = 1000
 KEEP_SECONDS = 604_800.0
@@ -18,36 +18,37 @@ FRESH_SECONDS = 3600.0
 """An artifact this young may belong to a job that is just being submitted."""
 
 
-def has_state(data: DataFolder, job: Job) -> bool:
+def has_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> bool:
     """True if checkpoints of the job are still there."""
-    return any(_checkpoints(data, job))
+    return bool(_checkpoints(data, job, files))
 
 
-def drop_state(data: DataFolder, job: Job) -> None:
+def drop_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> None:
     """Remove what only a job that may run again needs. Its log and its exported snapshots stay."""
-    for checkpoint in _checkpoints(data, job):
-        shutil.rmtree(checkpoint, ignore_errors=True)
+    for checkpoint in _checkpoints(data, job, files):
+        files.remove(checkpoint)
     shutil.rmtree(data.job(job.id).work, ignore_errors=True)
 
 
-def drop_checkpoint(data: DataFolder, job: Job, lineage: str) -> None:
+def drop_checkpoint(data: DataFolder, job: Job, lineage: str, files: Files = LOCAL_FILES) -> None:
     """Remove one checkpoint of a job that goes on with another."""
-    shutil.rmtree(data.job(job.id).checkpoint(lineage), ignore_errors=True)
+    files.remove(data.job(job.id).checkpoint(lineage))
 
 
-def sweep(registry: Registry, data: DataFolder, now: float) -> None:
+def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
     """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names."""
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
-        shutil.rmtree(data.job(gone).root, ignore_errors=True)
+        files.remove(data.job(gone).root)
     named = {Path(version.source.artifact).parent.name for job in registry.jobs() for version in _versions(job)}
     for folder in data.artifacts.glob("*"):
         if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _checkpoints(data: DataFolder, job: Job) -> Iterator[Path]:
+def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:
     """Also those that a restore has begun and not finished."""
-    return data.job(job.id).root.glob(f"{CHECKPOINT_PREFIX}*")
+    folder = data.job(job.id).root
+    return [folder / name for name in files.names(folder) if name.startswith(CHECKPOINT_PREFIX)]
 
 
 def _versions(job: Job) -> list[Version | Job]:
