@@ -43,5 +43,8 @@ class MemoryStore:
         pass
 
 
-STORES = {"sqlite": lambda folder: SqlStore(sqlite_url(folder / "pitstop.db")), "memory": MemoryStore}
-"""Name -> how such a store is made in a folder. Another database needs only its line here."""
+DATABASES = {"sqlite": lambda folder: sqlite_url(folder / "pitstop.db")}
+"""Name -> URL of a new database for a test that has this folder. Another database needs only its line here."""
+
+STORES = {"memory": MemoryStore} | {name: lambda folder, url=url: SqlStore(url(folder)) for name, url in DATABASES.items()}
+"""Name -> how such a store is made for a test that has this folder."""

@@ -16,6 +16,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.run import CleanedUp, Died, Exported, ExportFailed, Fact, Observation, PreparationFailed
 from pitstop.snapshots.export import export_suspended
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 log = structlog.get_logger("pitstop.control")
 
@@ -27,10 +28,17 @@ class Actor:
     """Performs one action at a time for a job. What it raises is tried again later; what it answers is a fact."""
 
     def __init__(
-        self, registry: Registry, launcher: Launcher, preparer: Preparer, data: DataFolder, store_url: str, tell: Tell
+        self,
+        registry: Registry,
+        launcher: Launcher,
+        preparer: Preparer,
+        data: DataFolder,
+        store_url: str,
+        tell: Tell,
+        files: Files = LOCAL_FILES,
     ) -> None:
         self._registry, self._launcher, self._preparer = registry, launcher, preparer
-        self._data, self._store_url, self._tell = data, store_url, tell
+        self._data, self._store_url, self._tell, self._files = data, store_url, tell, files
 
     @singledispatchmethod
     def perform(self, action: WorldAction, job: Job) -> None:
@@ -60,7 +68,7 @@ class Actor:
     @perform.register
     def _export_suspended(self, action: ExportSuspended, job: Job) -> None:
         try:
-            fact: Fact = Exported(action.operation, export_suspended(job, self._data, action.snapshot))
+            fact: Fact = Exported(action.operation, export_suspended(job, self._data, action.snapshot, self._files))
         except Exception as error:
             fact = ExportFailed(action.operation, _problem(error, "The export failed"))
         self._say(job, fact)
@@ -75,12 +83,12 @@ class Actor:
 
     @perform.register
     def _clean_up(self, action: CleanUp, job: Job) -> None:
-        drop_state(self._data, job)
+        drop_state(self._data, job, self._files)
         self._say(job, CleanedUp())
 
     @perform.register
     def _drop_checkpoint(self, action: DropCheckpoint, job: Job) -> None:
-        drop_checkpoint(self._data, job, action.lineage)
+        drop_checkpoint(self._data, job, action.lineage, self._files)
 
     def _kill(self, job_id: str, token: int) -> None:
         handle = self._registry.handle_of(job_id, token)

@@ -17,6 +17,7 @@ from pitstop.model.task import Compilation, Compile
 from pitstop.plan.diff import compare
 from pitstop.snapshots import manifest
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Checked:
 class Judge:
     """Touches no job: compiles in processes of their own, reads checkpoints and manifests."""
 
-    def __init__(self, registry: Registry, workers: Workers, data: DataFolder) -> None:
-        self._registry, self._workers, self._data = registry, workers, data
+    def __init__(self, registry: Registry, workers: Workers, data: DataFolder, files: Files = LOCAL_FILES) -> None:
+        self._registry, self._workers, self._data, self._files = registry, workers, data, files
 
     def check(self, source: JobSource, options: dict[str, Any], job: Job | None, snapshot: SnapshotRecord | None) -> Checked:
         """Compare a version with the snapshot, or else the job's state, or else with nothing."""
@@ -65,7 +66,7 @@ class Judge:
             wait = "it has no saved state: cancel it and submit the new version" if job.state is JobState.SUSPENDED else None
             raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: {wait or 'wait until it runs'}.")
         state = self._state_of(job)
-        partitions = Checkpoint(state).partitions() if state is not None else old.plan.get("partitions")
+        partitions = Checkpoint(state, self._files).partitions() if state is not None else old.plan.get("partitions")
         watermark = self._registry.progress(job.id).watermark_ms
         renamed = renamed_stages(options.get("renamed") or {})
         report = compare(old.plan, compiled.plan, partitions, renamed, watermark)
@@ -83,5 +84,5 @@ class Judge:
         lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
         if lineage is None:
             return None
-        checkpoint = Checkpoint(self._data.job(job.id).checkpoint(lineage))
+        checkpoint = Checkpoint(self._data.job(job.id).checkpoint(lineage), self._files)
         return checkpoint.path if checkpoint.committed() >= 0 else None

@@ -34,6 +34,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Export
 from pitstop.model.run import Died, Observation
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
 SETTLE_SECONDS = 5.0
@@ -61,12 +62,13 @@ class Controller:
         store_url: str,
         changed: Callable[[], None],
         spawn: Spawn = in_thread,
+        files: Files = LOCAL_FILES,
     ) -> None:
         self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
-        self._data, self._changed = data, changed
+        self._data, self._changed, self._files = data, changed, files
         self._lanes = Lanes(spawn)
-        self._preparer = Preparer(registry, workers, data)
-        self._actor = Actor(registry, launcher, self._preparer, data, store_url, self._hear)
+        self._preparer = Preparer(registry, workers, data, files)
+        self._actor = Actor(registry, launcher, self._preparer, data, store_url, self._hear, files)
         self._liveness = Liveness(registry, launcher, clock)
         self._heard: deque[Observation] = deque()
         """Facts that the control plane has seen itself."""
@@ -102,7 +104,7 @@ class Controller:
         self._stuck.clear()
         if not self._recovered:
             for job in self._registry.jobs():
-                if not job.state.terminal or has_state(self._data, job):
+                if not job.state.terminal or has_state(self._data, job, self._files):
                     self._do_owed(job)
             self._recovered = True
         jobs = self._registry.jobs(include_ended=False)
@@ -258,7 +260,7 @@ class Controller:
             self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
-                sweep(self._registry, self._data, self._clock.now())
+                sweep(self._registry, self._data, self._clock.now(), self._files)
                 self._drop_unneeded()
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")
@@ -266,5 +268,5 @@ class Controller:
     def _drop_unneeded(self) -> None:
         """Checkpoints whose removal was lost with an earlier control plane."""
         for job in self._registry.jobs(include_ended=False):
-            lineages = old_lineages(self._data, job, self._clock.now())
+            lineages = old_lineages(self._data, job, self._clock.now(), self._files)
             self._act(job, unneeded(job, lineages, self._registry.open_operations(job.id)))

@@ -24,7 +24,7 @@ def _of_state(job: Job) -> list[tuple[bool, str]]:
         (state is not JobState.FAILED or bool(job.failure), "it has failed without a reason"),
         (not job.user_cancelled or state is JobState.FAILED, f"it was cancelled and is {state}"),
         (job.suspension_cause is None or stopped, f"{state} with a cause of suspension"),
-        (not stopped or job.suspension_cause is not None, f"{state} without a cause"),
+        (not stopped or job.suspension_cause is not None, "suspended without a cause"),
         (job.due is None or state is JobState.NOT_RUNNING, f"{state} with a time to start"),
         (state not in (JobState.STARTING, JobState.RUNNING) or job.token > 0, f"{state} without a token"),
     ]

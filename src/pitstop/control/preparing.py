@@ -12,6 +12,7 @@ from pitstop.model.job import Job, JobState
 from pitstop.model.operation import UpdateJob
 from pitstop.model.run import UpdatePrepared
 from pitstop.model.task import Rehearse
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 WARM_SECONDS = 60.0
 """How long an update waits for a warm runner before it goes on without."""
@@ -20,9 +21,9 @@ WARM_SECONDS = 60.0
 class Preparer:
     """Prepares updates, and keeps the warm runners that wait for them until their operations are answered."""
 
-    def __init__(self, registry: Registry, workers: Workers, data: DataFolder) -> None:
+    def __init__(self, registry: Registry, workers: Workers, data: DataFolder, files: Files = LOCAL_FILES) -> None:
         self._registry, self._workers = registry, workers
-        self._judge = Judge(registry, workers, data)
+        self._judge = Judge(registry, workers, data, files)
         self._standbys: dict[int, str] = {}
         """Operation -> the warm runner that is held for it."""
         self._open: set[int] = set()

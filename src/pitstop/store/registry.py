@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
@@ -156,8 +155,7 @@ class SqlRegistry:
     def add_snapshot(self, record: SnapshotRecord) -> None:
         values = dataclasses.asdict(record)
         with self._database.write() as connection:
-            statement = upsert(schema.snapshots).values(**values)
-            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
+            connection.execute(self._database.dialect.upsert(schema.snapshots, ("name",), values))
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return snapshot_of(self._database, name)

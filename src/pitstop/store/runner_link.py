@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import Connection, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import FencedError, NotFoundError
@@ -32,9 +31,8 @@ class SqlRunnerLink:
                 raise NotFoundError(f"No job with name or id '{job_id}' was found")
             self._check(connection)
             self._check_unclaimed(connection, handle)
-            values = {"handle": handle, "expires": self._clock.now() + lease_seconds}
-            statement = upsert(schema.leases).values(job_id=job_id, token=token, **values)
-            connection.execute(statement.on_conflict_do_update(index_elements=["job_id", "token"], set_=values))
+            values = {"job_id": job_id, "token": token, "handle": handle, "expires": self._clock.now() + lease_seconds}
+            connection.execute(self._database.dialect.upsert(schema.leases, ("job_id", "token"), values))
         self._wake.wake(CONTROL)
         return job_from(row.body)
 
@@ -74,11 +72,10 @@ class SqlRunnerLink:
         self._wake.wake(CONTROL)
 
     def report(self, progress: Progress) -> None:
-        values = {"body": to_json(progress)}
+        values = {"job_id": self._job_id, "body": to_json(progress)}
         with self._database.write() as connection:
             self._check(connection)
-            statement = upsert(schema.job_progress).values(job_id=self._job_id, **values)
-            connection.execute(statement.on_conflict_do_update(index_elements=["job_id"], set_=values))
+            connection.execute(self._database.dialect.upsert(schema.job_progress, ("job_id",), values))
 
     def progress(self) -> Progress:
         with self._database.read() as connection:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import link
+from pitstop.snapshots.files import LOCAL_FILES
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.raw_state import raw_state, rewrite_state
 from pitstop.spark.internals.settings import ROCKSDB
@@ -49,7 +49,7 @@ class Moves:
                 path.unlink()
             source = self._folder(self.saved, old)
             for path in _state_files(source):
-                link(path, self._folder(self.building, operator) / path.relative_to(source))
+                LOCAL_FILES.copy(path, self._folder(self.building, operator) / path.relative_to(source))
         return self.epoch
 
     def by_rows(self, partitions: int) -> int:
