@@ -19,7 +19,7 @@ from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
-from pitstop.pipeline.nodes import Op
+from pitstop.pipeline.specs import HashJoinSpec, SinkSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report
 from pitstop.plan.model import Plan
@@ -175,7 +175,7 @@ class Engine:
         environment = dataclasses.replace(self.environment, lineage=lineage)
         lowering = Lowering(self.spark, environment.sources, streaming=False)
         for node in self.pipeline.nodes:
-            if node.op is Op.SINK:
+            if isinstance(node.spec, SinkSpec):
                 environment.check_fence()
                 write_sink(node, lowering.frame(node), 0, environment)
 
@@ -279,7 +279,8 @@ class Engine:
 
 def refresh_seconds(pipeline: Pipeline) -> float | None:
     """How often the tables of hash joins are read anew; None if never."""
-    wanted = [node.params["refresh_ms"] for node in pipeline.nodes if node.op is Op.HASH_JOIN and node.params["refresh_ms"]]
+    joins = [node.spec for node in pipeline.nodes if isinstance(node.spec, HashJoinSpec)]
+    wanted = [spec.refresh_ms for spec in joins if spec.refresh_ms]
     return min(wanted) / 1000 if wanted else None
 
 

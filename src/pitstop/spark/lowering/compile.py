@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind
 from pitstop.pipeline.migration import Migration
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import HashJoinSpec, IngestionTimestampsSpec, MergeSpec, SinkSpec, SourceSpec, Spec, TimestampsSpec
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import STATEFUL, cuts_of, operators_of, sources_of, tables_of
+from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
-from pitstop.plan.wording import describe
 from pitstop.spark.base.columns import errors_of_stage, to_column
 from pitstop.spark.internals import source_relations
 from pitstop.spark.lowering.lowering import Lowering
@@ -22,20 +22,20 @@ from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.running.epochs import joined
 from pitstop.spark.state.open_windows import check_early
 
-_KINDS = {
-    Op.SOURCE: StageKind.SOURCE,
-    Op.MERGE: StageKind.MERGE,
-    Op.TIMESTAMPS: StageKind.WATERMARK,
-    Op.INGESTION_TIMESTAMPS: StageKind.WATERMARK,
-    Op.HASH_JOIN: StageKind.LOOKUP,
-    Op.SINK: StageKind.SINK,
+_KINDS: dict[type[Spec], StageKind] = {
+    SourceSpec: StageKind.SOURCE,
+    MergeSpec: StageKind.MERGE,
+    TimestampsSpec: StageKind.WATERMARK,
+    IngestionTimestampsSpec: StageKind.WATERMARK,
+    HashJoinSpec: StageKind.LOOKUP,
+    SinkSpec: StageKind.SINK,
 }
 
 
 def bounded(pipeline: Pipeline) -> bool:
     """True if every source ends, so that the job is a batch job."""
     tables = tables_of(pipeline.nodes)
-    return all(node.params["source"].bounded for node in pipeline.nodes if node.op is Op.SOURCE and id(node) not in tables)
+    return all(node.source.bounded for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables)
 
 
 def compile_pipeline(
@@ -50,12 +50,12 @@ def compile_pipeline(
     stages = []
     for node in pipeline.nodes:
         _check_migration(node, pipeline.migrations)
-        if streaming and node.op is Op.SOURCE and id(node) not in tables:
+        if streaming and isinstance(node.spec, SourceSpec) and id(node) not in tables:
             _check_streamable(node)
-        if id(node) in tables and node.op is Op.SOURCE and not node.params["source"].bounded:
+        if id(node) in tables and isinstance(node.spec, SourceSpec) and not node.source.bounded:
             raise PipelineError(f"Source '{node.name}' ({node.location}) does not end, so it can be no table of a hash join.")
         frame = (static if id(node) in tables else lowering).frame(node)
-        if node.op is Op.SINK:
+        if isinstance(node.spec, SinkSpec):
             check_sink(node, frame)
         stages.append(_stage(node, frame, lowering, pipeline.migrations))
     check_early(pipeline.nodes, lowering.layouts)
@@ -73,10 +73,10 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
     layout = lowering.layouts.get(node.name)
     return PlanStage(
         name=node.name,
-        kind=layout.kind if layout is not None else _KINDS.get(node.op, StageKind.STATELESS),
-        op=node.op.value,
+        kind=layout.kind if layout is not None else _KINDS.get(type(node.spec), StageKind.STATELESS),
+        op=node.spec.op,
         inputs=tuple(parent.name for parent in node.inputs),
-        description=describe(node),
+        description=node.spec.describe(),
         location=node.location,
         layout=layout,
         columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
@@ -85,12 +85,12 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
 
 
 def _check_migration(node: Node, migrations: Mapping[str, Migration]) -> None:
-    if node.name in migrations and node.op not in STATEFUL:
+    if node.name in migrations and not node.spec.stateful:
         raise PipelineError(f"Migration '{migrations[node.name].name}' is for stage '{node.name}', which keeps no state.")
 
 
 def _check_streamable(node: Node) -> None:
-    source = node.params["source"]
+    source = node.source
     if source.bounded and source.kind != "items":
         raise PipelineError(
             f"Source '{node.name}' ({node.location}) ends, and others do not: read its folder with streaming=True."
@@ -99,7 +99,7 @@ def _check_streamable(node: Node) -> None:
 
 def check_sink(node: Node, frame: DataFrame) -> None:
     """Raise PipelineError unless the sink can take these columns."""
-    sink = node.params["sink"]
+    sink = node.sink
     if sink.kind == "map":
         with errors_of_stage(node, frame):
             keys = frame.select(to_column(frame, sink.options["key"]))

@@ -7,19 +7,20 @@ from pyspark.sql import DataFrame
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import OwnCodeSpec
 from pitstop.spark.internals import own_operators
 
 FIXED = {"GlobalLimit": "a limit"}
 """Operators whose state Spark can resume, and neither move nor repartition."""
 
 
-def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
+def lower_own_code(node: Node, spec: OwnCodeSpec, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
     """What the user's function returns, and a layout by which its operators are known again.
 
     The layout is None on bounded input, which keeps no state. PipelineError if the function gives no DataFrame, or has
     no stateful operator, or an input of it is missing in the result.
     """
-    result = node.params["function"](*inputs)
+    result = spec.function(*inputs)
     if not isinstance(result, DataFrame):
         raise PipelineError(f"Stage '{node.name}' ({node.location}) returned {type(result).__name__}, not a DataFrame.")
     if not result.isStreaming:
@@ -36,7 +37,7 @@ def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, Stat
     roles: list[str | int] = []
     for item in operators:
         roles.append(item if isinstance(item, int) else f"op{sum(isinstance(role, str) for role in roles)}")
-    fixed = next((what for node, what in FIXED.items() if node in dict(own)), None)
+    fixed = next((what for operator, what in FIXED.items() if operator in dict(own)), None)
     layout = StateLayout(
         kind=StageKind.OPAQUE,
         accumulators=tuple((f"op{number}", form) for number, (_, form) in enumerate(own)),

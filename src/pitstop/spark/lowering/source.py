@@ -52,7 +52,7 @@ class SourceSettings:
 
 def read_stream(spark: SparkSession, node: Node, settings: SourceSettings) -> DataFrame:
     """The source as a streaming DataFrame, before parsing."""
-    source: Source = node.params["source"]
+    source = node.source
     reader = spark.readStream
     if source.kind == "files":
         options = dict(source.options)
@@ -70,7 +70,7 @@ def read_stream(spark: SparkSession, node: Node, settings: SourceSettings) -> Da
 
 def read_static(spark: SparkSession, node: Node) -> DataFrame:
     """A bounded source as a static DataFrame."""
-    source: Source = node.params["source"]
+    source = node.source
     if source.kind == "items":
         return spark.read.format("pitstop_items").options(stage=node.name, **_items(source)).load()
     options = dict(source.options)

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import WindowSpec
 from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
@@ -56,19 +57,19 @@ def joined(frames: list[DataFrame]) -> DataFrame:
 class EarlyResults:
     """Adds to a stage's rows, when it is time, what its open windows hold with this epoch."""
 
-    def __init__(self, node: Node, saved: SavedStage) -> None:
-        self._node, self._saved = node, saved
+    def __init__(self, node: Node, spec: WindowSpec, saved: SavedStage) -> None:
+        self._node, self._spec, self._saved = node, spec, saved
         self._last = float("-inf")
 
     def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
         now = time.monotonic()
-        if now < self._last + self._node.params["early_ms"] / 1000:
+        if now < self._last + (self._spec.early_ms or 0) / 1000:
             return rows
         self._last = now
         folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
         view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
         saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
-        return rows.unionByName(early_results(rows.sparkSession, self._node, saved))
+        return rows.unionByName(early_results(rows.sparkSession, self._node, self._spec, saved))
 
 
 class EpochWriter:
@@ -184,7 +185,7 @@ def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
     another version may read again, has then put nothing into maps or files.
     """
     pairs = [(cut, sink) for cut in cuts for sink in cut.sinks]
-    return sorted(pairs, key=lambda pair: _RANKS.get(pair[1].params["sink"].kind, 0))
+    return sorted(pairs, key=lambda pair: _RANKS.get(pair[1].sink.kind, 0))
 
 
 _RANKS = {"map": 1, "files": 2}

@@ -12,6 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from pitstop.errors import EngineError, PitstopError
 from pitstop.model.layout import StateLayout
+from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import chained, cuts_of, operators_of
 from pitstop.plan.model import OperatorSlot
@@ -60,9 +61,11 @@ class RunningQuery:
         cuts = cuts_of(pipeline.nodes)
         operators = operators_of(cuts, lowering.layouts)
         early = {
-            cut.node.name: EarlyResults(cut.node, _saved_stage(checkpoint, cut.node.name, lowering.layouts, operators))
+            cut.node.name: EarlyResults(
+                cut.node, cut.node.spec, _saved_stage(checkpoint, cut.node.name, lowering.layouts, operators)
+            )
             for cut in cuts
-            if cut.node.params.get("early_ms")
+            if isinstance(cut.node.spec, WindowSpec) and cut.node.spec.early_ms
         }
         earlier = before.idle if before is not None else None
         self.idle: IdleWatch | None = idle_watch(self.checkpoint, lowering.event_times, environment.log, earlier)

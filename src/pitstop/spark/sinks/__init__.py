@@ -27,4 +27,4 @@ _WRITERS: dict[str, Write] = {
 def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
     """Write one epoch's rows into the sink of a node; the same epoch written again changes nothing it need not."""
     context = EpochContext(environment.job_name, node.name, environment.lineage, epoch, environment.guarantee.value)
-    _WRITERS[node.params["sink"].kind](node, rows, context, environment)
+    _WRITERS[node.sink.kind](node, rows, context, environment)

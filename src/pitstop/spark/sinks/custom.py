@@ -10,7 +10,7 @@ from pitstop.spark.base.environment import Environment, EpochContext
 
 def write_custom(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
     """Hand the rows to the user's SinkWriter."""
-    node.params["sink"].writer.write(rows, context)
+    node.sink.writer.write(rows, context)
 
 
 def write_noop(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:

@@ -24,7 +24,7 @@ CONTROL = "_pitstop"
 
 def write_files(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
     """Write one epoch into the folder, once."""
-    options = node.params["sink"].options
+    options = node.sink.options
     folder = Path(options["path"].removeprefix("file://"))
     control = folder / CONTROL / context.lineage / context.stage
     manifest = control / f"{context.epoch}.json"

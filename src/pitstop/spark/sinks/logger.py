@@ -14,7 +14,7 @@ LOGGER = "pitstop.sink.logger"
 
 def write_log(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
     """``[<job>/<stage>#<partition>] <text>``; the text is the template filled in, or the row as JSON."""
-    template: str | None = node.params["sink"].options["template"]
+    template: str | None = node.sink.options["template"]
     partition = F.spark_partition_id().alias("__partition")
     if template is None:
         table = rows.select(partition, F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("__text")).toArrow()

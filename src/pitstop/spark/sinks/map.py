@@ -24,7 +24,7 @@ WITH_NULLS = {"ignoreNullFields": "false"}
 
 def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
     """Apply one epoch's rows, in the order of the rows, to the map."""
-    options = node.params["sink"].options
+    options = node.sink.options
     if environment.maps is None:
         raise EngineError(f"Sink '{node.name}' writes to a map, and this run has no store of maps.")
     changes = changes_of(node, rows)
@@ -32,7 +32,7 @@ def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: E
     epoch = EpochId(context.lineage, context.stage, context.epoch) if exactly_once else None
     store: MapStore = environment.maps
     if options["mode"] in ("merge", "update"):
-        change = _on_values(node.params["sink"].writer)
+        change = _on_values(node.sink.writer)
         store.update_epoch(options["map"], changes, change, epoch, environment.fence)
     else:
         store.write_epoch(options["map"], changes, epoch, environment.fence)
@@ -40,7 +40,7 @@ def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: E
 
 def changes_of(node: Node, rows: DataFrame) -> list[tuple[str, str | None]]:
     """Keys and new values as JSON text (None removes), in the order of the rows; EngineError if a row has no key."""
-    options = node.params["sink"].options
+    options = node.sink.options
     key = to_column(rows, options["key"]).cast("string").alias("key")
     if options["mode"] == "delete":
         keys = rows.select(key).toArrow().column(0).to_pylist()

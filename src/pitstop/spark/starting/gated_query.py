@@ -14,7 +14,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import HashJoinSpec, SourceSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import tables_of
 from pitstop.plan.model import Plan
@@ -45,9 +46,9 @@ class Poised:
 
 def can_be_poised(pipeline: Pipeline, plan: Plan) -> bool:
     """True if all sources are our own, and nothing else is read when a query is made (tables of hash joins)."""
-    sources = [node for node in pipeline.nodes if node.op is Op.SOURCE]
-    ours = all(node.params["source"].kind not in _NOT_OURS for node in sources)
-    joins = any(node.op is Op.HASH_JOIN for node in pipeline.nodes)
+    sources = [node for node in pipeline.nodes if isinstance(node.spec, SourceSpec)]
+    ours = all(node.source.kind not in _NOT_OURS for node in sources)
+    joins = any(isinstance(node.spec, HashJoinSpec) for node in pipeline.nodes)
     return bool(plan.source_slots) and ours and not joins and not tables_of(pipeline.nodes)
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import SinkSpec
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.naming import quoted
@@ -76,12 +77,12 @@ def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFram
 
 def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
     """What a sink would do with an epoch's rows, up to the writing."""
-    sink = node.params["sink"]
+    sink = node.sink
     if sink.kind == "map":
         changes_of(node, rows)
     elif sink.kind == "files":
         elsewhere = dataclasses.replace(sink, options=sink.options | {"path": str(folder / "files" / node.name)})
-        write_sink(dataclasses.replace(node, params=node.params | {"sink": elsewhere}), rows, epoch, environment)
+        write_sink(dataclasses.replace(node, spec=SinkSpec(elsewhere)), rows, epoch, environment)
     elif sink.kind == "logger":
         write_sink(node, rows, epoch, environment)
     else:

@@ -11,11 +11,11 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
-from pitstop.pipeline.nodes import Node, Op
-from pitstop.plan.cuts import PASSABLE
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import SinkSpec, WindowSpec
 from pitstop.plan.rules import READABLE
 from pitstop.spark.base.naming import quoted, role_column
-from pitstop.spark.lowering.window import aggregation_of, finished
+from pitstop.spark.lowering.window import Aggregation, finished
 from pitstop.spark.state.saved import SavedStage
 
 SPAN = "window"
@@ -44,17 +44,17 @@ def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
     return both.groupBy(*keys, SPAN).agg(*combined)
 
 
-def early_results(spark: SparkSession, node: Node, saved: SavedStage) -> DataFrame:
+def early_results(spark: SparkSession, node: Node, spec: WindowSpec, saved: SavedStage) -> DataFrame:
     """The results of open windows so far, in the columns of the stage, ``is_early`` true."""
     rows = open_windows(spark, saved)
     keys = tuple(name for name, _ in saved.layout.keys)
-    return finished(rows, keys, SPAN, aggregation_of(node), is_early=True)
+    return finished(rows, keys, SPAN, Aggregation(node, spec.aggregates), is_early=True)
 
 
 def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
     """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
     for node in nodes:
-        if node.op is Op.WINDOW_AGGREGATE and node.params["early_ms"]:
+        if isinstance(node.spec, WindowSpec) and node.spec.early_ms:
             layout = layouts.get(node.name)
             for column, classes in layout.aggregates if layout is not None else ():
                 if not READABLE.issuperset(classes.split(",")):
@@ -62,12 +62,12 @@ def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> 
                         f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
                         "read before its window ends: give it a stage of its own."
                     )
-        if node.op is Op.SINK or node.op in PASSABLE:
+        if isinstance(node.spec, SinkSpec) or node.spec.passable:
             continue
         for parent in node.inputs:
-            while parent.op in PASSABLE:
+            while parent.spec.passable:
                 parent = parent.inputs[0]
-            if parent.op is Op.WINDOW_AGGREGATE and parent.params["early_ms"]:
+            if isinstance(parent.spec, WindowSpec) and parent.spec.early_ms:
                 raise PipelineError(
                     f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
                     "by stateless steps only."
