@@ -11,8 +11,6 @@ from pitstop.plan.model import Plan
 from pitstop.plan.report import Report, StageVerdict, Verdict, Way
 from pitstop.plan.rules import judge_stage
 
-_TRANSACTIONAL = ("sink map", "sink files")
-
 __all__ = ["Report", "StageVerdict", "Verdict", "Way", "compare"]
 
 
@@ -89,7 +87,7 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
 def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
     """Sinks keep no state; but what one of them has written, and marked as written, another kind cannot know of."""
     lines = []
-    known = {stage.name: stage for stage in before.stages if stage.description in _TRANSACTIONAL}
+    known = {stage.name: stage for stage in before.stages if stage.transactional}
     for stage in after.stages:
         old = known.get(stage.name)
         if old is not None and stage.kind is StageKind.SINK and old.description != stage.description:

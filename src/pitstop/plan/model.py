@@ -8,6 +8,8 @@ from typing import Any
 from pitstop.model.layout import StageKind, StateLayout
 
 PLAN_VERSION = 1
+_TRANSACTIONAL = ("sink map", "sink files")
+"""Descriptions of the transactional sinks in plans that do not yet say of each sink whether it is one."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class PlanStage:
     """(column, Spark type as text) of the rows it gives."""
     migration: str | None = None
     """Name of the user's function from its old state to its new one."""
+    transactional: bool = False
+    """True of a sink that knows which epochs it has."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -62,6 +66,7 @@ class PlanStage:
             "layout": self.layout.to_dict() if self.layout else None,
             "columns": [list(pair) for pair in self.columns],
             "migration": self.migration,
+            "transactional": self.transactional,
         }
 
     @classmethod
@@ -76,6 +81,7 @@ class PlanStage:
             layout=StateLayout.from_dict(data["layout"]) if data.get("layout") else None,
             columns=tuple((a, b) for a, b in data.get("columns", ())),
             migration=data.get("migration"),
+            transactional=data.get("transactional", data["description"] in _TRANSACTIONAL),
         )
 
 

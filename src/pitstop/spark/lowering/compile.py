@@ -15,11 +15,11 @@ from pitstop.pipeline.specs import HashJoinSpec, IngestionTimestampsSpec, MergeS
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
-from pitstop.spark.base.columns import errors_of_stage, to_column
 from pitstop.spark.internals import source_relations
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.running.epochs import joined
+from pitstop.spark.sinks import check_sink, sink_kind
 from pitstop.spark.state.open_windows import check_early
 
 _KINDS: dict[type[Spec], StageKind] = {
@@ -81,6 +81,7 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
         layout=layout,
         columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
         migration=migrations[node.name].name if node.name in migrations else None,
+        transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
     )
 
 
@@ -95,38 +96,3 @@ def _check_streamable(node: Node) -> None:
         raise PipelineError(
             f"Source '{node.name}' ({node.location}) ends, and others do not: read its folder with streaming=True."
         )
-
-
-def check_sink(node: Node, frame: DataFrame) -> None:
-    """Raise PipelineError unless the sink can take these columns."""
-    sink = node.sink
-    if sink.kind == "map":
-        with errors_of_stage(node, frame):
-            keys = frame.select(to_column(frame, sink.options["key"]))
-            _ = keys.schema
-            if sink.options["value"] is not None:
-                _ = frame.select(to_column(frame, sink.options["value"])).schema
-    if sink.kind == "files":
-        for column in sink.options["partition_by"]:
-            if column not in frame.columns:
-                raise PipelineError(
-                    f"Sink '{node.name}' ({node.location}): there is no column '{column}' to partition by. "
-                    f"There are: {', '.join(frame.columns)}."
-                )
-        if sink.options["format"] == "csv":
-            nested = [f.name for f in frame.schema.fields if f.dataType.typeName() in ("struct", "array", "map")]
-            if nested:
-                raise PipelineError(f"Sink '{node.name}': csv has no place for nested column '{nested[0]}': use json or parquet.")
-    if sink.kind == "logger" and sink.options["template"]:
-        _check_template(node, frame, sink.options["template"])
-
-
-def _check_template(node: Node, frame: DataFrame, template: str) -> None:
-    from string import Formatter
-
-    for _, name, _, _ in Formatter().parse(template):
-        if name is not None and name not in frame.columns:
-            raise PipelineError(
-                f"Sink '{node.name}' ({node.location}): there is no column '{name}' for its text. "
-                f"There are: {', '.join(frame.columns)}."
-            )

@@ -22,7 +22,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.internals import forget_rows
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.sinks import write_sink
+from pitstop.spark.sinks import sink_kind, write_sink
 from pitstop.spark.state.open_windows import early_results
 from pitstop.spark.state.saved import SavedStage
 
@@ -185,7 +185,4 @@ def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
     another version may read again, has then put nothing into maps or files.
     """
     pairs = [(cut, sink) for cut in cuts for sink in cut.sinks]
-    return sorted(pairs, key=lambda pair: _RANKS.get(pair[1].sink.kind, 0))
-
-
-_RANKS = {"map": 1, "files": 2}
+    return sorted(pairs, key=lambda pair: sink_kind(pair[1]).rank)

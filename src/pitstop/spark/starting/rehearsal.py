@@ -14,16 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import SinkSpec
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.running.query import RunningQuery, wait_until
-from pitstop.spark.sinks import write_sink
-from pitstop.spark.sinks.map import changes_of
+from pitstop.spark.sinks import rehearse_sink
 from pitstop.spark.sources.hold import HoldSource
 
 EPOCH_SECONDS = 300.0
@@ -50,7 +47,7 @@ def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
         target,
         {},
         open_source=partial(_held, engine.spark, sources),
-        write=partial(_write_nowhere, folder),
+        write=rehearse_sink,
     )
     try:
         wait_until(lambda: not running.active or running.checkpoint.committed() > before, EPOCH_SECONDS)
@@ -73,17 +70,3 @@ def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFram
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
     # The name keeps two held sources of one schema apart: equal relations would become one source.
     return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
-
-
-def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
-    """What a sink would do with an epoch's rows, up to the writing."""
-    sink = node.sink
-    if sink.kind == "map":
-        changes_of(node, rows)
-    elif sink.kind == "files":
-        elsewhere = dataclasses.replace(sink, options=sink.options | {"path": str(folder / "files" / node.name)})
-        write_sink(dataclasses.replace(node, spec=SinkSpec(elsewhere)), rows, epoch, environment)
-    elif sink.kind == "logger":
-        write_sink(node, rows, epoch, environment)
-    else:
-        rows.write.format("noop").mode("overwrite").save()
