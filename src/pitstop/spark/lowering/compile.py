@@ -20,6 +20,7 @@ from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.running.epochs import joined
 from pitstop.spark.sinks import check_sink, sink_kind
+from pitstop.spark.sources import source_kind
 from pitstop.spark.state.open_windows import check_early
 
 _KINDS: dict[type[Spec], StageKind] = {
@@ -91,8 +92,6 @@ def _check_migration(node: Node, migrations: Mapping[str, Migration]) -> None:
 
 
 def _check_streamable(node: Node) -> None:
-    source = node.source
-    if source.bounded and source.kind != "items":
-        raise PipelineError(
-            f"Source '{node.name}' ({node.location}) ends, and others do not: read its folder with streaming=True."
-        )
+    wrong = source_kind(node).check_stream(node.source)
+    if wrong is not None:
+        raise PipelineError(f"Source '{node.name}' ({node.location}) {wrong}")

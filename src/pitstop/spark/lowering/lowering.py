@@ -103,7 +103,7 @@ def lower(spec: Spec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -
 def _source(spec: SourceSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     source = spec.source
     if not lowering.streaming:
-        frame = lower_source.read_static(lowering.spark, node)
+        frame = lower_source.read_static(lowering.spark, node, lowering.settings)
     elif lowering.open_source is not None:
         frame = lowering.open_source(node)
     else:

@@ -1,7 +1,7 @@
 """Sinks: how the engine puts the rows of an epoch into the outside world.
 
-A kind of sink is one record, a SinkKind. That of a kind of Pitstop's own is ``KIND`` in the module of its name in this package;
-others come from packages that declare them (spark/extensions.py).
+A kind of sink is one record, a SinkKind. That of a kind of Pitstop's own is ``KIND`` in the module of its name in this
+package; others come from packages that declare them (spark/extensions.py).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from pitstop.errors import UsageError
 from pitstop.maps.model import JournalEvent
 from pitstop.maps.ports import MapStore
+from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
@@ -145,3 +146,6 @@ class MapJournalSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return EverythingReader(MapJournalReader(SourceOptions("map_journal", self.options)))
+
+
+KIND = python_source(MapJournalSource, batch=True, gated=True)

@@ -22,11 +22,10 @@ from pitstop.plan.model import Plan
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.running.query import RunningQuery, wait_until
+from pitstop.spark.sources import source_kind
 from pitstop.spark.sources.shared import GATE, reached
 
 REACH_SECONDS = 120.0
-_NOT_OURS = ("files", "custom")
-"""Sources that know no gate, and may look around as soon as they are made."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,11 @@ class Poised:
 
 
 def can_be_poised(pipeline: Pipeline, plan: Plan) -> bool:
-    """True if all sources are our own, and nothing else is read when a query is made (tables of hash joins)."""
+    """True if all sources can be held back, and nothing else is read when a query is made (tables of hash joins)."""
     sources = [node for node in pipeline.nodes if isinstance(node.spec, SourceSpec)]
-    ours = all(node.source.kind not in _NOT_OURS for node in sources)
+    gated = all(source_kind(node).gated for node in sources)
     joins = any(isinstance(node.spec, HashJoinSpec) for node in pipeline.nodes)
-    return bool(plan.source_slots) and ours and not joins and not tables_of(pipeline.nodes)
+    return bool(plan.source_slots) and gated and not joins and not tables_of(pipeline.nodes)
 
 
 def poised(spark: SparkSession, pipeline: Pipeline, plan: Plan, environment: Environment, checkpoint: Path, gate: Path) -> Poised:
