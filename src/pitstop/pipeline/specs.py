@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pitstop.kit.durations import text
+from pitstop.model.layout import StageKind
 from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
@@ -27,6 +28,8 @@ class Spec:
     """True if it means the same on a stream and on the rows of one epoch, so that it may run after the streaming query."""
     stateful: ClassVar[bool] = False
     """True if it keeps state in the streaming query."""
+    kind: ClassVar[StageKind] = StageKind.STATELESS
+    """What a plan says that a stage is which keeps no state; the kind of one that does is in the layout of its state."""
 
     def describe(self) -> str:
         """The stage in a few words, for plans."""
@@ -42,6 +45,7 @@ class SourceSpec(Spec):
     """Rows come in."""
 
     op: ClassVar[str] = "source"
+    kind: ClassVar[StageKind] = StageKind.SOURCE
     source: Source
 
     def describe(self) -> str:
@@ -109,6 +113,7 @@ class MergeSpec(Spec):
     """The rows of several stages with the same columns."""
 
     op: ClassVar[str] = "merge"
+    kind: ClassVar[StageKind] = StageKind.MERGE
 
     def event_time(self, inputs: Sequence[str | None]) -> str | None:
         return inputs[0] if len(set(inputs)) == 1 else None
@@ -119,6 +124,7 @@ class TimestampsSpec(Spec):
     """Event time from a column of the rows."""
 
     op: ClassVar[str] = "timestamps"
+    kind: ClassVar[StageKind] = StageKind.WATERMARK
     passable: ClassVar[bool] = True
     column: str
     allowed_lag_ms: int
@@ -139,6 +145,7 @@ class IngestionTimestampsSpec(Spec):
     """Event time is the time of the epoch that reads a row."""
 
     op: ClassVar[str] = "ingestion_timestamps"
+    kind: ClassVar[StageKind] = StageKind.WATERMARK
     column: str
     """The new column that holds it."""
     idle_timeout_ms: int
@@ -261,6 +268,7 @@ class HashJoinSpec(Spec):
     """Rows enriched from a table in memory: the second input, or what a function reads."""
 
     op: ClassVar[str] = "hash_join"
+    kind: ClassVar[StageKind] = StageKind.LOOKUP
     on: tuple[str, ...]
     """Columns that are equal in both."""
     how: str
@@ -295,6 +303,7 @@ class SinkSpec(Spec):
     """Rows go out."""
 
     op: ClassVar[str] = "sink"
+    kind: ClassVar[StageKind] = StageKind.SINK
     sink: Sink
 
     def describe(self) -> str:

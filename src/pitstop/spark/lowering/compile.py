@@ -8,10 +8,9 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
-from pitstop.model.layout import StageKind
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import HashJoinSpec, IngestionTimestampsSpec, MergeSpec, SinkSpec, SourceSpec, Spec, TimestampsSpec
+from pitstop.pipeline.specs import SinkSpec, SourceSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
@@ -22,15 +21,6 @@ from pitstop.spark.running.epochs import joined
 from pitstop.spark.sinks import check_sink, sink_kind
 from pitstop.spark.sources import source_kind
 from pitstop.spark.state.open_windows import check_early
-
-_KINDS: dict[type[Spec], StageKind] = {
-    SourceSpec: StageKind.SOURCE,
-    MergeSpec: StageKind.MERGE,
-    TimestampsSpec: StageKind.WATERMARK,
-    IngestionTimestampsSpec: StageKind.WATERMARK,
-    HashJoinSpec: StageKind.LOOKUP,
-    SinkSpec: StageKind.SINK,
-}
 
 
 def bounded(pipeline: Pipeline) -> bool:
@@ -74,7 +64,7 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
     layout = lowering.layouts.get(node.name)
     return PlanStage(
         name=node.name,
-        kind=layout.kind if layout is not None else _KINDS.get(type(node.spec), StageKind.STATELESS),
+        kind=layout.kind if layout is not None else node.spec.kind,
         op=node.spec.op,
         inputs=tuple(parent.name for parent in node.inputs),
         description=node.spec.describe(),

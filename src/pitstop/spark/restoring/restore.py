@@ -20,13 +20,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError, IncompatibleError
-from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.layout import StateLayout
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.diff import Report, Verdict, Way, compare
+from pitstop.plan.kinds import Form, rules_of
 from pitstop.plan.model import Plan, SourceSlot
-from pitstop.plan.rules import FEEDABLE, migrates
+from pitstop.plan.rules import migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import lay_view, restore_files
@@ -147,7 +148,7 @@ def _moved(job: Restore, building: Path, operators: dict[int, int]) -> int:
 def _check_feedable(job: Restore, stages: set[str]) -> None:
     """IncompatibleError if state that must come in as rows is of a kind whose operators take none."""
     for stage in sorted(stages & set(job.plan.stateful)):
-        if job.plan.stateful[stage].kind not in FEEDABLE:
+        if not rules_of(job.plan.stateful[stage].kind).feedable:
             # In memory there is no such state (plan.rules.check_state_store).
             raise IncompatibleError(
                 f"The state of stage '{stage}' was kept in RocksDB, and in another plan goes on only there: leave out the option "
@@ -205,7 +206,7 @@ def _converted_state(job: Restore, stage: str, was: str) -> dict[str, DataFrame]
         windowed = role in WINDOW_ROLES
         span, new_span = role_column(was, role), role_column(stage, role)
         rows[role] = converted(saved, old, new, span if windowed else None, new_span if windowed else None)
-    if new.kind is not StageKind.WINDOW or _frames(old) == _frames(new):
+    if rules_of(new.kind).form is not Form.FRAMES or _frames(old) == _frames(new):
         return rows
     spans = (role_column(stage, "frames"), role_column(stage, "windows"))
     return reframed(job.spark, rows["frames"], rows.get("windows"), _frames(old), _frames(new), last_watermark(job), spans)

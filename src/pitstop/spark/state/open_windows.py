@@ -9,11 +9,12 @@ from pyspark.sql import functions as F
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
-from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.layout import StateLayout
 from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import SinkSpec, WindowSpec
-from pitstop.plan.rules import READABLE
+from pitstop.plan.accumulators import READABLE
+from pitstop.plan.kinds import Form, rules_of
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.lowering.window import Aggregation, finished
 from pitstop.spark.state.saved import SavedStage
@@ -28,7 +29,7 @@ def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
     All accumulators must be readable.
     """
     layout, stage = saved.layout, saved.stage
-    if layout.kind is StageKind.SESSION:
+    if rules_of(layout.kind).form is Form.SESSIONS:
         return saved.rows(spark, "sessions").withColumnRenamed(role_column(stage, "sessions"), SPAN)
     frames = saved.rows(spark, "frames").withColumnRenamed(role_column(stage, "frames"), SPAN)
     size, slide = layout.parameters["size_ms"], layout.parameters["slide_ms"]
