@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
 from pitstop.errors import PipelineError
@@ -37,6 +37,27 @@ STATE, LAST = "state", "__last"
 KEPT = "state string, __last bigint"
 
 
+class KeptState(Protocol):
+    """What a KeyedFunction needs of Spark's GroupState: the value kept for a key, and a timeout by event time."""
+
+    @property
+    def exists(self) -> bool: ...
+
+    @property
+    def hasTimedOut(self) -> bool: ...
+
+    @property
+    def get(self) -> tuple[Any, ...]: ...
+
+    def update(self, newValue: tuple[Any, ...]) -> None: ...
+
+    def remove(self) -> None: ...
+
+    def setTimeoutTimestamp(self, timestampMs: int) -> None: ...
+
+    def getCurrentWatermarkMs(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class KeyedFunction:
     """What Spark calls for each key of an epoch; it is pickled and runs in the workers."""
@@ -50,7 +71,7 @@ class KeyedFunction:
     ttl_ms: int | None
     timed: bool
 
-    def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+    def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: KeptState) -> Iterator[pd.DataFrame]:
         held, last = self._open(state)
         out: list[tuple[Any, ...]] = []
         if state.hasTimedOut:
@@ -72,7 +93,7 @@ class KeyedFunction:
             shown = key if self.keys else ()
             yield pd.DataFrame([(*shown, *values) for values in out], columns=[*self.keys, *self.outputs], dtype=object)
 
-    def _open(self, state: GroupState) -> tuple[SimpleNamespace, int | None]:
+    def _open(self, state: KeptState) -> tuple[SimpleNamespace, int | None]:
         text, last = state.get if state.exists else (None, None)
         return SimpleNamespace(**self.codec.decode(text)), last
 
@@ -93,7 +114,7 @@ class KeyedFunction:
             rows.sort(key=lambda item: (item[2] is None, item[1] if item[1] is not None else 0))
         return rows
 
-    def _close(self, held: SimpleNamespace, last: int | None, key: tuple[Any, ...], state: GroupState) -> list[tuple[Any, ...]]:
+    def _close(self, held: SimpleNamespace, last: int | None, key: tuple[Any, ...], state: KeptState) -> list[tuple[Any, ...]]:
         """Keep the state until its time has come, which may be now."""
         # Without a time to live the stage may have no event time, and Spark then knows of no watermark.
         if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs()):
@@ -275,14 +296,18 @@ class _NoState:
     """Stands in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
 
     exists = hasTimedOut = False
+    get: tuple[Any, ...] = ()
 
     def getCurrentWatermarkMs(self) -> int:
         return -(2**62)
 
-    def update(self, values: tuple[Any, ...]) -> None:
+    def update(self, newValue: tuple[Any, ...]) -> None:
         pass
 
-    def setTimeoutTimestamp(self, at: int) -> None:
+    def remove(self) -> None:
+        pass
+
+    def setTimeoutTimestamp(self, timestampMs: int) -> None:
         pass
 
 

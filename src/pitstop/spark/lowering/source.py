@@ -69,8 +69,11 @@ def with_parsed(frame: DataFrame, source: Source) -> DataFrame:
 
 
 def row_schema(source: Source) -> StructType:
-    """The struct type of a source's DDL schema."""
-    return StructType(list(_parse_datatype_string(source.schema or "").fields))
+    """The struct type of a source's DDL schema. ValueError if that names no columns."""
+    schema = row_schema_of(source.schema or "")
+    if not isinstance(schema, StructType):
+        raise ValueError(f"its schema {source.schema!r} names no columns")
+    return StructType(list(schema.fields))
 
 
 def row_schema_of(kind: str) -> DataType:

@@ -110,7 +110,7 @@ def finished(frame: DataFrame, keys: tuple[str, ...], span: str, aggregation: Ag
     """Rows of accumulators as rows of results; ``is_early`` None leaves that column out."""
     start, end = F.col(f"{quoted(span)}.start"), F.col(f"{quoted(span)}.end")
     flag = [] if is_early is None else [F.lit(is_early).alias("is_early")]
-    columns = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
+    columns: list[Column | str] = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
     return frame.select(*columns, *aggregation.results())
 
 
