@@ -1,5 +1,6 @@
 """The session of the Spark tests, and the package that docs/extending.md describes."""
 
+import shutil
 import sys
 
 import pytest
@@ -15,8 +16,9 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def installed(spark, wheel):  # noqa: F811
-    """The wheel as a job's artifact brings it: where the driver and Spark's workers find it."""
-    sys.path.insert(0, str(wheel))
-    spark.sparkContext.addPyFile(str(wheel))
-    yield wheel
-    sys.path.remove(str(wheel))
+    """The package where the driver and Spark's workers find it; these take a zip, and no wheel."""
+    archive = shutil.copy(wheel, wheel.with_suffix(".zip"))
+    before = list(sys.path)
+    spark.sparkContext.addPyFile(str(archive))
+    yield archive
+    sys.path[:] = before

@@ -88,7 +88,7 @@ class KeyedStage(Generic[S]):
 
 
 class WindowedStage(Generic[S]):
-    """One or several groups cut into windows, waiting for their aggregates."""
+    """Groups of one or several stages, cut into windows: ``aggregate`` says what to compute of each."""
 
     def __init__(
         self,

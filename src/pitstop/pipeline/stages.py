@@ -45,7 +45,7 @@ class Pipeline:
 
     @property
     def migrations(self) -> dict[str, Migration]:
-        """Stage -> the user's own way from its old state to its new one."""
+        """Stage -> the user's function that turns its saved state into the form that it keeps now."""
         return dict(self._migrations)
 
     def migrate(self, migration: Migration) -> None:

@@ -43,7 +43,7 @@ def chained(nodes: tuple[Node, ...]) -> bool:
 
 
 def _path_to_anchor(node: Node) -> list[Node]:
-    """From a sink's input up through passable steps to the first stage that is none."""
+    """A sink's input and what is upstream of it, up to and with the first stage that is not passable."""
     path = [node]
     while path[-1].spec.passable:
         path.append(path[-1].inputs[0])

@@ -36,18 +36,26 @@ class SourceSlot:
     stage: str
     reader: str
     relation: int | None = None
-    """Readers with the same one share what Spark keeps below ``sources/<relation>``; None: not noted."""
+    """Number of the folder ``sources/<relation>`` in which Spark keeps what a reader has read; equal readers share one. None: the
+    plan is older than this field."""
 
 
 @dataclass(frozen=True)
 class PlanStage:
+    """One stage of a compiled pipeline."""
+
     name: str
     kind: StageKind
     op: str
+    """Name of its kind of spec."""
     inputs: tuple[str, ...]
+    """Names of the stages that it reads."""
     description: str
+    """What it does, in a few words; of a source its kind, of a sink ``sink`` and its kind."""
     location: str = ""
+    """``file.py:12``: where it was defined."""
     layout: StateLayout | None = None
+    """The form of its state; None without state."""
     columns: tuple[tuple[str, str], ...] = ()
     """(column, Spark type as text) of the rows it gives."""
     migration: str | None = None
@@ -94,7 +102,7 @@ class Plan:
     source_slots: tuple[SourceSlot, ...] = ()
     """Readers of sources, in the order in which the query numbers them."""
     partitions: int | None = None
-    """Shuffle partitions the user asked for; None leaves them as they are."""
+    """Shuffle partitions that the user asked for; None: as many as saved state has."""
     version: int = PLAN_VERSION
 
     def stage(self, name: str) -> PlanStage | None:

@@ -64,12 +64,19 @@ class KeyedFunction:
 
     keys: tuple[str, ...]
     codec: StateCodec
+    """Between the state's fields and the text that Spark keeps."""
     shape: RowShape
+    """Makes Rows of the structs in which rows travel."""
     outputs: tuple[str, ...]
+    """Columns of the rows that it makes, beside the keys."""
     handle: Callable[[SimpleNamespace, Row], Iterable[tuple[Any, ...]]]
+    """``(state, row) -> rows``; changes the state."""
     evict: Callable[[SimpleNamespace, tuple[Any, ...], int], Iterable[tuple[Any, ...]]]
+    """``(state, key, time in ms) -> rows``, when a key's state is dropped."""
     ttl_ms: int | None
+    """How long after its last event a key's state is dropped; None: never."""
     timed: bool
+    """True if rows have an event time, by which those of an epoch are then ordered."""
 
     def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: KeptState) -> Iterator[pd.DataFrame]:
         held, last = self._open(state)
@@ -164,7 +171,7 @@ class UserFunction:
 
 
 def never(*_: Any) -> Iterable[tuple[Any, ...]]:
-    """No rows at eviction."""
+    """The ``evict`` of stages that never drop state."""
     return ()
 
 
@@ -193,11 +200,11 @@ def lower_map_stateful(
 
 @dataclass(frozen=True)
 class Fold:
-    """Takes a row into its key's accumulators; the row goes on with what they are then."""
+    """Folds a row into the accumulators of its key, and gives the row with their new values."""
 
     columns: tuple[str, ...]
     folds: tuple[tuple[str, Callable[[Any, Any], Any], bool], ...]
-    """(accumulator, fold, whether it is a collection of what rows bring)."""
+    """(accumulator, fold, True if the accumulator is a list of lifted values, so that the first value becomes a list of one)."""
 
     def __call__(self, held: SimpleNamespace, row: Row) -> Iterable[tuple[Any, ...]]:
         lifted = row[LIFTED]
@@ -256,6 +263,7 @@ def _apply(
     output: StructType,
     restored: DataFrame | None,
 ) -> DataFrame:
+    """The rows that the function makes of a frame, behind the key columns; ``restored`` holds saved state to begin with."""
     keys, timestamp = spec.keys, spec.timestamp
     check_columns(node, frame, keys)
     if timestamp is not None:
@@ -282,7 +290,7 @@ def _apply(
 
 
 def _once(function: KeyedFunction) -> Callable[[tuple[Any, ...], pd.DataFrame], pd.DataFrame]:
-    """All rows of a key at once, as a bounded pipeline has them: its state begins empty and is not kept."""
+    """The function for a bounded pipeline, which has all rows of a key at once: state begins empty and is not kept."""
     names = [*function.keys, *function.outputs]
 
     def whole(key: tuple[Any, ...], frame: pd.DataFrame) -> pd.DataFrame:

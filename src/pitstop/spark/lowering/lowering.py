@@ -66,7 +66,7 @@ class Lowering:
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table."""
     observed: dict[str, str] = field(default_factory=dict)
-    """Name of an observation -> the stage it counts."""
+    """Name of an observation -> the source whose rows it counts."""
     event_times: dict[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
 

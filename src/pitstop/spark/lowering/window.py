@@ -57,9 +57,9 @@ class Aggregation:
         return columns
 
     def stable(self, lifted: DataFrame) -> tuple[DataFrame, dict[str, str]]:
-        """Cast lifted columns until combining keeps their type, as saved ones are combined again (int -> bigint).
+        """The frame with its lifted columns cast so that combining keeps their types, and each accumulator's type as text.
 
-        Also the type of each accumulator, as text.
+        Saved accumulators are combined again, so a type must not grow with it: the sum of ints is a bigint.
         """
         for _ in range(5):
             combined = lifted.groupBy().agg(*self.columns_of({name: c.of_rows for name, c in self.combines.items()}))
@@ -70,6 +70,7 @@ class Aggregation:
         return lifted, {name: combined.schema[name].dataType.simpleString() for name in self.combines}
 
     def columns_of(self, expressions: Mapping[str, Expression]) -> list[Column]:
+        """``expression(column)`` for each column, under the column's name."""
         return [expression(F, F.col(quoted(name))).alias(name) for name, expression in expressions.items()]
 
     def combined(self, frame: DataFrame, keys: tuple[str, ...], span: str, of_rows: bool) -> DataFrame:

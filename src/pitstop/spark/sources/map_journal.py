@@ -22,7 +22,7 @@ PAGE = 20_000
 UNDECIDED: Offset = {"incarnation": "", "sequence": -1}
 """Where the stream begins is decided, once for all readers of the stage, by the first look at the map."""
 WAITING: Offset = {"incarnation": "", "sequence": 0}
-"""There was no such map: whatever comes is new."""
+"""There was no such map at the first look: all events of one that appears later are read."""
 
 
 class Events(InputPartition):
