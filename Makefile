@@ -9,7 +9,7 @@ MEASURES ?=
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo story test test-fast test-long compatibility support-matrix soak bench lint lock clean
+.PHONY: help demo story test test-fast test-long compatibility support-matrix soak bench lint lock pictures clean
 
 help:
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
@@ -20,6 +20,7 @@ help:
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
+	@echo "make pictures           the pages in docs that are drawn from code"
 	@echo "make lint               ruff, mypy, import-linter"
 
 $(STAMP): requirements.lock pyproject.toml scripts/install
@@ -58,6 +59,9 @@ lint: $(STAMP)
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
+
+pictures: $(STAMP)
+	@$(PY) -m pitstop.control.picture > docs/job-life.md
 
 lock:
 	@scripts/lock $(VENV)

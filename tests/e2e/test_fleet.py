@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 
@@ -96,7 +96,7 @@ def test_ten_kills_at_random_moments_lose_and_double_nothing(stack):
     stack.start_simulators()
     job = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest")
     job.wait_started()
-    registry = SqlRegistry(open_database(sqlite_url(stack.data / "pitstop.db")))
+    registry = SqlRegistry(open_database(sqlite_url(DataFolder(stack.data).store)))
     killed = []
     for number in range(10):
         # Every second time already in the first epoch of a run, which repeats what the killed one had planned.
@@ -160,7 +160,7 @@ def next_run(job, data, killed, registry):
     details = job.details
     if details.token in killed or details.lineage is None or registry.process_of(job.id, details.token) is None:
         return None
-    return details.token, Checkpoint(checkpoint_folder(data, job.id, details.lineage))
+    return details.token, Checkpoint(DataFolder(data).job(job.id).checkpoint(details.lineage))
 
 
 def kill(pid):

@@ -17,11 +17,13 @@ from typing import Any
 import pyspark.cloudpickle
 
 from pitstop.errors import IncompatibleError
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import export_checkpoint, snapshot_folder
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import build_session
 from pitstop.spark.engine import Engine
@@ -101,8 +103,8 @@ class Run:
         conductor, engine = Conductor(), None
         engine = self._engine(version, conductor)
         known = json.loads(self._note.read_text()) if self._note.exists() else {}
-        snapshot = snapshot_folder(self._folder, f"v{self._number - 1}") if self._number else None
-        point = engine.prepare(self._folder, known.get("lineage"), snapshot)
+        snapshot = DataFolder(self._folder).snapshot(f"v{self._number - 1}") if self._number else None
+        point = engine.prepare(DataFolder(self._folder), known.get("lineage"), snapshot)
         checkpoint = Checkpoint(point.checkpoint)
         if known.get("lineage") != point.lineage:
             way = None if point.report is None else point.report.way.value
@@ -113,7 +115,7 @@ class Run:
         conductor.last = sys.maxsize if final else known["base"] + version.epochs
         if checkpoint.committed() < conductor.last:
             self._run(engine, point, conductor, final)
-        export_checkpoint(checkpoint, self._folder, f"v{self._number}")
+        export_checkpoint(checkpoint, DataFolder(self._folder), f"v{self._number}")
         epoch = checkpoint.committed()
         return {
             "watermark": int(checkpoint.offsets(epoch).metadata["batchWatermarkMs"]),
@@ -163,7 +165,7 @@ class Run:
         """What the rules refuse is refused by its rule, and nothing is made of it."""
         for refusal in version.refusals:
             before = sorted(self._folder.rglob("*"))
-            manifest = manifests.read(snapshot_folder(self._folder, f"v{self._number - 1}"))
+            manifest = manifests.read(DataFolder(self._folder).snapshot(f"v{self._number - 1}"))
             plan = compile_pipeline(self._spark, self._builder(refusal.stages).pipeline(Conductor()))
             try:
                 said = f"not at all: {judge(manifest, plan).text()}"
@@ -181,7 +183,7 @@ class Run:
 def main() -> None:
     for module in (sequence, build):
         pyspark.cloudpickle.register_pickle_by_value(module)
-    spark = build_session("local[2]", Path(sys.argv[1]), {})
+    spark = build_session(ClusterSettings("local[2]"), Path(sys.argv[1]), {})
     register(spark)
     for line in sys.stdin:
         wanted = json.loads(line)

@@ -8,6 +8,7 @@ import pyspark.cloudpickle
 
 import pitstop as ps
 from pitstop.model.config import ProcessingGuarantee, StateStore
+from pitstop.model.data_folder import DataFolder
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
@@ -70,7 +71,7 @@ class Harness:
         running = self.start(built, checkpoint, chosen)
         self.wait_for(running, until)
         running.stop(60)
-        export_checkpoint(running.checkpoint, self.folder, "saved")
+        export_checkpoint(running.checkpoint, DataFolder(self.folder), "saved")
         self.runs += 1
         return self.report
 

@@ -9,6 +9,7 @@ import pitstop as ps
 from pitstop.errors import PipelineError
 from pitstop.maps.model import MapConfig
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
@@ -204,7 +205,7 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
         p = ps.Pipeline()
         numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
         engine = Engine(spark, p, config, environment)
-        point = engine.prepare(tmp_path, lineage, None)
+        point = engine.prepare(DataFolder(tmp_path), lineage, None)
         engine.start(point, Progress(), lambda: None)
         assert wait_until(lambda: engine.running.checkpoint.committed() >= 1, 60)
         engine.stop(60)

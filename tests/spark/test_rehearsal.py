@@ -6,9 +6,10 @@ import pytest
 
 import pitstop as ps
 from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.source import SourceSettings
@@ -44,7 +45,7 @@ def engine(spark, folder, built):
 
 
 def start(started, folder, snapshot=None):
-    point = started.prepare(folder, None, snapshot)
+    point = started.prepare(DataFolder(folder), None, snapshot)
     started.start(point, Progress(), lambda: None)
     return point
 
@@ -67,20 +68,20 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     scratch, claimed = tmp_path / "scratch", []
     scratch.mkdir()
     new.keep_aside(scratch)
-    record = export_checkpoint(Checkpoint(first.checkpoint), scratch, "rehearsal")
+    record = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(scratch), "rehearsal")
     rehearsed = rehearse(new, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch)
     assert record.epoch >= 0
     assert not after.epochs, "a rehearsal calls no sink"
-    new.get_ready(tmp_path, rehearsed, scratch, claimed.append)
+    new.get_ready(DataFolder(tmp_path), rehearsed, scratch, claimed.append)
     epochs = Checkpoint(first.checkpoint).committed()
     assert wait_until(lambda: Checkpoint(first.checkpoint).committed() > epochs + 1, 120), (
         "what it waits for is not the rehearsed state"
     )
     assert old.active, "the version before goes on meanwhile"
     old.stop(60)
-    saved = export_checkpoint(Checkpoint(first.checkpoint), tmp_path, "saved")
+    saved = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(tmp_path), "saved")
     point = start(new, tmp_path, tmp_path / "snapshots" / "saved")
-    assert claimed == [point.checkpoint] == [checkpoint_folder(tmp_path, "id", point.lineage)]
+    assert claimed == [point.checkpoint] == [DataFolder(tmp_path).job("id").checkpoint(point.lineage)]
     assert (scratch / "gate").exists(), "it is the query that waited"
     wait_for(new, after, 3)
     epoch = new.stop(60)

@@ -12,7 +12,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import JobView
 
 _AS_SENT = (
-    "id", "name", "user_cancelled", "suspension_cause", "failure", "failure_details", "options", "token", "termination",
+    "id", "name", "user_cancelled", "suspension_cause", "failure", "failure_details", "options", "token",
     "attempts", "lineage", "plan", "version", "update_failure",
 )  # fmt: skip
 

@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.pipeline.stages import Pipeline
-from pitstop.snapshots.export import export_checkpoint, snapshot_folder
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import build_session
 from pitstop.spark.engine import Engine
@@ -29,9 +31,9 @@ from pitstop.store.maps import SqlMapStore
 class LocalJob:
     """A job that runs in this process."""
 
-    def __init__(self, engine: Engine, data_dir: Path, maps: SqlMapStore) -> None:
+    def __init__(self, engine: Engine, data: DataFolder, maps: SqlMapStore) -> None:
         self._engine = engine
-        self._data_dir = data_dir
+        self._data = data
         self.maps = maps
 
     @property
@@ -54,7 +56,7 @@ class LocalJob:
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
         """Export the last committed epoch; the job goes on."""
-        return export_checkpoint(self._engine.running.checkpoint, self._data_dir, name, self._engine.stage_facts())
+        return export_checkpoint(self._engine.running.checkpoint, self._data, name, self._engine.stage_facts())
 
     def cancel_and_export_snapshot(self, name: str) -> SnapshotRecord:
         """End between two epochs and export exactly there."""
@@ -78,11 +80,11 @@ def run(
 
     ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig.
     """
-    folder = Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    session = spark or build_session("local[*]", folder / "work")
+    data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
+    data.root.mkdir(parents=True, exist_ok=True)
+    session = spark or build_session(ClusterSettings(), data.work)
     register(session)
-    url = sqlite_url(folder / "pitstop.db")
+    url = sqlite_url(data.store)
     maps = SqlMapStore(open_database(url))
     config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
     job_id = new_job_id()
@@ -91,19 +93,19 @@ def run(
         job_name=check_name("job", name),
         lineage="",
         guarantee=config.processing_guarantee,
-        work_dir=folder / "work",
+        work_dir=data.work,
         log=_print,
         maps=maps,
-        sources=SourceSettings.working_in(folder / "jobs" / job_id, name, url, "pitstop.store.maps:open_map_store"),
+        sources=SourceSettings.working_in(data.job(job_id).work, name, url, "pitstop.store.maps:open_map_store"),
     )
     engine = Engine(session, pipeline, config, environment)
-    snapshot = snapshot_folder(folder, initial_snapshot) if initial_snapshot is not None else None
-    point = engine.prepare(folder, None, snapshot)
+    snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
+    point = engine.prepare(data, None, snapshot)
     if engine.bounded:
         engine.run_bounded(point.lineage)
     else:
         engine.start(point, Progress(), threading.Event().set)
-    return LocalJob(engine, folder, maps)
+    return LocalJob(engine, data, maps)
 
 
 def _print(level: str, logger: str, message: str) -> None:

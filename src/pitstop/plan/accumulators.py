@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pitstop.model.layout import StateLayout
+from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.kinds import goes_on, refused, rules_of
-from pitstop.plan.report import StageVerdict, Verdict
 
 READABLE = frozenset({"sum", "min", "max"})
 """Combinations whose accumulators Spark keeps as they are, so that saved ones can be read."""

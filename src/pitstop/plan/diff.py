@@ -7,8 +7,8 @@ from typing import Any
 
 from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.report import Report, StageVerdict, Verdict, Way
 from pitstop.plan.model import Plan
-from pitstop.plan.report import Report, StageVerdict, Verdict, Way
 from pitstop.plan.rules import judge_stage
 
 __all__ = ["Report", "StageVerdict", "Verdict", "Way", "compare"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pitstop.errors import PipelineError
 from pitstop.model.config import StateStore
 from pitstop.model.layout import StateLayout
+from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.accumulators import readable
 from pitstop.plan.kinds import refused, rules_of
 from pitstop.plan.model import Plan
-from pitstop.plan.report import StageVerdict, Verdict
 
 
 def judge_stage(

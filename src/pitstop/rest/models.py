@@ -140,7 +140,8 @@ class JobModel(BaseModel):
         job = view.job
         facts = {name: getattr(job, name) for name in cls.model_fields if hasattr(job, name)}
         made = {"status": job.state, "config": job.config.to_dict(), "source": job.source.to_dict()}
-        return cls.model_validate(facts | made | {"progress": view.progress.to_dict()})
+        ending = f"{job.termination.mode}#{job.termination.operation}" if job.termination is not None else None
+        return cls.model_validate(facts | made | {"termination": ending, "progress": view.progress.to_dict()})
 
 
 class ExportBody(_Request):

@@ -10,13 +10,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pitstop.errors import ConflictError, EngineError, PitstopError
+from pitstop.errors import ConflictError
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.model.job import Job, JobSource
+from pitstop.model.task import Compilation, Compile, Rehearse
 from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.source import SourceSettings
@@ -30,17 +32,14 @@ LOGGER = "pitstop.runner"
 class RunnerSettings:
     """Where a run works."""
 
-    data_dir: Path
+    data: DataFolder
     store_url: str
     store_factory: str
     """``module:function`` by which worker processes open the map store."""
 
-    def job_dir(self, job_id: str) -> Path:
-        return self.data_dir / "jobs" / job_id
-
     def sources(self, job_id: str, job_name: str) -> SourceSettings:
         """What the sources of a job are told."""
-        return SourceSettings.working_in(self.job_dir(job_id) / "work", job_name, self.store_url, self.store_factory)
+        return SourceSettings.working_in(self.data.job(job_id).work, job_name, self.store_url, self.store_factory)
 
 
 @dataclass(frozen=True)
@@ -76,60 +75,76 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key != "initial_snapshot"}
 
 
-class Standby:
-    """The tasks of a spare that makes itself ready for one version (launchers.standby)."""
+def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
+    """A version compiled as its run would compile it, only to be judged."""
+    environment = Environment(
+        job_id=task.job_id,
+        job_name=task.job_name or Path(task.source.artifact).stem,
+        lineage="",
+        guarantee=JobConfig().processing_guarantee,
+        work_dir=folder.work,
+        log=log,
+    )
+    return _compilation(spark, prepare(spark, task.source, task.options, environment), task, folder.state)
 
-    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: Path) -> None:
+
+def _compilation(spark: SparkSession, prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
+    """What was compiled, with its migrations tried on the state that it is to take over."""
+    engine = prepared.engine
+    against = Path(task.against) if task.against is not None else None
+    try:
+        tried = try_migrations(spark, engine.pipeline, engine.plan, against, engine.config.renamed, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return Compilation(engine.plan.to_dict(), engine.config, tried)
+
+
+class StandbyTasks:
+    """What a spare does that makes itself ready for one version of a job (launchers.standby)."""
+
+    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: SpareFolder) -> None:
         self._spark, self._settings, self._folder = spark, settings, folder
         self.prepared: Prepared | None = None
 
-    def do(self, task: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a task: its result, or ``{"error"}``."""
+    def do(self, task: Compile | Rehearse) -> Compilation | None:
+        """Do a task, and tell in the log how long it took."""
         began = time.monotonic()
-        try:
-            result = self._compile(task) if task["do"] == "compile" else self._rehearse(task)
-            log("INFO", LOGGER, f"{task['do']} took {time.monotonic() - began:.1f} s")
-            return result
-        except PitstopError as error:
-            return {"error": error.to_dict()}
-        except Exception as error:
-            return {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
+        result: Compilation | None = None
+        if isinstance(task, Compile):
+            result = self._compile(task)
+        else:
+            self._rehearse(task)
+        log("INFO", LOGGER, f"{task.kind} took {time.monotonic() - began:.1f} s")
+        return result
 
-    def _compile(self, task: dict[str, Any]) -> dict[str, Any]:
+    def _compile(self, task: Compile) -> Compilation:
         environment = Environment(
-            job_id=task["job"],
-            job_name=task["name"],
+            job_id=task.job_id,
+            job_name=task.job_name,
             lineage="",
             guarantee=JobConfig().processing_guarantee,
-            work_dir=self._folder / "work",
+            work_dir=self._folder.work,
             log=log,
-            sources=self._settings.sources(task["job"], task["name"]),
+            sources=self._settings.sources(task.job_id, task.job_name),
         )
-        self.prepared = prepare(self._spark, JobSource.from_dict(task["source"]), task["options"], environment)
-        engine, against = self.prepared.engine, task["against"]
-        state, scratch = Path(against) if against is not None else None, self._folder / "migrations"
-        try:
-            tried = try_migrations(self._spark, engine.pipeline, engine.plan, state, engine.config.renamed, scratch)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-        return {"plan": engine.plan.to_dict(), "migrations": tried}
+        self.prepared = prepare(self._spark, task.source, task.options, environment)
+        return _compilation(self._spark, self.prepared, task, self._folder.migrations)
 
-    def _rehearse(self, task: dict[str, Any]) -> dict[str, Any]:
+    def _rehearse(self, task: Rehearse) -> None:
         if self.prepared is None:
             raise ConflictError("A version is compiled before it is rehearsed.")
         engine = self.prepared.engine
-        running = Checkpoint(checkpoint_folder(self._settings.data_dir, engine.environment.job_id, task["lineage"]))
-        scratch = self._folder / "rehearsal"
-        engine.keep_aside(self._folder)
+        running = Checkpoint(self._settings.data.job(engine.environment.job_id).checkpoint(task.lineage))
+        scratch = self._folder.rehearsal
+        engine.keep_aside(self._folder.root)
         try:
-            record = export_checkpoint(running, scratch, "rehearsal")
+            record = export_checkpoint(running, DataFolder(scratch), "rehearsal")
             rehearsed = rehearse(engine, Path(record.path), scratch)
             if rehearsed is not None:
-                engine.get_ready(self._settings.data_dir, rehearsed, self._folder, self._claim)
+                engine.get_ready(self._settings.data, rehearsed, self._folder.root, self._claim)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        return {}
 
     def _claim(self, checkpoint: Path) -> None:
         # Whoever removes this standby's folder although it never got its run removes that one, too (launchers.spares).
-        (self._folder / "checkpoint").write_text(str(checkpoint))
+        self._folder.begun.write_text(str(checkpoint))

@@ -9,17 +9,28 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import psutil
 from pyspark.sql import SparkSession
 
-from pitstop.control.ports import RunnerLink
-from pitstop.errors import EngineError, FencedError, PitstopError, SnapshotError
-from pitstop.kit.wake import WakeSocket, wake
+from pitstop.control.ports import RunHandle, RunnerLink, Wake
+from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
+from pitstop.model.run import (
+    Compiled,
+    Completed,
+    EpochCommitted,
+    Exported,
+    ExportFailed,
+    Fact,
+    Failed,
+    Observation,
+    Running,
+    Stopped,
+    StopRun,
+    TakeSnapshot,
+)
+from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -41,7 +52,9 @@ class Runner:
         self,
         job_id: str,
         token: int,
+        handle: RunHandle,
         link: RunnerLink,
+        wake: Wake,
         maps: MapStore,
         settings: RunnerSettings,
         spark: Callable[[], SparkSession],
@@ -50,9 +63,9 @@ class Runner:
         self.job_id, self.token = job_id, token
         self._link, self._maps, self._settings, self._spark = link, maps, settings, spark
         self._prepared = prepared
-        self._dir = settings.job_dir(job_id)
-        self._dir.mkdir(parents=True, exist_ok=True)
-        self._wake = WakeSocket(self._dir / "runner.sock")
+        self._folder = settings.data.job(job_id)
+        self._folder.root.mkdir(parents=True, exist_ok=True)
+        self._handle, self._wake, self._waiter = handle, wake, wake.waiter(job_id)
         self._fenced: FencedError | None = None
         self._last_command = 0
         self._exports: list[threading.Thread] = []
@@ -62,8 +75,7 @@ class Runner:
     def run(self) -> int:
         """Exit code of the process: 0 if the job ended in order, 1 if it failed, 3 if another run has taken over."""
         try:
-            process = psutil.Process()
-            job = self._link.claim(self.job_id, self.token, process.pid, process.create_time(), LEASE_SECONDS)
+            job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
             threading.Thread(target=self._keep_lease, daemon=True).start()
             return self._drive(job)
         except FencedError as error:
@@ -72,15 +84,15 @@ class Runner:
         except Exception as error:
             return self._failed(error)
         finally:
-            self._wake.close()
+            self._waiter.close()
 
     def _drive(self, job: Job) -> int:
         log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         engine = self._engine(job)
         job = dataclasses.replace(job, config=engine.config)
-        point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
+        point = engine.prepare(self._settings.data, job.lineage, self._snapshot(job))
         self._say_start(job, point)
-        self._observe(ObservationKind.COMPILED, self._compiled(engine, point))
+        self._observe(Compiled(engine.plan.to_dict(), point.lineage, engine.config))
         if engine.bounded:
             return self._run_bounded(engine, point)
         engine.start(point, self._link.progress(), self._poke)
@@ -93,7 +105,7 @@ class Runner:
 
     def _loop(self, engine: Engine) -> int:
         while True:
-            self._wake.wait(REPORT_SECONDS)
+            self._waiter.wait(REPORT_SECONDS)
             if self._fenced is not None:
                 os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
             self._report(engine)
@@ -102,57 +114,55 @@ class Runner:
                 raise engine.failure() or EngineError("The query ended by itself.")
             for command in self._link.commands(self._last_command):
                 self._last_command = command.id
-                if command.kind is CommandKind.STOP:
-                    return self._stop(engine, command)
-                self._export(engine, command)
+                if isinstance(command.order, StopRun):
+                    return self._stop(engine, command.order)
+                self._export(engine, command.order)
 
     def _run_bounded(self, engine: Engine, point: StartPoint) -> int:
-        self._observe(ObservationKind.RUNNING, {"epoch": -1})
+        self._observe(Running(-1))
         engine.run_bounded(point.lineage)
-        self._observe(ObservationKind.COMPLETED, {})
+        self._observe(Completed())
         return 0
 
-    def _stop(self, engine: Engine, command: Command) -> int:
+    def _stop(self, engine: Engine, order: StopRun) -> int:
         log("INFO", LOGGER, "stopping at the next epoch boundary")
         self._finish_exports()
         epoch = engine.stop(STOP_SECONDS)
         self._report(engine, force=True)
-        payload: dict[str, Any] = {"epoch": epoch, "operation": command.args.get("operation")}
-        payload["committed_at"] = engine.running.checkpoint.committed_at(epoch)
-        if command.args.get("snapshot"):
+        snapshot: SnapshotRecord | None = None
+        problem: Problem | None = None
+        if order.snapshot is not None:
             try:
-                payload["snapshot"] = self._take_snapshot(engine, command.args["snapshot"])
+                snapshot = self._take_snapshot(engine, order.snapshot)
             except (PitstopError, OSError) as error:
-                payload["error"] = _travelling(error)
-        self._observe(ObservationKind.STOPPED, payload)
+                problem = _problem(error)
+        self._observe(Stopped(engine.running.checkpoint.committed_at(epoch), snapshot, problem))
         log("INFO", LOGGER, f"stopped after epoch {epoch}")
         return 0
 
-    def _export(self, engine: Engine, command: Command) -> None:
+    def _export(self, engine: Engine, order: TakeSnapshot) -> None:
         """In a thread of its own: the job goes on meanwhile, and exports follow one another."""
         before = list(self._exports)
 
         def work() -> None:
             for thread in before:
                 thread.join()
-            operation = command.args.get("operation")
             try:
-                record = self._take_snapshot(engine, command.args["snapshot"])
-                self._observe(ObservationKind.EXPORTED, {"operation": operation, "snapshot": record})
+                self._observe(Exported(order.operation, self._take_snapshot(engine, order.snapshot)))
             except FencedError as error:
                 self._fenced = error
             except (PitstopError, OSError) as error:
-                self._observe(ObservationKind.EXPORT_FAILED, {"operation": operation, "error": _travelling(error)})
+                self._observe(ExportFailed(order.operation, _problem(error)))
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         self._exports = [t for t in self._exports if t.is_alive()] + [thread]
 
-    def _take_snapshot(self, engine: Engine, name: str) -> dict[str, Any]:
+    def _take_snapshot(self, engine: Engine, name: str) -> SnapshotRecord:
         checkpoint: Checkpoint = engine.running.checkpoint
-        record = export_checkpoint(checkpoint, self._settings.data_dir, name, engine.stage_facts())
+        record = export_checkpoint(checkpoint, self._settings.data, name, engine.stage_facts())
         log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
-        return dataclasses.asdict(record)
+        return record
 
     def _finish_exports(self) -> None:
         for thread in self._exports:
@@ -166,10 +176,10 @@ class Runner:
             self._told_running = True
             epoch = progress.epoch if tracker.first_epoch else -1
             at = engine.running.checkpoint.committed_at(epoch)
-            self._observe(ObservationKind.RUNNING, {"epoch": epoch, "committed_at": at})
+            self._observe(Running(epoch, at))
         if not self._told_epoch and tracker.first_epoch:
             self._told_epoch = True
-            self._observe(ObservationKind.EPOCH, {"epoch": progress.epoch})
+            self._observe(EpochCommitted(progress.epoch))
         if progress != self._reported or force:
             self._reported = progress
             self._link.report(progress)
@@ -180,7 +190,7 @@ class Runner:
             job_name=job.display_name,
             lineage=job.lineage or "",
             guarantee=job.config.processing_guarantee,
-            work_dir=self._dir / "work",
+            work_dir=self._folder.work,
             log=log,
             check_fence=self._check_fence,
             fence=Fence(job.id, self.token),
@@ -210,11 +220,6 @@ class Runner:
         else:
             log("INFO", LOGGER, "starts with empty state")
 
-    def _compiled(self, engine: Engine, point: StartPoint) -> dict[str, Any]:
-        report = point.report.to_dict() if point.report is not None else None
-        config = engine.config.to_dict()
-        return {"plan": engine.plan.to_dict(), "lineage": point.lineage, "report": report, "config": config}
-
     def _check_fence(self) -> None:
         if self._fenced is not None:
             raise self._fenced
@@ -233,10 +238,10 @@ class Runner:
                 log("WARN", LOGGER, f"could not renew the lease: {error}")
 
     def _poke(self) -> None:
-        wake(self._wake.path)
+        self._wake.wake(self.job_id)
 
-    def _observe(self, kind: ObservationKind, payload: dict[str, Any]) -> None:
-        self._link.observe(Observation(self.job_id, self.token, kind, payload))
+    def _observe(self, fact: Fact) -> None:
+        self._link.observe(Observation(self.job_id, self.token, fact))
 
     def _failed(self, error: Exception) -> int:
         details = traceback.format_exc()
@@ -244,16 +249,16 @@ class Runner:
         if isinstance(error, PitstopError):
             details = str(error.details.pop("trace", details))
             restartable = bool(error.details.pop("restartable", False))
-        travelling = _travelling(error)
-        log("ERROR", LOGGER, travelling["message"])
+        problem = _problem(error)
+        log("ERROR", LOGGER, problem.message)
         try:
-            self._observe(ObservationKind.FAILED, {"error": travelling, "details": details, "restartable": restartable})
+            self._observe(Failed(problem, details, restartable))
         except FencedError:
             return 3
         return 1
 
 
-def _travelling(error: BaseException) -> dict[str, Any]:
+def _problem(error: BaseException) -> Problem:
     if isinstance(error, PitstopError):
-        return error.to_dict()
-    return EngineError(f"{type(error).__name__}: {error}").to_dict()
+        return error.problem
+    return EngineError(f"{type(error).__name__}: {error}").problem

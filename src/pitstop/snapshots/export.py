@@ -15,7 +15,7 @@ from typing import Any
 
 from pitstop.errors import SnapshotError
 from pitstop.kit.canonical import file_checksum
-from pitstop.kit.ids import check_name
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.snapshot import SnapshotFile, SnapshotManifest, SnapshotRecord
 from pitstop.snapshots import manifest as manifests
@@ -24,24 +24,14 @@ from pitstop.snapshots.checkpoint import Checkpoint
 _ATTEMPTS = 5
 
 
-def snapshot_folder(data_dir: Path, name: str) -> Path:
-    """Where the snapshot of a name lives."""
-    return data_dir / "snapshots" / check_name("snapshot", name)
-
-
-def checkpoint_folder(data_dir: Path, job_id: str, lineage: str) -> Path:
-    """Where the checkpoint of a job's lineage lives."""
-    return data_dir / "jobs" / job_id / f"checkpoint-{lineage}"
-
-
 def export_checkpoint(
-    checkpoint: Checkpoint, data_dir: Path, name: str, stages: dict[str, dict[str, Any]] | None = None
+    checkpoint: Checkpoint, data: DataFolder, name: str, stages: dict[str, dict[str, Any]] | None = None
 ) -> SnapshotRecord:
     """Export the last committed epoch of a checkpoint that may be in use, under ``name``; replaces one of that name.
 
     Only this process' job may be exporting to ``name``. Raises SnapshotError if no epoch is committed yet.
     """
-    target = snapshot_folder(data_dir, name)
+    target = data.snapshot(name)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
         manifest = _copy_with_retries(checkpoint, temporary, name, stages)
@@ -72,12 +62,12 @@ def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
     )
 
 
-def export_suspended(job: Job, data_dir: Path, name: str) -> SnapshotRecord:
+def export_suspended(job: Job, data: DataFolder, name: str) -> SnapshotRecord:
     """Export the last good state of a job that is not running (jet.md SN9)."""
     lineage = job.saved.lineage
     if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
-    return export_checkpoint(Checkpoint(checkpoint_folder(data_dir, job.id, lineage)), data_dir, name)
+    return export_checkpoint(Checkpoint(data.job(job.id).checkpoint(lineage)), data, name)
 
 
 def _copy_with_retries(
@@ -165,8 +155,8 @@ def lay_view(folder: Path, manifest: SnapshotManifest, target: Path) -> None:
     Checkpoint(target / manifests.FILES).relocate(target / manifests.FILES)
 
 
-def delete(data_dir: Path, name: str) -> None:
+def delete(data: DataFolder, name: str) -> None:
     """Remove a snapshot's files: the manifest first, so that a half-deleted one is seen as none."""
-    folder = snapshot_folder(data_dir, name)
+    folder = data.snapshot(name)
     (folder / manifests.MANIFEST).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pitstop.kit.canonical import file_checksum
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotFile, SnapshotManifest, SnapshotRecord
 from pitstop.snapshots import manifest as manifests
-from pitstop.snapshots.export import link, record_of, replace_folder, snapshot_folder
+from pitstop.snapshots.export import link, record_of, replace_folder
 
 
 def imported_folder(folder: Path, stage: str) -> Path:
@@ -20,13 +21,13 @@ def imported_folder(folder: Path, stage: str) -> Path:
 
 
 def with_imported(
-    folder: Path, manifest: SnapshotManifest, data_dir: Path, name: str, stage: str, write: Callable[[Path], int]
+    folder: Path, manifest: SnapshotManifest, data: DataFolder, name: str, stage: str, write: Callable[[Path], int]
 ) -> SnapshotRecord:
     """Make snapshot ``name``: all of another one, with the rows that ``write`` puts into a new folder as the state of ``stage``.
 
     ``write`` returns how many rows. ``name`` may be the same one, which is then replaced.
     """
-    target = snapshot_folder(data_dir, name)
+    target = data.snapshot(name)
     temporary = target.with_name(f".{target.name}.{time.monotonic_ns()}.tmp")
     try:
         for path, _ in manifests.files_of(folder, manifest):

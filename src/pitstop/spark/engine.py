@@ -18,6 +18,7 @@ from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
 from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.pipeline.specs import HashJoinSpec, SinkSpec
 from pitstop.pipeline.stages import Pipeline
@@ -26,7 +27,6 @@ from pitstop.plan.model import Plan
 from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.columns import first_line
 from pitstop.spark.base.environment import Environment
@@ -80,7 +80,7 @@ class Engine:
         self.config = config
         self.environment = dataclasses.replace(environment, guarantee=config.processing_guarantee)
 
-    def get_ready(self, data_dir: Path, rehearsed: Path, aside: Path, claim: Callable[[Path], None]) -> None:
+    def get_ready(self, data: DataFolder, rehearsed: Path, aside: Path, claim: Callable[[Path], None]) -> None:
         """Start the query as far as it goes without its checkpoint, if its sources allow it.
 
         ``rehearsed`` is the checkpoint that a rehearsal has left; ``aside`` is a folder of this process; ``claim`` is told the
@@ -89,7 +89,7 @@ class Engine:
         if not can_be_poised(self.pipeline, self.plan):
             return
         lineage = new_lineage()
-        target = checkpoint_folder(data_dir, self.environment.job_id, lineage)
+        target = data.job(self.environment.job_id).checkpoint(lineage)
         claim(target)
         # Spark looks once, before it makes the sources, whether there are logs and of which version they are.
         Checkpoint(rehearsed).copy_logs(target)
@@ -100,21 +100,21 @@ class Engine:
         """Keep in this folder what a further restore under this plan need not do again."""
         self._aside = folder
 
-    def prepare(self, data_dir: Path, lineage: str | None, snapshot: Path | None) -> StartPoint:
+    def prepare(self, data: DataFolder, lineage: str | None, snapshot: Path | None) -> StartPoint:
         """Make ready the checkpoint to run on.
 
         The job's own, if it has one and its guarantee keeps it; else a new one, from the snapshot in the folder
         ``snapshot`` if given. Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
         """
-        job_id = self.environment.job_id
+        folder = data.job(self.environment.job_id)
         if lineage is not None and self.config.processing_guarantee is not ProcessingGuarantee.NONE:
-            own = checkpoint_folder(data_dir, job_id, lineage)
+            own = folder.checkpoint(lineage)
             # An epoch that was planned may have reached the sinks: they know it again by the lineage.
             if Checkpoint(own).planned() >= 0:
                 self._use_partitions(self.config.partitions or Checkpoint(own).partitions())
                 return self._started(StartPoint(lineage, own))
         fresh = self._poised.lineage if self._poised is not None else new_lineage()
-        target = checkpoint_folder(data_dir, job_id, fresh)
+        target = folder.checkpoint(fresh)
         report = self.restore(snapshot, target) if snapshot is not None and not self.bounded else None
         return self._started(StartPoint(fresh, target, report))
 

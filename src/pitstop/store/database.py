@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from pitstop.errors import EngineError
 
-HEAD = "0002"
+HEAD = "0004"
 """The newest migration; kept here so that opening a current store needs no alembic."""
 
 BUSY_SECONDS = 30

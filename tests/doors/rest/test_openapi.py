@@ -125,10 +125,16 @@ def test_both_ways_to_submit_are_described(document):
 REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.REBUILD).to_dict()
 
 
+JOB = {f.name for f in dataclasses.fields(Job)}
+
+
 @pytest.mark.parametrize(
     ("model", "names"),
     [
-        (models.JobModel, {f.name for f in dataclasses.fields(Job)} - {"state", "update"} | {"status", "progress"}),
+        (
+            models.JobModel,
+            {f.name for f in dataclasses.fields(Job)} - {"state", "update", "preparation"} | {"status", "progress"},
+        ),
         (models.ConfigModel, {f.name for f in dataclasses.fields(JobConfig)}),
         (models.SourceModel, {f.name for f in dataclasses.fields(JobSource)}),
         (models.ProgressModel, {f.name for f in dataclasses.fields(Progress)}),

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Protocol
 
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.plan.report import StageVerdict, Verdict
+from pitstop.model.report import StageVerdict, Verdict
 
 START_EMPTY = "give it another name to start it empty"
 

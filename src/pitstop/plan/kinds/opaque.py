@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pitstop.model.layout import StateLayout
+from pitstop.model.report import StageVerdict
 from pitstop.plan.kinds import Form, KindRules, goes_on, refused
-from pitstop.plan.report import StageVerdict
 
 
 def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:

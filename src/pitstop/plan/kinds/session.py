@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
+from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.accumulators import compare_aggregates
 from pitstop.plan.kinds import Form, KindRules
-from pitstop.plan.report import StageVerdict, Verdict
 
 
 def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:

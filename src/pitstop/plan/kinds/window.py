@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
+from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.accumulators import compare_aggregates, readable
 from pitstop.plan.kinds import Form, KindRules, refused
-from pitstop.plan.report import StageVerdict, Verdict
 
 
 def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pitstop.kit.java import find_java
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import StateStore
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -67,23 +68,23 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
     return {"spark.sql.optimizer.excludedRules": ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
 
 
-def build_session(master: str, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
-    """Start (or get) the session of this process. ``master``: ``local[*]``, ``spark://...``, ..."""
+def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
+    """Start (or get) the session of this process, the driver of that cluster, with scratch files in ``work_dir``."""
     # With another interpreter in the workers the query hangs silently at its first batch.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("SPARK_LOCAL_IP", cluster.bind_address)
     if SparkSession.getActiveSession() is None:
-        os.environ["JAVA_HOME"] = str(find_java(work_dir))
+        os.environ["JAVA_HOME"] = str(find_java(work_dir / "java"))
     work_dir.mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="spark-", dir=work_dir)
     builder = (
-        SparkSession.builder.master(master)
+        SparkSession.builder.master(cluster.master)
         .appName("pitstop")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", cluster.driver_host)
+        .config("spark.driver.bindAddress", cluster.bind_address)
         .config("spark.local.dir", scratch)
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
