@@ -1,6 +1,5 @@
 """The session of the Spark tests, and the package that docs/extending.md describes."""
 
-import shutil
 import sys
 
 import pytest
@@ -16,9 +15,9 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def installed(spark, wheel):  # noqa: F811
-    """The package where the driver and Spark's workers find it; these take a zip, and no wheel."""
-    archive = shutil.copy(wheel, wheel.with_suffix(".zip"))
-    before = list(sys.path)
-    spark.sparkContext.addPyFile(str(archive))
-    yield archive
-    sys.path[:] = before
+    """The package where the driver and Spark's Python workers find it, as it is when it is installed beside Pitstop."""
+    sys.path.insert(0, str(wheel))
+    spark.sparkContext.environment["PYTHONPATH"] = str(wheel)
+    yield wheel
+    del spark.sparkContext.environment["PYTHONPATH"]
+    sys.path.remove(str(wheel))
