@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 BLOCKS = [code for _, code in re.findall(r"```(python|toml)\n(.*?)```", TEXT, re.S)]
 

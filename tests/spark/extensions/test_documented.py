@@ -5,7 +5,7 @@ import re
 import pytest
 
 import pitstop as ps
-from tests.extensions.documented import ROOT, TEXT, block_with, files
+from tests.spark.extensions.documented import ROOT, TEXT, block_with, files
 
 
 @pytest.mark.parametrize(("name", "code"), [(n, c) for n, c in files() if n.startswith("src/")], ids=lambda value: value[:40])

@@ -16,7 +16,7 @@ from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.starting.rehearsal import rehearse
-from tests.extensions.documented import block_with
+from tests.spark.extensions.documented import block_with
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

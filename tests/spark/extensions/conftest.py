@@ -1,11 +1,10 @@
-"""The session of the Spark tests, and the package that docs/extending.md describes."""
+"""The package that docs/extending.md describes."""
 
 import sys
 
 import pytest
 
-from tests.extensions.documented import build_wheel
-from tests.spark.conftest import spark  # noqa: F401
+from tests.spark.extensions.documented import build_wheel
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +13,7 @@ def wheel(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def installed(spark, wheel):  # noqa: F811
+def installed(spark, wheel):
     """The package where the driver and Spark's Python workers find it, as it is when it is installed beside Pitstop."""
     sys.path.insert(0, str(wheel))
     spark.sparkContext.environment["PYTHONPATH"] = str(wheel)
