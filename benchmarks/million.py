@@ -17,6 +17,8 @@ from pyspark.sql import functions as F
 
 import million_job
 from events import FILES, SCHEMA, write_files
+from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
@@ -24,9 +26,11 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.session import ROCKSDB, build_session
-from pitstop.spark.engine import Engine
-from pitstop.spark.running.query import wait_until
+from pitstop.spark.base.session import build_session
+from pitstop.spark.internals.settings import ROCKSDB
+from pitstop.spark.lowering.compiled_job import compile_job
+from pitstop.spark.run import Run
+from pitstop.spark.starting.start_point import start_point
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
@@ -73,20 +77,20 @@ def start_plain(folder):
 
 
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
-    """The engine on a checkpoint, old or new: (engine, checkpoint, when it was told to start, last epoch, seconds to restore)."""
-    spark = build_session("local[2]", folder / "work")
+    """A run on a checkpoint, old or new: (run, checkpoint, when it was told to start, last epoch, seconds to restore)."""
+    spark = build_session(ClusterSettings("local[2]"), folder / "work")
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
     config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
-    engine = Engine(spark, million_job.pipeline(EVENTS, more), config, environment)
+    job = compile_job(spark, million_job.pipeline(EVENTS, more), config, environment.sources)
     begun = time.monotonic()
-    point = engine.prepare(DataFolder(folder), lineage, snapshot)
+    point = start_point(job, environment, DataFolder(folder), lineage, snapshot)
     prepared = time.monotonic() - begun
     (folder / "lineage").write_text(point.lineage)
     checkpoint = Checkpoint(DataFolder(folder).job("million").checkpoint(point.lineage))
     before = checkpoint.committed()
-    engine.start(point, Progress(), lambda: None)
-    return engine, checkpoint, began, before, prepared
+    started = Run.start(job, environment, point, Progress(), lambda: None)
+    return started, checkpoint, began, before, prepared
 
 
 def speed(checkpoint):
@@ -119,12 +123,12 @@ def restart(which, folder):
         seconds = first_new_epoch(checkpoint, began, before)
         return {"seconds": seconds, "committed_at": checkpoint.committed_at(before + 1)}
     lineage = (folder / "lineage").read_text()
-    engine, *started = start_pitstop(folder, lineage)
-    seconds = first_new_epoch(*started[:3])
-    checkpoint = engine.running.checkpoint
-    engine.stop(60)
-    export_checkpoint(checkpoint, DataFolder(folder), "million", engine.stage_facts())
-    return {"seconds": seconds, "lost": lost(engine.spark, folder / "snapshots" / "million")}
+    job, *began = start_pitstop(folder, lineage)
+    seconds = first_new_epoch(*began[:3])
+    checkpoint = job.running.checkpoint
+    job.stop(60)
+    export_checkpoint(checkpoint, DataFolder(folder), "million", job.stage_facts())
+    return {"seconds": seconds, "lost": lost(SparkSession.active(), folder / "snapshots" / "million")}
 
 
 def served(folder):

@@ -6,11 +6,11 @@ from collections import defaultdict
 import pytest
 
 import pitstop as ps
+from pitstop.kit.waiting import wait_until
 from pitstop.model.data_folder import DataFolder
 from pitstop.plan.diff import Way
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.running.query import wait_until
 from tests.spark.harness import Collected, Harness, check
 from tests.spark.sequence import millis
 from tests.spark.tail import LAG, Tail

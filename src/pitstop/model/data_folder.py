@@ -200,6 +200,16 @@ class SpareFolder:
         return self.root / "migrations"
 
     @property
+    def laid_down(self) -> Path:
+        """An empty checkpoint of a version's structure, laid down by the rehearsal for the start that follows it."""
+        return self.root / "laid-down"
+
+    @property
+    def gate(self) -> Path:
+        """Lets the query go that the spare has started for an update. Written by the spare once the job is its own."""
+        return self.root / "gate"
+
+    @property
     def rehearsal(self) -> Path:
         """A data folder of its own for the rehearsed start of a version; the spare removes it afterwards."""
         return self.root / "rehearsal"

@@ -21,7 +21,9 @@ from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
 from pitstop.runner.run import Runner
 from pitstop.runner.session import session
+from pitstop.runner.spark_engine import SparkEngine
 from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
+from pitstop.spark.starting.warm_up import warm_up
 from pitstop.store.database import Database, open_database
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.runner_link import SqlRunnerLink
@@ -68,7 +70,8 @@ def _run(
 ) -> int:
     waking = UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking)
-    return _leave(Runner(job_id, token, own_handle(), link, waking, SqlMapStore(database), settings, spark, prepared).run())
+    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared)
+    return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
 
 
 def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
@@ -78,7 +81,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     socket = WakeSocket(folder.socket)
     spark = session(folder.work)
     if not folder.assignment.exists():
-        _warm_up(spark, folder.work)
+        warm_up(spark, folder.work / "warm-up")
     settings, database = RunnerSettings(data, store_url, STORE_FACTORY), open_database(store_url)
     standby = StandbyTasks(spark, settings, folder)
     write_handle(folder.ready, own_handle())
@@ -103,28 +106,6 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     os.dup2(target, 1)
     os.dup2(target, 2)
     return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
-
-
-def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]
-    """One epoch of a small stateful query: the classes, workers and compiled code that every job's first epoch needs."""
-    from pyspark.sql import functions as F
-
-    from pitstop.spark.internals import forget_rows
-
-    done = threading.Event()
-
-    def epoch(rows, number: int) -> None:  # type: ignore[no-untyped-def]
-        kept = rows.localCheckpoint(eager=False)
-        kept.toArrow()
-        forget_rows(kept)
-        done.set()
-
-    numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")
-    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-    counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
-    query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(work / "warm-up")).start()
-    done.wait(60)
-    query.stop()
 
 
 def _control_alive(data: DataFolder) -> bool:

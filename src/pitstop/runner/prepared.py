@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
-from pitstop.spark.base.environment import Environment
-from pitstop.spark.engine import Engine
-from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.base.environment import Environment, SourceSettings
+from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.restoring.migrations import try_migrations
+from pitstop.spark.starting.gated_query import start_gated
+from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.rehearsal import rehearse
 
 LOGGER = "pitstop.runner"
@@ -44,30 +45,29 @@ class RunnerSettings:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An engine, and what it was made of."""
+    """A compiled job, and what it was made of."""
 
     source: JobSource
     options: dict[str, Any]
     base: JobConfig
     """The options in the job's own code."""
-    engine: Engine
+    compiled: CompiledJob
+    head_start: HeadStart = field(default_factory=HeadStart)
 
-    def engine_of(self, job: Job, environment: Environment) -> Engine | None:
-        """The engine, for this run of a job; None if the job's code or options are others."""
+    def for_run_of(self, job: Job) -> Prepared | None:
+        """The same, with the options of this job as they are now; None if the job's code or options are others."""
         if (job.source, _own(job.options)) != (self.source, _own(self.options)):
             return None
-        self.engine.take_over(JobConfig.from_options(job.options, base=self.base), environment)
-        return self.engine
+        return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.options, base=self.base)))
 
 
-def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], environment: Environment) -> Prepared:
+def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
     definition = load_entry(Path(source.artifact), source.entry)
     spark.sparkContext.addPyFile(source.artifact)
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
-    engine = Engine(spark, pipeline, config, replace(environment, guarantee=config.processing_guarantee))
-    return Prepared(source, options, definition.config, engine)
+    return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources))
 
 
 def _own(options: dict[str, Any]) -> dict[str, Any]:
@@ -77,26 +77,18 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
 
 def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
     """A version compiled as its run would compile it, only to be judged."""
-    environment = Environment(
-        job_id=task.job_id,
-        job_name=task.job_name or Path(task.source.artifact).stem,
-        lineage="",
-        guarantee=JobConfig().processing_guarantee,
-        work_dir=folder.work,
-        log=log,
-    )
-    return _compilation(spark, prepare(spark, task.source, task.options, environment), task, folder.state)
+    return _compilation(prepare(spark, task.source, task.options, SourceSettings()), task, folder.state)
 
 
-def _compilation(spark: SparkSession, prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
+def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
     """What was compiled, with its migrations tried on the state that it is to take over."""
-    engine = prepared.engine
+    compiled = prepared.compiled
     against = Path(task.against) if task.against is not None else None
     try:
-        tried = try_migrations(spark, engine.pipeline, engine.plan, against, engine.config.renamed, scratch)
+        tried = try_migrations(compiled.spark, compiled.pipeline, compiled.plan, against, compiled.config.renamed, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return Compilation(engine.plan.to_dict(), engine.config, tried)
+    return Compilation(compiled.plan.to_dict(), compiled.config, tried)
 
 
 class StandbyTasks:
@@ -105,6 +97,7 @@ class StandbyTasks:
     def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: SpareFolder) -> None:
         self._spark, self._settings, self._folder = spark, settings, folder
         self.prepared: Prepared | None = None
+        self._environment: Environment | None = None
 
     def do(self, task: Compile | Rehearse) -> Compilation | None:
         """Do a task, and tell in the log how long it took."""
@@ -118,30 +111,32 @@ class StandbyTasks:
         return result
 
     def _compile(self, task: Compile) -> Compilation:
-        environment = Environment(
+        sources = self._settings.sources(task.job_id, task.job_name)
+        self.prepared = prepare(self._spark, task.source, task.options, sources)
+        self._environment = Environment(
             job_id=task.job_id,
             job_name=task.job_name,
             lineage="",
-            guarantee=JobConfig().processing_guarantee,
+            guarantee=self.prepared.compiled.config.processing_guarantee,
             work_dir=self._folder.work,
             log=log,
-            sources=self._settings.sources(task.job_id, task.job_name),
+            sources=sources,
         )
-        self.prepared = prepare(self._spark, task.source, task.options, environment)
-        return _compilation(self._spark, self.prepared, task, self._folder.migrations)
+        return _compilation(self.prepared, task, self._folder.migrations)
 
     def _rehearse(self, task: Rehearse) -> None:
-        if self.prepared is None:
+        if self.prepared is None or self._environment is None:
             raise ConflictError("A version is compiled before it is rehearsed.")
-        engine = self.prepared.engine
-        running = Checkpoint(self._settings.data.job(engine.environment.job_id).checkpoint(task.lineage))
-        scratch = self._folder.rehearsal
-        engine.keep_aside(self._folder.root)
+        compiled, environment, data = self.prepared.compiled, self._environment, self._settings.data
+        running = Checkpoint(data.job(environment.job_id).checkpoint(task.lineage))
+        scratch, laid_down = self._folder.rehearsal, self._folder.laid_down
+        self.prepared = replace(self.prepared, head_start=HeadStart(laid_down))
         try:
             record = export_checkpoint(running, DataFolder(scratch), "rehearsal")
-            rehearsed = rehearse(engine, Path(record.path), scratch)
+            rehearsed = rehearse(compiled, environment, Path(record.path), scratch, laid_down)
             if rehearsed is not None:
-                engine.get_ready(self._settings.data, rehearsed, self._folder.root, self._claim)
+                gated = start_gated(compiled, environment, data, rehearsed, self._folder.gate, self._claim)
+                self.prepared = replace(self.prepared, head_start=HeadStart(laid_down, gated))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 

@@ -8,12 +8,12 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError
+from pitstop.kit.waiting import wait_until
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.plan.diff import compare
-from pitstop.spark.base.environment import Environment
-from pitstop.spark.engine import Engine
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.starting.rehearsal import rehearse
 from tests.spark.extensions.documented import block_with
@@ -38,6 +38,12 @@ def expected(count):
     return [(n, n % 2, n // 2 + 1) for n in range(count)]
 
 
+def finish(job, database, rows):
+    """Stop the job once so many rows are there, however they come."""
+    assert wait_until(lambda: not job.active or len(rows_of(database)) >= rows, 240, step=0.2)
+    job.stop()
+
+
 def test_a_job_goes_on_from_its_snapshot_and_each_row_is_there_once(spark, counts, tmp_path):
     database, data = str(tmp_path / "tally.db"), tmp_path / "data"
     options = {"processing_guarantee": "exactly_once", "partitions": 2}
@@ -48,8 +54,7 @@ def test_a_job_goes_on_from_its_snapshot_and_each_row_is_there_once(spark, count
     assert half == expected(len(half))
     assert 60 <= len(half) <= 100
     again = ps.run(counts.build([database, "160"]), spark, data_dir=data, initial_snapshot="half", **options)
-    again.wait_for_epoch(again._engine.running.checkpoint.committed() + (160 - len(half)) // 20, 240)
-    again.stop()
+    finish(again, database, 160)
     assert rows_of(database) == expected(160)
 
 
@@ -69,12 +74,11 @@ def test_a_changed_version_is_rehearsed_and_writes_nothing_meanwhile(spark, coun
     work = tmp_path / "work"
     sources = SourceSettings.working_in(work, "job", None, None)
     environment = Environment("id", "job", "", ProcessingGuarantee.EXACTLY_ONCE, work, lambda *_: None, sources=sources)
-    engine = Engine(spark, changed, JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE, partitions=2), environment)
-    assert rehearse(engine, Path(snapshot.path), tmp_path / "rehearsal") is not None
+    job = compile_job(spark, changed, JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE, partitions=2), sources)
+    assert rehearse(job, environment, Path(snapshot.path), tmp_path / "rehearsal", tmp_path / "laid-down") is not None
     assert rows_of(database) == expected(40)
     rebuilt = ps.run(changed, spark, data_dir=data, initial_snapshot="before", **options)
-    rebuilt.wait_for_epoch(rebuilt._engine.running.checkpoint.committed() + 2, 240)
-    rebuilt.stop()
+    finish(rebuilt, database, 80)
     assert rows_of(database) == expected(80)
 
 

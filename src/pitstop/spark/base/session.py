@@ -12,14 +12,13 @@ from pyspark.sql import SparkSession
 from pitstop.kit.java import find_java
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import StateStore
-
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, without_rules
 
 STREAM_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.offsetLog.formatVersion": "1",
     # The provider whose state can be rewritten under another plan; changelogs make an epoch's cost its changes.
-    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    STATE_PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
     # All state of a join in one store: the older form has four, and a rewriter that knows of one.
@@ -31,23 +30,19 @@ STREAM_SETTINGS = {
     "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.adaptive.enabled": "true",
     # Spark allows one applyInPandasWithState a query, though branches side by side do not touch one another. Each stateful
-    # stage is checked all the same, with all that leads to it (lower.py).
+    # stage is checked all the same, with all that leads to it (lowering/lowering.py).
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
-"""Settings of every job's session; a job's own ``spark`` option goes over them, but for those of model.config._ENGINES_OWN."""
+"""Settings of every job's session. A job's own ``spark`` option goes over them, but for those that state depends on."""
 
-
-_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 STATE_STORES = {
     StateStore.ROCKSDB: {
-        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        STATE_PROVIDER: ROCKSDB,
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "10",
         "spark.sql.streaming.stateStore.maintenanceInterval": "60s",
     },
     StateStore.MEMORY: {
-        "spark.sql.streaming.stateStore.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
-        ),
+        STATE_PROVIDER: IN_MEMORY,
         # A restart reads the last whole copy of the state, and all changes since: few of these.
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
         "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
@@ -65,7 +60,7 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
     """
     pushing = ("PushDownPredicates", "PushPredicateThroughNonJoin")
     rules = (*pushing, "ColumnPruning", "CollapseProject") if chained else pushing
-    return {"spark.sql.optimizer.excludedRules": ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
+    return without_rules(*rules)
 
 
 def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
@@ -96,7 +91,12 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
 
 
 def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str]) -> None:
-    """Set what one job wants on a session that was started before the job was known."""
+    """Set a session up for one job; it may have served another, or have been started before the job was known."""
     for key, value in (STREAM_SETTINGS | settings).items():
         spark.conf.set(key, value)
+    use_partitions(spark, partitions)
+
+
+def use_partitions(spark: SparkSession, partitions: int) -> None:
+    """Let the queries that are started from now on keep their state in so many partitions."""
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

@@ -8,19 +8,20 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
+from pitstop.model.layout import StateLayout
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import SinkSpec, SourceSpec
+from pitstop.pipeline.specs import SinkSpec, SourceSpec, WindowSpec
 from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.accumulators import READABLE
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
-from pitstop.spark.internals import source_relations
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.running.epochs import joined
+from pitstop.spark.lowering.streaming import joined
 from pitstop.spark.sinks import check_sink, sink_kind
 from pitstop.spark.sources import source_kind
-from pitstop.spark.state.open_windows import check_early
 
 
 def bounded(pipeline: Pipeline) -> bool:
@@ -85,3 +86,26 @@ def _check_streamable(node: Node) -> None:
     wrong = source_kind(node).check_stream(node.source)
     if wrong is not None:
         raise PipelineError(f"Source '{node.name}' ({node.location}) {wrong}")
+
+
+def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
+    """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
+    for node in nodes:
+        if isinstance(node.spec, WindowSpec) and node.spec.early_ms:
+            layout = layouts.get(node.name)
+            for column, classes in layout.aggregates if layout is not None else ():
+                if not READABLE.issuperset(classes.split(",")):
+                    raise PipelineError(
+                        f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
+                        "read before its window ends: give it a stage of its own."
+                    )
+        if isinstance(node.spec, SinkSpec) or node.spec.passable:
+            continue
+        for parent in node.inputs:
+            while parent.spec.passable:
+                parent = parent.inputs[0]
+            if isinstance(parent.spec, WindowSpec) and parent.spec.early_ms:
+                raise PipelineError(
+                    f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
+                    "by stateless steps only."
+                )

@@ -12,7 +12,8 @@ from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import DistinctSpec, HashJoinSpec, JoinSpec
 from pitstop.spark.base.naming import quoted
-from pitstop.spark.lowering.event_time import WATERMARK_DELAY, event_time, marked
+from pitstop.spark.internals.watermarks import WATERMARK_DELAY
+from pitstop.spark.lowering.event_time import event_time, marked
 from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"

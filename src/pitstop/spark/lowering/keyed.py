@@ -15,46 +15,36 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import MapStatefulSpec, RollingSpec
-from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.lowering.event_time import event_time
-from pitstop.spark.lowering.source import row_schema_of
 from pitstop.spark.lowering.window import Aggregation, check_columns
-from pitstop.spark.state.codec import TIMESTAMP_FORMAT, RowShape, StateCodec
+from pitstop.spark.state.codec import KEPT, LAST, STATE, TIMESTAMP_FORMAT, RowShape, StateCodec
 
 ALL = "__all"
 """The key of a stage without keys."""
 ROW, AT, SAVED, LIFTED = "__row", "__at", "__saved", "__lifted"
-STATE, LAST = "state", "__last"
-"""Fields of what Spark keeps: the state as JSON text; the latest event time of the key, in ms since the epoch."""
-KEPT = "state string, __last bigint"
 
 
-class KeptState(Protocol):
-    """What a KeyedFunction needs of Spark's GroupState: the value kept for a key, and a timeout by event time."""
+class KeyState(Protocol):
+    """What a keyed function needs of Spark's GroupState: the state of one key, and the key's timeout."""
 
     @property
     def exists(self) -> bool: ...
-
     @property
     def hasTimedOut(self) -> bool: ...
-
     @property
     def get(self) -> tuple[Any, ...]: ...
-
-    def update(self, newValue: tuple[Any, ...]) -> None: ...
-
+    def update(self, values: tuple[Any, ...]) -> None: ...
     def remove(self) -> None: ...
-
-    def setTimeoutTimestamp(self, timestampMs: int) -> None: ...
-
+    def setTimeoutTimestamp(self, at: int) -> None: ...
     def getCurrentWatermarkMs(self) -> int: ...
 
 
@@ -78,7 +68,7 @@ class KeyedFunction:
     timed: bool
     """True if rows have an event time, by which those of an epoch are then ordered."""
 
-    def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: KeptState) -> Iterator[pd.DataFrame]:
+    def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: KeyState) -> Iterator[pd.DataFrame]:
         held, last = self._open(state)
         out: list[tuple[Any, ...]] = []
         if state.hasTimedOut:
@@ -100,7 +90,7 @@ class KeyedFunction:
             shown = key if self.keys else ()
             yield pd.DataFrame([(*shown, *values) for values in out], columns=[*self.keys, *self.outputs], dtype=object)
 
-    def _open(self, state: KeptState) -> tuple[SimpleNamespace, int | None]:
+    def _open(self, state: KeyState) -> tuple[SimpleNamespace, int | None]:
         text, last = state.get if state.exists else (None, None)
         return SimpleNamespace(**self.codec.decode(text)), last
 
@@ -121,7 +111,7 @@ class KeyedFunction:
             rows.sort(key=lambda item: (item[2] is None, item[1] if item[1] is not None else 0))
         return rows
 
-    def _close(self, held: SimpleNamespace, last: int | None, key: tuple[Any, ...], state: KeptState) -> list[tuple[Any, ...]]:
+    def _close(self, held: SimpleNamespace, last: int | None, key: tuple[Any, ...], state: KeyState) -> list[tuple[Any, ...]]:
         """Keep the state until its time has come, which may be now."""
         # Without a time to live the stage may have no event time, and Spark then knows of no watermark.
         if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs()):
@@ -228,7 +218,7 @@ def lower_rolling(
     lifted = frame.select("*", *aggregation.lifted(frame, spec.aggregates, timestamp))
     lifted, types = aggregation.stable(lifted)
     with_lifted = lifted.select(*map(quoted, frame.columns), F.struct(*map(quoted, types)).alias(LIFTED))
-    fields = StructType([StructField(name, row_schema_of(kind)) for name, kind in types.items()])
+    fields = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in types.items()])
     carried = tuple(column for column in frame.columns if column not in keys)
     folds = tuple((name, _fold_of(c), c.gather is not None) for name, c in aggregation.combines.items())
     outputs = StructType([*(frame.schema[column] for column in carried), *fields.fields])
@@ -304,18 +294,18 @@ class _NoState:
     """Stands in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
 
     exists = hasTimedOut = False
-    get: tuple[Any, ...] = ()
+    get: tuple[Any, ...] = (None, None)
 
     def getCurrentWatermarkMs(self) -> int:
         return -(2**62)
 
-    def update(self, newValue: tuple[Any, ...]) -> None:
+    def update(self, values: tuple[Any, ...]) -> None:
         pass
 
     def remove(self) -> None:
         pass
 
-    def setTimeoutTimestamp(self, timestampMs: int) -> None:
+    def setTimeoutTimestamp(self, at: int) -> None:
         pass
 
 
@@ -327,7 +317,7 @@ def _refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) ->
 
 def _schema(node: Node, which: str, ddl: str) -> StructType:
     try:
-        schema = row_schema_of(ddl)
+        schema = DataType.fromDDL(ddl)
     except Exception as error:
         wanted = f"its {which} {ddl!r} is no DDL such as 'n bigint, last string'"
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {wanted}: {first_line(error)}") from error

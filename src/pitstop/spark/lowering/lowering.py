@@ -35,14 +35,16 @@ from pitstop.pipeline.specs import (
     WithColumnsSpec,
 )
 from pitstop.plan.cuts import streams_of
-from pitstop.spark.base.columns import errors_of_stage, to_column
-from pitstop.spark.internals import check_streamable, stateful_nodes, watermark_id
+from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.failures import errors_of_stage
+from pitstop.spark.internals.plans import check_streamable, stateful_nodes
+from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.event_time import with_event_time
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
 from pitstop.spark.lowering.own_code import lower_own_code
-from pitstop.spark.lowering.source import SourceSettings
 from pitstop.spark.lowering.window import lower_window
 
 OpenSource = Callable[[Node], DataFrame]
@@ -65,8 +67,6 @@ class Lowering:
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table."""
-    observed: dict[str, str] = field(default_factory=dict)
-    """Name of an observation -> the source whose rows it counts."""
     event_times: dict[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
 
@@ -111,7 +111,7 @@ def _source(spec: SourceSpec, lowering: Lowering, node: Node, inputs: list[DataF
     if source.parse is None:
         return frame
     parsed = lower_source.with_parsed(frame, source)
-    return lower_source.counted(parsed, node, lowering.observed) if lowering.streaming else parsed
+    return lower_source.counted(parsed, node) if lowering.streaming else parsed
 
 
 @lower.register

@@ -8,7 +8,7 @@ from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import OwnCodeSpec
-from pitstop.spark.internals import own_operators
+from pitstop.spark.internals.plans import own_operators
 
 FIXED = {"GlobalLimit": "a limit"}
 """Operators whose state Spark can resume, and neither move nor repartition."""
@@ -37,7 +37,7 @@ def lower_own_code(node: Node, spec: OwnCodeSpec, inputs: list[DataFrame]) -> tu
     roles: list[str | int] = []
     for item in operators:
         roles.append(item if isinstance(item, int) else f"op{sum(isinstance(role, str) for role in roles)}")
-    fixed = next((what for operator, what in FIXED.items() if operator in dict(own)), None)
+    fixed = next((what for node, what in FIXED.items() if node in dict(own)), None)
     layout = StateLayout(
         kind=StageKind.OPAQUE,
         accumulators=tuple((f"op{number}", form) for number, (_, form) in enumerate(own)),

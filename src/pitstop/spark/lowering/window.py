@@ -124,9 +124,9 @@ def _live(node: Node, spec: WindowSpec, inputs: list[DataFrame], aggregation: Ag
         named = [F.col(quoted(column)).alias(name) for column, name in zip(own, keys, strict=True)]
         event = F.col(quoted(timestamp)).alias(EVENT)
         parts.append(frame.select(*named, event, *aggregation.lifted(frame, wanted, timestamp)))
-    for number, part in enumerate(parts[1:], 1):
+    for number, other in enumerate(parts[1:], 1):
         for name in keys:
-            kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], part)]
+            kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], other)]
             if kinds[0] != kinds[1]:
                 raise PipelineError(
                     f"Stage '{node.name}' ({node.location}): key '{name}' is {kinds[0]} in its first input and {kinds[1]} in "

@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 from pitstop.errors import PipelineError
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sinks import Sink
-from pitstop.spark.base.columns import errors_of_stage
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.failures import errors_of_stage
 from pitstop.spark.extensions import find_kind
 
 GROUP = "pitstop.sinks"

@@ -1,4 +1,4 @@
-"""The state that a snapshot holds of each stage: as a restore feeds it, and as people see it, take it out and put it back."""
+"""The state of one stage in a snapshot: read for a restore, and queried, exported and imported by people."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
-from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
 
 TABLE = "state"
-"""What a query calls the stage's rows; its own name works too."""
+"""The table of the stage's rows in a query; the stage's own name works too."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SnapshotState:
-    """One stage's state in the snapshot of a folder. NotFoundError, when it is opened, if the snapshot has no such stage."""
+    """One stage's state in the snapshot in ``folder``."""
 
     folder: Path
     manifest: SnapshotManifest
@@ -35,6 +35,7 @@ class SnapshotState:
 
     @classmethod
     def open(cls, folder: Path, manifest: SnapshotManifest, stage: str) -> SnapshotState:
+        """NotFoundError if the snapshot has no such stage with state."""
         plan = Plan.from_dict(manifest.plan)
         if stage not in plan.stateful:
             known = ", ".join(plan.stateful) or "none"
@@ -47,13 +48,13 @@ class SnapshotState:
         return cls(folder, manifest, saved)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """As people see them (see state_rows)."""
+        """The stage's rows as people see them (rows.py)."""
         if self.saved.stage in self.manifest.imported:
             return spark.read.parquet(str(imported_folder(self.folder, self.saved.stage)))
         return rows_of(spark, self.saved)
 
     def fed(self, spark: SparkSession) -> dict[str, DataFrame]:
-        """Role -> rows as a restore feeds them."""
+        """Role -> the stage's rows in the form in which a restore feeds them."""
         if self.saved.stage in self.manifest.imported:
             return taken(self.rows(spark), self.saved.layout, self.saved.stage, "The imported state")
         return {role: self.saved.rows(spark, role) for role in self.saved.operators}

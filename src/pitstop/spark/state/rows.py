@@ -18,7 +18,7 @@ from pitstop.model.layout import StateLayout
 from pitstop.plan.accumulators import readable, widens
 from pitstop.plan.kinds import Form, rules_of
 from pitstop.spark.base.naming import quoted, role_column
-from pitstop.spark.lowering.keyed import LAST
+from pitstop.spark.state.codec import LAST
 from pitstop.spark.state.saved import SavedStage, raw_rows
 
 START, END, PART, LAST_EVENT = "window_start", "window_end", "part", "last_event"
@@ -41,7 +41,7 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def columns_of(layout: StateLayout) -> dict[str, str]:
-    """Column -> Spark type as text, of the rows of a stage with that layout."""
+    """Column -> Spark type as text, of the rows that :func:`rows_of` gives for a stage with that layout."""
     columns, windowed = dict(layout.keys), rules_of(layout.kind).windowed
     if windowed:
         columns |= {START: "timestamp", END: "timestamp"}
@@ -51,7 +51,7 @@ def columns_of(layout: StateLayout) -> dict[str, str]:
 
 
 def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[str, DataFrame]:
-    """Role -> rows in the form in which a stage's saved state is fed. UsageError, beginning with ``what``, if they do not fit.
+    """People's rows as a restore feeds them, by role. UsageError, beginning with ``what``, if they do not fit the layout.
 
     Looks at all rows once: two for one key of a keyed stage, or a window that the stage does not have, would be lost.
     """
@@ -79,7 +79,7 @@ def shown_names(layout: StateLayout) -> dict[str, str]:
 
 
 def roles_of(layout: StateLayout) -> tuple[str, ...]:
-    """The stage's own operators, by role."""
+    """The roles of the stage's own operators."""
     return tuple(role for role in layout.roles if isinstance(role, str))
 
 
@@ -140,11 +140,13 @@ def _is_window(layout: StateLayout) -> Column:
     if rules_of(layout.kind).form is Form.SESSIONS:
         return start < end
     size, slide = (layout.parameters[name] * 1000 for name in ("size_ms", "slide_ms"))
-    aligned = (start % slide) == 0
+    aligned: Column = (start % slide) == 0
+    whole: Column = end - start == size
     if size == slide:
-        return aligned & (end - start == size)
-    frame = (F.col(PART) == "frame") & (end - start == slide)
-    return aligned & (frame | ((F.col(PART) == "window") & (end - start == size)))
+        return aligned & whole
+    frame: Column = (F.col(PART) == "frame") & (end - start == slide)
+    window: Column = (F.col(PART) == "window") & whole
+    return aligned & (frame | window)
 
 
 def _listed(columns: dict[str, str]) -> str:

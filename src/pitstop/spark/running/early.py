@@ -1,20 +1,20 @@
-"""What the windows of a stage hold that are still open: for early results, for migrations, for people who look."""
+"""Early results: what the windows of a stage that are still open come to so far, written beside those that have closed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import time
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import SinkSpec, WindowSpec
-from pitstop.plan.accumulators import READABLE
+from pitstop.pipeline.specs import WindowSpec
 from pitstop.plan.kinds import Form, rules_of
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.lowering.window import Aggregation, finished
 from pitstop.spark.state.saved import SavedStage
@@ -23,8 +23,30 @@ SPAN = "window"
 _COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
 
 
+class EarlyResults:
+    """Adds early results to the rows of a window stage, as often as its pipeline asks for them."""
+
+    def __init__(self, node: Node, spec: WindowSpec, saved: SavedStage) -> None:
+        self._node, self._spec, self._saved = node, spec, saved
+        self._last = float("-inf")
+
+    def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
+        """The rows of an epoch, and, if it is time again, the results so far of the windows that are still open.
+
+        The state stores must hold this epoch.
+        """
+        now = time.monotonic()
+        if now < self._last + (self._spec.early_ms or 0) / 1000:
+            return rows
+        self._last = now
+        folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
+        view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
+        saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
+        return rows.unionByName(early_results(rows.sparkSession, self._node, self._spec, saved))
+
+
 def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
-    """Keys, ``window`` (start, end), accumulators: one row for each open window of a key that holds something.
+    """One row for each key and open window that holds something: the keys, ``window`` (start, end), the accumulators.
 
     All accumulators must be readable.
     """
@@ -50,29 +72,6 @@ def early_results(spark: SparkSession, node: Node, spec: WindowSpec, saved: Save
     rows = open_windows(spark, saved)
     keys = tuple(name for name, _ in saved.layout.keys)
     return finished(rows, keys, SPAN, Aggregation(node, spec.aggregates), is_early=True)
-
-
-def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
-    """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
-    for node in nodes:
-        if isinstance(node.spec, WindowSpec) and node.spec.early_ms:
-            layout = layouts.get(node.name)
-            for column, classes in layout.aggregates if layout is not None else ():
-                if not READABLE.issuperset(classes.split(",")):
-                    raise PipelineError(
-                        f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
-                        "read before its window ends: give it a stage of its own."
-                    )
-        if isinstance(node.spec, SinkSpec) or node.spec.passable:
-            continue
-        for parent in node.inputs:
-            while parent.spec.passable:
-                parent = parent.inputs[0]
-            if isinstance(parent.spec, WindowSpec) and parent.spec.early_ms:
-                raise PipelineError(
-                    f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
-                    "by stateless steps only."
-                )
 
 
 def _combining(layout: StateLayout, accumulator: str) -> Combining:
