@@ -1,4 +1,4 @@
-"""What an update would do, a line a stage."""
+"""What an update would do: a verdict for each stage."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ class Way(StrEnum):
 
 @dataclass(frozen=True)
 class StageVerdict:
+    """What becomes of one stage."""
+
     stage: str
     verdict: Verdict
     detail: str
+    """Why, or how: a clause that goes on the stage's name."""
     rule: str | None = None
-    """Of the compatibility table (jet.md §2.3)."""
+    """Number in the compatibility table (jet.md §2.3), ``C17``."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"stage": self.stage, "verdict": self.verdict.value, "detail": self.detail, "rule": self.rule}
@@ -42,7 +45,7 @@ class StageVerdict:
 
 @dataclass(frozen=True)
 class Report:
-    """One line a stage with state (sources keep offsets, so they count), and how it will be restored."""
+    """A verdict for each stage with state, or with an offset, and how the state is restored."""
 
     lines: tuple[StageVerdict, ...]
     way: Way
@@ -69,7 +72,7 @@ class Report:
         return tuple(line.stage for line in self.lines if line.verdict is verdict)
 
     def with_details(self, details: Mapping[str, str]) -> Report:
-        """The report with more words on some stages."""
+        """The report with words added to the details of some stages (stage -> words)."""
         lines = [
             dataclasses.replace(line, detail=f"{line.detail}: {details[line.stage]}") if line.stage in details else line
             for line in self.lines

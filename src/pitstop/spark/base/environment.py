@@ -58,14 +58,3 @@ class Environment:
     fence: Fence | None = None
     maps: MapStore | None = None
     sources: SourceSettings = field(default_factory=SourceSettings)
-
-
-@dataclass(frozen=True)
-class EpochContext:
-    """What a sink's writer is told about the epoch it writes."""
-
-    job: str
-    stage: str
-    lineage: str
-    epoch: int
-    guarantee: str

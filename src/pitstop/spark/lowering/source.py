@@ -11,7 +11,7 @@ from pitstop.pipeline.sources import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.naming import OBSERVED
-from pitstop.spark.sources.values import rows_text
+from pitstop.spark.sources import open_batch, open_stream
 
 CORRUPT = "__corrupt"
 PARSED = "__row"
@@ -20,37 +20,12 @@ TEXT = "value"
 
 def read_stream(spark: SparkSession, node: Node, settings: SourceSettings) -> DataFrame:
     """The source as a streaming DataFrame, before parsing."""
-    source: Source = node.params["source"]
-    reader = spark.readStream
-    if source.kind == "files":
-        options = dict(source.options)
-        path, form = options.pop("path"), options.pop("format")
-        if source.schema:
-            reader = reader.schema(source.schema)
-        return reader.format(form).options(**options).load(path)
-    if source.kind == "custom":
-        spark.dataSource.register(source.reader)
-        reader = reader.format(source.reader.name()).options(**source.options)
-        return (reader.schema(source.schema) if source.schema else reader).load()
-    options = source.options | settings.options(node.name) | _items(source)
-    return reader.format(f"pitstop_{source.kind}").options(**options).load()
+    return open_stream(spark, node, settings.options(node.name))
 
 
-def read_static(spark: SparkSession, node: Node) -> DataFrame:
-    """A bounded source as a static DataFrame."""
-    source: Source = node.params["source"]
-    if source.kind == "items":
-        return spark.read.format("pitstop_items").options(stage=node.name, **_items(source)).load()
-    options = dict(source.options)
-    path, form = options.pop("path"), options.pop("format")
-    reader = spark.read.format(form).options(**options)
-    return (reader.schema(source.schema) if source.schema else reader).load(path)
-
-
-def _items(source: Source) -> dict[str, str]:
-    if source.kind != "items":
-        return {}
-    return {"rows": rows_text(source.reader), "schema": source.schema or ""}
+def read_static(spark: SparkSession, node: Node, settings: SourceSettings) -> DataFrame:
+    """All that the source holds now, before parsing."""
+    return open_batch(spark, node, settings.options(node.name))
 
 
 def with_parsed(frame: DataFrame, source: Source) -> DataFrame:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.layout import StateLayout
+from pitstop.plan.kinds import Form, rules_of
 from pitstop.plan.rules import migrates
 from pitstop.spark.base.naming import WINDOW_ROLES, role_column
 from pitstop.spark.lowering.compiled_job import CompiledJob
@@ -42,7 +43,7 @@ def _new_state(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> 
         windowed = role in WINDOW_ROLES
         span, new_span = role_column(was, role), role_column(stage, role)
         rows[role] = converted(own, old, new, span if windowed else None, new_span if windowed else None)
-    if new.kind is not StageKind.WINDOW or _frames(old) == _frames(new):
+    if rules_of(new.kind).form is not Form.FRAMES or _frames(old) == _frames(new):
         return rows
     spans = (role_column(stage, "frames"), role_column(stage, "windows"))
     frames, windows, watermark = rows["frames"], rows.get("windows"), saved.last_watermark_ms

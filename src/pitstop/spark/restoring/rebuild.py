@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pitstop.errors import IncompatibleError
 from pitstop.model.report import Report, Verdict
 from pitstop.model.snapshot import SnapshotManifest
+from pitstop.plan.kinds import rules_of
 from pitstop.plan.model import Plan
-from pitstop.plan.rules import FEEDABLE
 from pitstop.spark.internals.settings import ROCKSDB
 
 
@@ -58,7 +58,7 @@ def _moves(manifest: SnapshotManifest, plan: Plan, stages: set[str], renamed: Ma
 def _check_feedable(plan: Plan, stages: set[str]) -> None:
     """IncompatibleError if state that must come in as rows is of a kind whose operators take none."""
     for stage in sorted(stages):
-        if plan.stateful[stage].kind not in FEEDABLE:
+        if not rules_of(plan.stateful[stage].kind).feedable:
             # In memory there is no such state (plan.rules.check_state_store).
             raise IncompatibleError(
                 f"The state of stage '{stage}' was kept in RocksDB, and in another plan goes on only there: leave out the option "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from pitstop.pipeline.nodes import Op
+from pitstop.pipeline.specs import SinkSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering.lowering import Lowering
@@ -15,6 +15,6 @@ def run_bounded(spark: SparkSession, pipeline: Pipeline, environment: Environmen
     """Read all there is and write all sinks, as one epoch."""
     lowering = Lowering(spark, environment.sources, streaming=False)
     for node in pipeline.nodes:
-        if node.op is Op.SINK:
+        if isinstance(node.spec, SinkSpec):
             environment.check_fence()
             write_sink(node, lowering.frame(node), 0, environment)

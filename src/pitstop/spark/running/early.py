@@ -9,12 +9,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.kit.durations import text
-from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.layout import StateLayout
 from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import WindowSpec
+from pitstop.plan.kinds import Form, rules_of
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.naming import quoted, role_column
-from pitstop.spark.lowering.window import aggregation_of, finished
+from pitstop.spark.lowering.window import Aggregation, finished
 from pitstop.spark.state.saved import SavedStage
 
 SPAN = "window"
@@ -24,8 +26,8 @@ _COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
 class EarlyResults:
     """Adds early results to the rows of a window stage, as often as its pipeline asks for them."""
 
-    def __init__(self, node: Node, saved: SavedStage) -> None:
-        self._node, self._saved = node, saved
+    def __init__(self, node: Node, spec: WindowSpec, saved: SavedStage) -> None:
+        self._node, self._spec, self._saved = node, spec, saved
         self._last = float("-inf")
 
     def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
@@ -34,13 +36,13 @@ class EarlyResults:
         The state stores must hold this epoch.
         """
         now = time.monotonic()
-        if now < self._last + self._node.params["early_ms"] / 1000:
+        if now < self._last + (self._spec.early_ms or 0) / 1000:
             return rows
         self._last = now
         folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
         view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
         saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
-        return rows.unionByName(early_results(rows.sparkSession, self._node, saved))
+        return rows.unionByName(early_results(rows.sparkSession, self._node, self._spec, saved))
 
 
 def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
@@ -49,7 +51,7 @@ def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
     All accumulators must be readable.
     """
     layout, stage = saved.layout, saved.stage
-    if layout.kind is StageKind.SESSION:
+    if rules_of(layout.kind).form is Form.SESSIONS:
         return saved.rows(spark, "sessions").withColumnRenamed(role_column(stage, "sessions"), SPAN)
     frames = saved.rows(spark, "frames").withColumnRenamed(role_column(stage, "frames"), SPAN)
     size, slide = layout.parameters["size_ms"], layout.parameters["slide_ms"]
@@ -65,11 +67,11 @@ def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
     return both.groupBy(*keys, SPAN).agg(*combined)
 
 
-def early_results(spark: SparkSession, node: Node, saved: SavedStage) -> DataFrame:
+def early_results(spark: SparkSession, node: Node, spec: WindowSpec, saved: SavedStage) -> DataFrame:
     """The results of open windows so far, in the columns of the stage, ``is_early`` true."""
     rows = open_windows(spark, saved)
     keys = tuple(name for name, _ in saved.layout.keys)
-    return finished(rows, keys, SPAN, aggregation_of(node), is_early=True)
+    return finished(rows, keys, SPAN, Aggregation(node, spec.aggregates), is_early=True)
 
 
 def _combining(layout: StateLayout, accumulator: str) -> Combining:

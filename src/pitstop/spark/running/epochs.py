@@ -21,7 +21,7 @@ from pitstop.spark.internals.kept_rows import forget_rows
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults
-from pitstop.spark.sinks import write_sink
+from pitstop.spark.sinks import sink_kind, write_sink
 
 WriteSink = Callable[[Node, DataFrame, int, Environment], None]
 """Writes one epoch's rows into the sink of a node."""
@@ -136,7 +136,4 @@ def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
     another version may read again, has then put nothing into maps or files.
     """
     pairs = [(cut, sink) for cut in cuts for sink in cut.sinks]
-    return sorted(pairs, key=lambda pair: _RANKS.get(pair[1].params["sink"].kind, 0))
-
-
-_RANKS = {"map": 1, "files": 2}
+    return sorted(pairs, key=lambda pair: sink_kind(pair[1]).rank)

@@ -18,6 +18,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import IngestionTimestampsSpec, TimestampsSpec
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.internals.watermarks import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
 from pitstop.spark.running.progress import waits_for_data
@@ -131,10 +132,15 @@ def idle_watch(checkpoint: Checkpoint, event_times: Mapping[str, Node], log: Log
     ``event_times``: id of a watermark operator -> the stage that sets the event time there. ``before``: the watch of the query
     whose place this one takes.
     """
-    timeouts = {node.name: node.params["idle_timeout_ms"] / 1000 for node in event_times.values()}
+    timeouts = {node.name: _idle_timeout_ms(node) / 1000 for node in event_times.values()}
     wanted = [timeout for timeout in timeouts.values() if timeout]
     if not wanted:
         return None
     clock = IdleClock(timeouts, time.monotonic(), before.clock.last_rows if before is not None else None)
     stages = {number: node.name for number, node in event_times.items()}
     return IdleWatch(checkpoint, stages, clock, min([_LOOK_SECONDS, *wanted]), log)
+
+
+def _idle_timeout_ms(node: Node) -> int:
+    assert isinstance(node.spec, (TimestampsSpec, IngestionTimestampsSpec))
+    return node.spec.idle_timeout_ms

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.layout import StateLayout
+from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -114,7 +115,9 @@ def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str
     """Stage -> what gives its early results, of the stages that are to give some."""
     operators = operators_of(cuts, layouts)
     found = {}
-    for node in (cut.node for cut in cuts if cut.node.params.get("early_ms")):
+    for node in (cut.node for cut in cuts):
+        if not isinstance(node.spec, WindowSpec) or not node.spec.early_ms:
+            continue
         roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == node.name and slot.copy == 0}
-        found[node.name] = EarlyResults(node, SavedStage(checkpoint, 0, node.name, layouts[node.name], roles))
+        found[node.name] = EarlyResults(node, node.spec, SavedStage(checkpoint, 0, node.name, layouts[node.name], roles))
     return found

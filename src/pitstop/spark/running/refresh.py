@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from pitstop.errors import EngineError, PitstopError
-from pitstop.pipeline.nodes import Op
+from pitstop.pipeline.specs import HashJoinSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.failures import first_line
 from pitstop.spark.running.query import RunningQuery
@@ -17,7 +17,8 @@ WAIT_SECONDS = 0.5
 
 def refresh_seconds(pipeline: Pipeline) -> float | None:
     """How often the tables of hash joins are read anew; None if never."""
-    wanted = [node.params["refresh_ms"] for node in pipeline.nodes if node.op is Op.HASH_JOIN and node.params["refresh_ms"]]
+    joins = [node.spec for node in pipeline.nodes if isinstance(node.spec, HashJoinSpec)]
+    wanted = [spec.refresh_ms for spec in joins if spec.refresh_ms]
     return min(wanted) / 1000 if wanted else None
 
 

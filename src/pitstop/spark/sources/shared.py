@@ -116,7 +116,7 @@ class Agreement:
 
 
 def _decision(text: str) -> dict[str, Any]:
-    """A decision that its writer did not finish, for it was killed, was never acted upon."""
+    """The recorded decision; none if its writer was killed while it wrote, for then nobody has acted on it."""
     try:
         return dict(json.loads(text))
     except ValueError:

@@ -18,7 +18,8 @@ from pitstop.errors import EngineError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.waiting import wait_until
 from pitstop.model.data_folder import DataFolder
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import HashJoinSpec, SourceSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import tables_of
 from pitstop.plan.model import Plan
@@ -27,11 +28,10 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.sources import source_kind
 from pitstop.spark.sources.shared import GATE, reached
 
 REACH_SECONDS = 120.0
-_NOT_OURS = ("files", "custom")
-"""Kinds of sources that know no gate: they may look for data as soon as they are made."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,10 @@ class GatedQuery:
 
 
 def can_wait_at_gate(pipeline: Pipeline, plan: Plan) -> bool:
-    """True if all sources are our own, and nothing else is read when a query is made (tables of hash joins)."""
-    sources = [node for node in pipeline.nodes if node.op is Op.SOURCE]
-    ours = all(node.params["source"].kind not in _NOT_OURS for node in sources)
-    joins = any(node.op is Op.HASH_JOIN for node in pipeline.nodes)
-    return bool(plan.source_slots) and ours and not joins and not tables_of(pipeline.nodes)
+    """True if all sources can be held back, and nothing else is read when a query is made (tables of hash joins)."""
+    gated = all(source_kind(node).gated for node in pipeline.nodes if isinstance(node.spec, SourceSpec))
+    joins = any(isinstance(node.spec, HashJoinSpec) for node in pipeline.nodes)
+    return bool(plan.source_slots) and gated and not joins and not tables_of(pipeline.nodes)
 
 
 def start_gated(

@@ -22,8 +22,7 @@ from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.restore import restore
 from pitstop.spark.running.query import RunningQuery
-from pitstop.spark.sinks import write_sink
-from pitstop.spark.sinks.map import changes_of
+from pitstop.spark.sinks import rehearse_sink
 from pitstop.spark.sources.hold import HoldSource
 
 EPOCH_SECONDS = 300.0
@@ -48,7 +47,7 @@ def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder:
         dataclasses.replace(environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None),
         target,
         open_source=partial(_held, job.spark, environment.sources),
-        write=partial(_write_nowhere, folder),
+        write=rehearse_sink,
     )
     try:
         wait_until(lambda: not running.active or running.checkpoint.committed() > before, EPOCH_SECONDS)
@@ -71,17 +70,3 @@ def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFram
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
     # The name keeps two held sources of one schema apart: equal relations would become one source.
     return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
-
-
-def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
-    """Do with an epoch's rows what a sink does, except for the writing; files go into the rehearsal's folder."""
-    sink = node.params["sink"]
-    if sink.kind == "map":
-        changes_of(node, rows)
-    elif sink.kind == "files":
-        elsewhere = dataclasses.replace(sink, options=sink.options | {"path": str(folder / "files" / node.name)})
-        write_sink(dataclasses.replace(node, params=node.params | {"sink": elsewhere}), rows, epoch, environment)
-    elif sink.kind == "logger":
-        write_sink(node, rows, epoch, environment)
-    else:
-        rows.write.format("noop").mode("overwrite").save()

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, StructField, StructType
 
 from pitstop.errors import EngineError, UsageError
-from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.layout import StateLayout
+from pitstop.plan.kinds import Form, rules_of
 from pitstop.plan.model import OperatorSlot
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.internals.operators import group_state_field, has_variables, joins_streams, variables
@@ -64,9 +65,9 @@ def saved_rows(
     State of a key's own (map_stateful, rolling) has its fields, and ``__last`` (ms since the epoch).
     """
     state = operator_frame(spark, checkpoint, epoch, operator)
-    if layout.kind in (StageKind.MAPPED, StageKind.ROLLING):
+    if rules_of(layout.kind).form is Form.KEYED:
         return _keyed_rows(state, layout)
-    if slot.role == "sessions":
+    if rules_of(layout.kind).form is Form.SESSIONS:
         return _session_rows(state, slot, layout)
     span = role_column(slot.stage, slot.role)
     value = _renamed(state, _buffers(layout), slot)
