@@ -1,6 +1,7 @@
 """The fleet ingest with real processes: whatever is stopped, changed or killed, each ping arrives once."""
 
 import json
+import os
 import random
 import signal
 
@@ -13,6 +14,9 @@ from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+KILLS = int(os.environ.get("PITSTOP_TEST_KILLS", "10"))
+"""More of them: ``make chaos``."""
 
 
 def emitted_until_now(stack):
@@ -85,8 +89,9 @@ def test_version_two_goes_on_exactly_where_version_one_was_cancelled(stack):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1500)
-def test_ten_kills_at_random_moments_lose_and_double_nothing(stack):
+@pytest.mark.chaos
+@pytest.mark.timeout(300 + 120 * KILLS)
+def test_kills_at_random_moments_lose_and_double_nothing(stack):
     from stack import HERE, wait_until
 
     seed = random.randrange(1 << 30)
@@ -98,7 +103,7 @@ def test_ten_kills_at_random_moments_lose_and_double_nothing(stack):
     job.wait_started()
     registry = SqlRegistry(open_database(sqlite_url(DataFolder(stack.data).store)))
     killed = []
-    for number in range(10):
+    for number in range(KILLS):
         # Every second time already in the first epoch of a run, which repeats what the killed one had planned.
         token, checkpoint = wait_until(lambda: next_run(job, stack.data, killed, registry), 120, "the next run")
         if number % 2:
@@ -164,6 +169,4 @@ def next_run(job, data, killed, registry):
 
 
 def kill(pid):
-    import os
-
     os.kill(pid, signal.SIGKILL)

@@ -201,12 +201,12 @@ class SpareFolder:
 
     @property
     def laid_down(self) -> Path:
-        """An empty checkpoint of the structure of the version that the spare gets ready, for restores under its plan."""
+        """An empty checkpoint of a version's structure, laid down by the rehearsal for the start that follows it."""
         return self.root / "laid-down"
 
     @property
     def gate(self) -> Path:
-        """Made by the spare when the query that it has started for an update may go on; its last source waits for it."""
+        """Lets the query go that the spare has started for an update. Written by the spare once the job is its own."""
         return self.root / "gate"
 
     @property

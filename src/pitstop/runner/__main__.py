@@ -21,6 +21,7 @@ from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
 from pitstop.runner.run import Runner
 from pitstop.runner.session import session
+from pitstop.runner.spark_engine import SparkEngine
 from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
 from pitstop.spark.starting.warm_up import warm_up
 from pitstop.store.database import Database, open_database
@@ -69,7 +70,8 @@ def _run(
 ) -> int:
     waking = UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking)
-    return _leave(Runner(job_id, token, own_handle(), link, waking, SqlMapStore(database), settings, spark, prepared).run())
+    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared)
+    return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
 
 
 def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:

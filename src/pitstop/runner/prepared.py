@@ -77,18 +77,18 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
 
 def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
     """A version compiled as its run would compile it, only to be judged."""
-    prepared = prepare(spark, task.source, task.options, SourceSettings())
-    return _compilation(spark, prepared.compiled, task, folder.state)
+    return _compilation(prepare(spark, task.source, task.options, SourceSettings()), task, folder.state)
 
 
-def _compilation(spark: SparkSession, job: CompiledJob, task: Compile, scratch: Path) -> Compilation:
+def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
     """What was compiled, with its migrations tried on the state that it is to take over."""
+    compiled = prepared.compiled
     against = Path(task.against) if task.against is not None else None
     try:
-        tried = try_migrations(spark, job.pipeline, job.plan, against, job.config.renamed, scratch)
+        tried = try_migrations(compiled.spark, compiled.pipeline, compiled.plan, against, compiled.config.renamed, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return Compilation(job.plan.to_dict(), job.config, tried)
+    return Compilation(compiled.plan.to_dict(), compiled.config, tried)
 
 
 class StandbyTasks:
@@ -122,20 +122,20 @@ class StandbyTasks:
             log=log,
             sources=sources,
         )
-        return _compilation(self._spark, self.prepared.compiled, task, self._folder.migrations)
+        return _compilation(self.prepared, task, self._folder.migrations)
 
     def _rehearse(self, task: Rehearse) -> None:
         if self.prepared is None or self._environment is None:
             raise ConflictError("A version is compiled before it is rehearsed.")
-        job, environment, data = self.prepared.compiled, self._environment, self._settings.data
+        compiled, environment, data = self.prepared.compiled, self._environment, self._settings.data
         running = Checkpoint(data.job(environment.job_id).checkpoint(task.lineage))
         scratch, laid_down = self._folder.rehearsal, self._folder.laid_down
         self.prepared = replace(self.prepared, head_start=HeadStart(laid_down))
         try:
             record = export_checkpoint(running, DataFolder(scratch), "rehearsal")
-            rehearsed = rehearse(job, environment, Path(record.path), scratch, laid_down)
+            rehearsed = rehearse(compiled, environment, Path(record.path), scratch, laid_down)
             if rehearsed is not None:
-                gated = start_gated(job, environment, data, rehearsed, self._folder.gate, self._claim)
+                gated = start_gated(compiled, environment, data, rehearsed, self._folder.gate, self._claim)
                 self.prepared = replace(self.prepared, head_start=HeadStart(laid_down, gated))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)

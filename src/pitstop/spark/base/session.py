@@ -64,10 +64,7 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
 
 
 def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
-    """The session of this process, the driver of that cluster, started if there is none.
-
-    Scratch files go into a new folder in ``work_dir``; ``settings`` go over ours.
-    """
+    """Start (or get) the session of this process, the driver of that cluster, with scratch files in ``work_dir``."""
     # With another interpreter in the workers the query hangs silently at its first batch.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -12,7 +12,7 @@ from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.report import Report
+from pitstop.plan.diff import Report
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import use_partitions

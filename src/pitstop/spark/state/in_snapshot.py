@@ -61,7 +61,7 @@ class SnapshotState:
 
 
 def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> StateRows:
-    """Run Spark SQL on the table ``state``; at most ``limit`` of its rows. UsageError if the SQL fails."""
+    """The rows of Spark SQL on the table ``state``, so many at most. UsageError if it is wrong."""
     rows = state.rows(spark)
     for name in {TABLE, state.saved.stage}:
         rows.createOrReplaceTempView(f"`{name}`")
@@ -78,7 +78,7 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> St
 
 
 def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:
-    """Write a stage's rows into ``out``, one parquet file; returns how many there are."""
+    """Write a stage's rows as one parquet file; how many there are."""
     import pyarrow.parquet
 
     table = state.rows(spark).toArrow()
@@ -87,10 +87,7 @@ def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:
 
 
 def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder, name: str) -> SnapshotRecord:
-    """Make a snapshot ``name`` that is this one with the stage's rows taken from a parquet file instead.
-
-    UsageError if they do not fit the stage.
-    """
+    """Make snapshot ``name`` of this one with a stage's rows from a parquet file. UsageError if they do not fit the stage."""
     stage, layout = state.saved.stage, state.saved.layout
     try:
         given = spark.read.parquet(str(file))
