@@ -1,8 +1,7 @@
 """Warm spares: runner processes whose Spark session is up and that wait for a job.
 
-Each has a folder (model.data_folder.SpareFolder). It stays until the process is gone, also when that has a job: Spark works
-in it.
-A spare that is held makes itself ready for one version of a job (launchers.standby): nothing else is given to it.
+Each has a folder (model.data_folder.SpareFolder), which stays until the process is gone, also once it has a job: Spark still
+works there. A spare that is held makes itself ready for one version of a job (launchers.standby): nothing else is given to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tell when processes end, also those that are not our children: one thread for all of them."""
+"""One thread that notices when processes end, also those that this process did not start."""
 
 from __future__ import annotations
 

@@ -11,7 +11,10 @@ _VARIABLES = {"master": "PITSTOP_MASTER", "driver_host": "PITSTOP_DRIVER_HOST", 
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """How a runner's Spark driver finds its executors, and they it."""
+    """How a runner's Spark driver finds its executors, and they it.
+
+    A server takes driver host and bind address from its own environment, and hands all of it on to its runners.
+    """
 
     master: str = "local[*]"
     """Spark master: ``local[*]``, ``spark://host:7077``, ..."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -45,7 +47,8 @@ class ControlPlane:
         self._database = open_database(store_url)
         self._registry, self._changes = SqlRegistry(self._database), Changes()
         shutil.rmtree(data.workers, ignore_errors=True)
-        environment = {"JAVA_HOME": str(java_home)} | ClusterSettings(settings.master).environment()
+        cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
+        environment = {"JAVA_HOME": str(java_home)} | cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
         self._controller = Controller(
             self._registry, launcher, launcher, SystemClock(), self._wake, data, store_url, self._changes.notify

@@ -2,6 +2,7 @@
 
 import time
 
+import psutil
 import pytest
 
 from pitstop.control.ports import CONTROL, RunSpec
@@ -25,8 +26,8 @@ def launcher(tmp_path, wake):
     made.close()
 
 
-def spec(tmp_path, token, job_id="id-1", **environment):
-    return RunSpec(job_id, token, "nosuch:///store", DataFolder(tmp_path), environment)
+def spec(tmp_path, token):
+    return RunSpec("id-1", token, "nosuch:///store", DataFolder(tmp_path))
 
 
 def wait_until(condition):
@@ -55,8 +56,9 @@ def test_a_later_start_of_the_job_is_what_counts(launcher, tmp_path):
 
 
 def test_a_run_that_is_killed_is_not_alive_and_the_control_plane_is_woken(launcher, tmp_path, wake):
-    launcher.start(spec(tmp_path, 1, PYTHONSTARTUP=""))
-    process = launcher._runs["id-1"][1]
+    before = set(psutil.Process().children())
+    launcher.start(spec(tmp_path, 1))
+    (process,) = set(psutil.Process().children()) - before
     handle = handle_of(process.pid)
     assert launcher.alive(handle)
     launcher.watch(handle)
