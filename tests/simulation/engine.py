@@ -82,10 +82,18 @@ class SimulatedRun:
         self._world, self._moments, self._artifact = world, moments, artifact
         self.lineage, self.checkpoint, self._check_fence = lineage, checkpoint, check_fence
         self.active, self.up, self.first_epoch = True, False, False
-        self._failure = None
+        self._failure, self._parts = None, None
 
     def epoch(self):
-        """Plan, write and commit one epoch; a planned one that was cut off is done again."""
+        """Plan, write and commit one epoch, a part each time; a planned one that was cut off is done again."""
+        if self._parts is None:
+            self._parts = self._epoch()
+        try:
+            next(self._parts)
+        except StopIteration:
+            self._parts = None
+
+    def _epoch(self):
         if not self.active:
             return
         if "fails" in self._artifact:
@@ -98,10 +106,12 @@ class SimulatedRun:
             self._moments.one()
             self.checkpoint.write_offsets(epoch, _log(begin + EVENTS_AN_EPOCH))
         events = range(begin, _offset(self.checkpoint, epoch))
+        yield
         self._moments.one()
         self._check_fence()
         self._world.sink.write(self.lineage, epoch, events)
         self._moments.one()
+        yield
         self.checkpoint.write_commit(epoch, 0)
         self._world.committed.add(self.lineage)
         self._moments.one()
@@ -117,6 +127,8 @@ class SimulatedRun:
         return self._world.clock.now() if epoch >= 0 else None
 
     def stop(self, seconds):
+        while self._parts is not None:  # the epoch that is being written comes to its end
+            self.epoch()
         self.active = False
         return self.checkpoint.committed()
 

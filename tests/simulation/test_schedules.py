@@ -66,14 +66,15 @@ class Schedules(RuleBasedStateMachine):
             self.world.act()
         for number in range(len(self.world.processes.living)):
             self.world.run(number)
-            self.world.epoch(number)
+            for _ in range(3):
+                self.world.epoch(number)
 
     @rule(which=WHICH)
     def kill(self, which):
         self.world.kill(which)
 
     @rule(which=WHICH)
-    def hang(self, which):
+    def hang_or_go_on(self, which):
         self.world.hang(which)
 
     @rule(seconds=st.sampled_from([1.0, 8.0, 45.0, 120.0]))

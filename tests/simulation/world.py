@@ -48,6 +48,8 @@ class Process:
 
     def step(self, dies_at=None):
         """Begin, or look once; the process is gone if it has come to its end, or dies at that moment."""
+        if self.hangs:
+            return
         with self.moments.dying_at(dies_at) as died:
             try:
                 code = self.runner.step() if self.begun else self.runner.begin()
@@ -58,7 +60,8 @@ class Process:
         self.alive = self.alive and not died
 
     def epoch(self, dies_at=None):
-        if not self.begun or self.query is None:
+        """A part of an epoch."""
+        if not self.begun or self.query is None or self.hangs:
             return
         with self.moments.dying_at(dies_at) as died:
             try:
@@ -225,7 +228,7 @@ class World:
                 living[number % len(living)].step(dies_at)
 
     def epoch(self, number=0, dies_at=None):
-        """One epoch of one run."""
+        """A part of an epoch of one run: another process may do something before the next."""
         living = self.processes.living
         if living:
             living[number % len(living)].epoch(dies_at)
@@ -236,10 +239,10 @@ class World:
             living[number % len(living)].alive = False
 
     def hang(self, number=0):
-        """A runner stops renewing its lease, and does nothing else either, until it is killed."""
+        """A runner does nothing more, nor renews its lease, until it is killed, or goes on."""
         living = self.processes.living
         if living:
-            living[number % len(living)].hangs = True
+            living[number % len(living)].hangs = not living[number % len(living)].hangs
 
     def sleep(self, seconds):
         """Time passes; every runner that does not hang renews its lease on the way."""
@@ -299,7 +302,8 @@ class World:
                 self.act()
             for number in range(len(self.processes.living)):
                 self.run(number)
-                self.epoch(number)
+                for _ in range(3):
+                    self.epoch(number)
             self.sleep(1.0)
             if self._settled():
                 break
