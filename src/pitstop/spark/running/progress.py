@@ -27,6 +27,11 @@ def waits_for_data(query: StreamingQuery) -> bool:
     return str(query.status.get("message", "")).startswith("Waiting for data")
 
 
+def _ran(seen: StreamingQueryProgress) -> bool:
+    """False if Spark only says that nothing has happened for a while: that bears the number of the epoch to come."""
+    return "addBatch" in seen.durationMs
+
+
 class ProgressTracker:
     """Sums up the progress of a run's queries, starting from what the job's earlier runs had reached.
 
@@ -55,7 +60,7 @@ class ProgressTracker:
         """Take up what the query has reached; True if it has finished an epoch since the last look."""
         seen, waits = query.lastProgress, waits_for_data(query)
         with self._lock:
-            new = seen is not None and seen.batchId > self._last_epoch
+            new = seen is not None and _ran(seen) and seen.batchId > self._last_epoch
             if seen is not None and new:
                 self._last_epoch, self._last_at = seen.batchId, time.monotonic()
                 self._progress = self._with(seen)
