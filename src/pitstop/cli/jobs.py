@@ -11,7 +11,7 @@ from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
-from pitstop.model.config import renamed_stages
+from pitstop.model.config import OPTIONS, renamed_stages
 from pitstop.model.job import Job, JobState
 from pitstop.service.api import SubmitRequest
 
@@ -26,8 +26,25 @@ Renamed = Annotated[
     list[str] | None,
     typer.Option("--renamed", metavar="NEW=OLD", help="The new name of a stage and its old one, whose state goes on; repeatable"),
 ]
+
+
+def complete_option(incomplete: str) -> list[tuple[str, str]]:
+    """What ``-O`` may go on with, each with its help: names of options, then the values of those that have a list of them."""
+    words = [(f"{option.name}=", option.sentence) for option in OPTIONS]
+    words += [(f"{option.name}={value}", option.meaning) for option in OPTIONS for value in option.choices]
+    named = "=" in incomplete
+    return [(word, help) for word, help in words if word.startswith(incomplete) and word.endswith("=") is not named]
+
+
 Options = Annotated[
-    list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="Job option, over the job's own code; repeatable")
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="KEY=VALUE",
+        help=f"Job option, over the job's own code; repeatable. There are: {', '.join(option.name for option in OPTIONS)}",
+        autocompletion=complete_option,
+    ),
 ]
 
 

@@ -22,7 +22,7 @@ def job_view(data: dict[str, Any]) -> JobView:
     job = Job(
         state=JobState(data["status"]),
         source=JobSource.from_dict(data["source"]),
-        config=JobConfig.from_options(data["config"]),
+        config=JobConfig.from_dict(data["config"]),
         submission_time=_seconds(data["submission_time"]),
         start_time=_optional_seconds(data["start_time"]),
         completion_time=_optional_seconds(data["completion_time"]),

@@ -146,7 +146,7 @@ def _illegal(job: Job, operation: Operation) -> Decision:
 
 
 def _compiled(job: Job, fact: Observation, now: float) -> Decision:
-    config = JobConfig.from_options(fact.payload["config"])
+    config = JobConfig.from_dict(fact.payload["config"])
     job, actions = updating.watched(job, now)
     compiled = dataclasses.replace(job, plan=fact.payload["plan"], lineage=fact.payload["lineage"], config=config)
     return Decision(compiled, actions)

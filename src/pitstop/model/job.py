@@ -116,7 +116,7 @@ class Version:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Version:
-        source, config = JobSource.from_dict(data["source"]), JobConfig.from_options(data["config"])
+        source, config = JobSource.from_dict(data["source"]), JobConfig.from_dict(data["config"])
         return cls(data["number"], source, data["options"], config, data["plan"], data["lineage"])
 
 

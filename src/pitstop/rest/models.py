@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
-from pitstop.model.config import ProcessingGuarantee, StateStore
+from pitstop.model.config import OPTIONS, JobConfig
 from pitstop.model.job import JobState
+from pitstop.model.options import Option
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import JobView
 
@@ -21,6 +23,16 @@ def _moment(value: Any) -> Any:
 
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Json = Annotated[dict[str, Any], Field(description="A JSON object")]
+
+
+def _options_schema(options: Iterable[Option]) -> WithJsonSchema:
+    """Job options by name. Their values may be JSON values or text, as on the command line, so only words describe them."""
+    properties = {option.name: {"description": option.sentence} for option in options}
+    return WithJsonSchema({"type": "object", "properties": properties, "additionalProperties": False})
+
+
+JobOptions = Annotated[dict[str, Any], _options_schema(OPTIONS)]
+UpdateOptions = Annotated[dict[str, Any], _options_schema(option for option in OPTIONS if option.on_update)]
 
 
 class _Request(BaseModel):
@@ -40,18 +52,14 @@ class SubmitBody(ArtifactBody):
 
     name: str | None = Field(None, description="Job name; default: the artifact's name without suffix")
     initial_snapshot: str | None = Field(None, description="Named snapshot to start from")
-    options: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Job options over those set in code: processing_guarantee, snapshot_interval, suspend_on_failure, "
-        "initial_snapshot, partitions, state_store, spark, renamed; null leaves what the code says",
-    )
+    options: JobOptions = Field(default_factory=dict, description="Job options over those in the code; null leaves them")
 
 
 class UpdateBody(ArtifactBody):
     """A new version for a running or suspended job."""
 
     snapshot: str | None = Field(None, description="Name of the snapshot to take; default: <job>-before-<version>")
-    options: dict[str, Any] = Field(default_factory=dict, description="Job options over those of the version before")
+    options: UpdateOptions = Field(default_factory=dict, description="Job options over those of the version before")
     watch_seconds: float = Field(0.0, ge=0, description="Go back to the old version if the new one fails within so many seconds")
 
 
@@ -84,19 +92,6 @@ class SourceModel(BaseModel):
     args: list[str] = Field(description="Arguments of the job's function")
 
 
-class ConfigModel(BaseModel):
-    """The options in force, those of the code included once it is compiled."""
-
-    processing_guarantee: ProcessingGuarantee = Field(description="What a restart promises")
-    snapshot_interval_ms: int = Field(description="Two recovery points are never further apart, in milliseconds")
-    suspend_on_failure: bool = Field(description="On an error: SUSPENDED with its cause, instead of FAILED")
-    initial_snapshot: str | None = Field(description="Named snapshot it started from")
-    partitions: int | None = Field(description="Shuffle partitions; null: the number of cores")
-    state_store: StateStore = Field(description="Where state lives while the job runs")
-    renamed: dict[str, str] = Field(description="New name to old name of stages whose state goes on under another name")
-    spark: dict[str, str] = Field(description="Further Spark SQL settings")
-
-
 class ProgressModel(BaseModel):
     """What the job's run says of itself."""
 
@@ -122,7 +117,7 @@ class JobModel(BaseModel):
     suspension_cause: str | None = Field(description="'Requested by user', or 'Execution failure:' and the error")
     failure: str | None = Field(description="The sentence that says why it FAILED")
     failure_details: str | None = Field(description="Stack trace of that failure")
-    config: ConfigModel = Field(description="The options in force")
+    config: JobConfig = Field(description="The options in force")
     options: Json = Field(description="The options asked for at submission")
     source: SourceModel = Field(description="What it runs")
     token: int = Field(description="Number of the present run")
@@ -139,7 +134,7 @@ class JobModel(BaseModel):
     def of(cls, view: JobView) -> JobModel:
         job = view.job
         facts = {name: getattr(job, name) for name in cls.model_fields if hasattr(job, name)}
-        made = {"status": job.state, "config": job.config.to_dict(), "source": job.source.to_dict()}
+        made = {"status": job.state, "config": job.config, "source": job.source.to_dict()}
         return cls.model_validate(facts | made | {"progress": view.progress.to_dict()})
 
 

@@ -202,7 +202,7 @@ def job_from(body: dict[str, Any]) -> Job:
             | {
                 "state": JobState(body["state"]),
                 "source": JobSource.from_dict(body["source"]),
-                "config": JobConfig.from_options(body["config"]),
+                "config": JobConfig.from_dict(body["config"]),
                 "update": Update.from_dict(body["update"]) if body.get("update") else None,
             }
         )

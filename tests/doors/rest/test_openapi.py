@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 
 from pitstop.errors import ConflictError
 from pitstop.maps.model import Entry, JournalEvent
-from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, Progress
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import Report, StageVerdict, Verdict, Way
@@ -129,7 +128,6 @@ REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.RE
     ("model", "names"),
     [
         (models.JobModel, {f.name for f in dataclasses.fields(Job)} - {"state", "update"} | {"status", "progress"}),
-        (models.ConfigModel, {f.name for f in dataclasses.fields(JobConfig)}),
         (models.SourceModel, {f.name for f in dataclasses.fields(JobSource)}),
         (models.ProgressModel, {f.name for f in dataclasses.fields(Progress)}),
         (models.SnapshotModel, {f.name for f in dataclasses.fields(SnapshotRecord)}),
