@@ -112,7 +112,7 @@ def renamed_stages(value: Any) -> dict[str, str]:
     return found
 
 
-OPTIONS = (
+OPTIONS: tuple[Option, ...] = (
     Option(
         "processing_guarantee",
         "processing_guarantee",

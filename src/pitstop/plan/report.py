@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from pitstop.kit.wire import described
+
 
 class Verdict(StrEnum):
     """What becomes of a stage."""
@@ -28,13 +30,19 @@ class Way(StrEnum):
     """Another structure: a new checkpoint is laid down and each stage's state brought into it."""
 
 
+@described
 @dataclass(frozen=True)
 class StageVerdict:
+    """What becomes of one stage."""
+
     stage: str
+    """Name of the stage."""
     verdict: Verdict
+    """What becomes of its state."""
     detail: str
+    """Why, in words."""
     rule: str | None = None
-    """Of the compatibility table (jet.md §2.3)."""
+    """The rule it was judged by, of the compatibility table (jet.md §2.3)."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"stage": self.stage, "verdict": self.verdict.value, "detail": self.detail, "rule": self.rule}

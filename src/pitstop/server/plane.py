@@ -20,6 +20,7 @@ from pitstop.model.job import JobState
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
+from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
@@ -80,14 +81,8 @@ class ControlPlane:
     def _wake(self) -> None:
         wake(self._data_dir / "control.sock")
 
-    def _info(self) -> dict[str, object]:
+    def _info(self) -> ClusterInfo:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
         uuid = str(uuid5(NAMESPACE_URL, str(self._data_dir)))
-        members = [{"address": self._address, "uuid": uuid, "master": self._settings.master}]
-        return {
-            "state": "ACTIVE",
-            "version": __version__,
-            "size": len(members),
-            "members": members,
-            "running_jobs": len(running),
-        }
+        members = [MemberInfo(self._address, uuid, self._settings.master)]
+        return ClusterInfo("ACTIVE", __version__, len(members), members, len(running))

@@ -13,6 +13,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.plan.diff import Report, compare
 from pitstop.plan.model import Plan
 from pitstop.service.api import SubmitRequest
+from pitstop.service.results import CheckResult
 from pitstop.service.saved_state import Standby, Workers, result_of
 from pitstop.snapshots import manifest
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -25,8 +26,8 @@ class Judge:
     def __init__(self, registry: Registry, workers: Workers, data_dir: Path) -> None:
         self._registry, self._workers, self._data_dir = registry, workers, data_dir
 
-    def check(self, artifact: Path, request: SubmitRequest, job: Job | None, snapshot: SnapshotRecord | None) -> dict[str, Any]:
-        """``{plan, report, text}`` of an artifact against the snapshot, or else the job's state, or else nothing."""
+    def check(self, artifact: Path, request: SubmitRequest, job: Job | None, snapshot: SnapshotRecord | None) -> CheckResult:
+        """Compile an artifact and compare it with the snapshot, or else the job's state, or else nothing."""
         against = Path(snapshot.path) if snapshot is not None else self._state_of(job)
         compiled = self._compile(artifact, request, request.options.get("renamed"), against)
         plan: dict[str, Any] = compiled["plan"]
@@ -35,8 +36,8 @@ class Judge:
         elif job is not None:
             report = self.against_job(job, compiled, request.options)
         else:
-            return {"plan": plan, "report": None, "text": _fresh(plan)}
-        return {"plan": plan, "report": report.to_dict(), "text": report.text()}
+            return CheckResult(plan, None, _fresh(plan))
+        return CheckResult(plan, report, report.text())
 
     def compile_version(self, job: Job, wish: dict[str, Any], standby: Standby | None) -> dict[str, Any]:
         """Compile the version that an update asks for: in the standby, if there is one, which keeps it."""

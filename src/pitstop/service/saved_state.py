@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from pitstop.errors import UsageError, from_dict
 from pitstop.model.job import JobSource
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.service.results import StateRows
 
 MOST_ROWS = 100_000
 """So many rows of a query at most: more are taken out as a file."""
@@ -58,11 +59,12 @@ class StateDesk:
     def __init__(self, workers: Workers, data_dir: Path) -> None:
         self._workers, self._data_dir = workers, data_dir
 
-    def query(self, snapshot: str, stage: str, sql: str, limit: int) -> dict[str, Any]:
-        """``{columns: [[name, type]], rows: [[value]], more}``; UsageError if the SQL or the limit is wrong."""
+    def query(self, snapshot: str, stage: str, sql: str, limit: int) -> StateRows:
+        """UsageError if the SQL or the limit is wrong."""
         if not 1 <= limit <= MOST_ROWS:
             raise UsageError(f"A query gives 1 to {MOST_ROWS:,} rows, not {limit:,}: take more out with snapshot export.")
-        return self._ask("query", snapshot, stage, sql=sql, limit=limit)
+        found = self._ask("query", snapshot, stage, sql=sql, limit=limit)
+        return StateRows([(name, kind) for name, kind in found["columns"]], found["rows"], found["more"])
 
     def export(self, snapshot: str, stage: str) -> bytes:
         """A parquet file of the stage's rows."""
