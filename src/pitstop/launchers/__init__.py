@@ -1,4 +1,4 @@
 """Start and end processes on this machine: runners, warm spares, and the Java they need.
 
-Law: knows processes, not jobs; implements control.ports.Launcher.
+Law: starts, watches and ends processes; decides nothing about jobs. Implements control.ports.Launcher and service.Workers.
 """
