@@ -196,6 +196,13 @@ def test_a_new_version_is_compared_with_a_job_or_a_snapshot(pair):
     assert service.check(request()).report is None
 
 
+def test_a_check_knows_the_stages_that_are_renamed(pair):
+    service, state = pair
+    job = running(state, text="# stage: speed bigint")
+    renamed = request(text="# stage: pace bigint", options={"renamed": {"pace": "speed"}})
+    assert service.check(renamed, job=job).report.of(Verdict.RESTORED) == ("source", "pace")
+
+
 def test_a_suspended_job_is_updated_and_stays_suspended(pair):
     service, state = pair
     job = running(state, text="# stage: speed bigint")
