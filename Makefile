@@ -5,22 +5,31 @@ STAMP := $(VENV)/.installed
 SECONDS ?=
 CHAINS ?= 30
 SEED ?= 1
+KILLS ?= 100
 MEASURES ?=
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
+# Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
+LONG := rules or long
+APART := matrix
 
-.PHONY: help demo story test test-fast test-long compatibility support-matrix soak bench lint lock clean
+.PHONY: help install demo story test test-fast test-long compatibility support-matrix soak chaos bench lint lock pictures clean
 
 help:
+	@echo "make install            the virtual environment .venv; every other target makes it, too"
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
 	@echo "make story              the update of a running job, step by step, with checks"
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
-	@echo "make test-long          ten kills, updates, every stateful stage and rule"
+	@echo "make test-long          ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
+	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
+	@echo "make pictures           the pages in docs that are drawn from code"
 	@echo "make lint               ruff, mypy, import-linter"
+
+install: $(STAMP)
 
 $(STAMP): requirements.lock pyproject.toml scripts/install
 	@scripts/install $(VENV)
@@ -33,10 +42,10 @@ story: $(STAMP)
 	@cd examples/fleet && exec ../../$(PY) story.py
 
 test: lint
-	@$(PY) -m pytest $(SPREAD) -m "not rules and not long and not matrix"
+	@$(PY) -m pytest $(SPREAD) -m "not ($(LONG) or $(APART))"
 
 test-long: $(STAMP)
-	@$(PY) -m pytest $(SPREAD) -m "rules or long"
+	@$(PY) -m pytest $(SPREAD) -m "($(LONG)) and not ($(APART))"
 
 support-matrix: $(STAMP)
 	@PITSTOP_WRITE_MATRIX=1 $(PY) -m pytest tests/spark/test_matrix.py
@@ -46,6 +55,9 @@ compatibility: $(STAMP)
 
 soak: $(STAMP)
 	@$(PY) -m tests.soak --chains $(CHAINS) --seed $(SEED)
+
+chaos: $(STAMP)
+	@PITSTOP_TEST_KILLS=$(KILLS) $(PY) -m pytest -m chaos
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit
@@ -58,6 +70,9 @@ lint: $(STAMP)
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
+
+pictures: $(STAMP)
+	@$(PY) -m pitstop.control.picture > docs/job-life.md
 
 lock:
 	@scripts/lock $(VENV)

@@ -17,15 +17,20 @@ from pyspark.sql import functions as F
 
 import million_job
 from events import FILES, SCHEMA, write_files
+from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
+from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.session import ROCKSDB, build_session
-from pitstop.spark.engine import Engine
-from pitstop.spark.running.query import wait_until
+from pitstop.spark.base.session import build_session
+from pitstop.spark.internals.settings import ROCKSDB
+from pitstop.spark.lowering.compiled_job import compile_job
+from pitstop.spark.run import Run
+from pitstop.spark.starting.start_point import start_point
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
@@ -72,20 +77,20 @@ def start_plain(folder):
 
 
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
-    """The engine on a checkpoint, old or new: (engine, checkpoint, when it was told to start, last epoch, seconds to restore)."""
-    spark = build_session("local[2]", folder / "work")
+    """A run on a checkpoint, old or new: (run, checkpoint, when it was told to start, last epoch, seconds to restore)."""
+    spark = build_session(ClusterSettings("local[2]"), folder / "work")
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
     config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
-    engine = Engine(spark, million_job.pipeline(EVENTS, more), config, environment)
+    job = compile_job(spark, million_job.pipeline(EVENTS, more), config, environment.sources)
     begun = time.monotonic()
-    point = engine.prepare(folder, lineage, snapshot)
+    point = start_point(job, environment, DataFolder(folder), lineage, snapshot)
     prepared = time.monotonic() - begun
     (folder / "lineage").write_text(point.lineage)
-    checkpoint = Checkpoint(checkpoint_folder(folder, "million", point.lineage))
+    checkpoint = Checkpoint(DataFolder(folder).job("million").checkpoint(point.lineage))
     before = checkpoint.committed()
-    engine.start(point, Progress(), lambda: None)
-    return engine, checkpoint, began, before, prepared
+    started = Run.start(job, environment, point, Progress(), lambda: None)
+    return started, checkpoint, began, before, prepared
 
 
 def speed(checkpoint):
@@ -118,12 +123,12 @@ def restart(which, folder):
         seconds = first_new_epoch(checkpoint, began, before)
         return {"seconds": seconds, "committed_at": checkpoint.committed_at(before + 1)}
     lineage = (folder / "lineage").read_text()
-    engine, *started = start_pitstop(folder, lineage)
-    seconds = first_new_epoch(*started[:3])
-    checkpoint = engine.running.checkpoint
-    engine.stop(60)
-    export_checkpoint(checkpoint, folder, "million", engine.stage_facts())
-    return {"seconds": seconds, "lost": lost(engine.spark, folder / "snapshots" / "million")}
+    job, *began = start_pitstop(folder, lineage)
+    seconds = first_new_epoch(*began[:3])
+    checkpoint = job.running.checkpoint
+    job.stop(60)
+    export_checkpoint(checkpoint, DataFolder(folder), "million", job.stage_facts())
+    return {"seconds": seconds, "lost": lost(SparkSession.active(), folder / "snapshots" / "million")}
 
 
 def served(folder):
@@ -135,7 +140,7 @@ def served(folder):
         assert wait_until(lambda: checkpoint.committed() >= EPOCHS, START_SECONDS, step=0.002)
         spare_ready(folder)
         assert wait_until(lambda: checkpoint.planned() > checkpoint.committed(), 60, step=0.001)
-        registry = SqlRegistry(open_database(sqlite_url(folder / "data" / "pitstop.db")))
+        registry = SqlRegistry(open_database(sqlite_url(DataFolder(folder / "data").store)))
         os.kill(registry.process_of(job.id, job.details.token)[0], signal.SIGKILL)
         killed, before = time.time(), checkpoint.committed()
         assert wait_until(lambda: checkpoint.committed() > before, START_SECONDS, step=0.002)
@@ -155,7 +160,7 @@ def submitted(client, folder, entry, **more):
     """A job of million_job.py that has begun, and its checkpoint."""
     job = client.submit(million_job.__file__, f"million_job:{entry}", [EVENTS], entry, config={"state_store": STORE}, **more)
     job.wait_started(START_SECONDS)
-    return job, Checkpoint(checkpoint_folder(folder / "data", job.id, job.details.lineage))
+    return job, Checkpoint(DataFolder(folder / "data").job(job.id).checkpoint(job.details.lineage))
 
 
 def lost(spark, path):

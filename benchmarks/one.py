@@ -15,9 +15,10 @@ import pyspark.cloudpickle
 import events
 import pitstop as ps
 from events import SCHEMA, Events
+from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
-from pitstop.spark.running.query import wait_until
 
 pyspark.cloudpickle.register_pickle_by_value(events)
 ROWS, STEP, KEYS = 5_000_000, 500_000, 10_000
@@ -87,7 +88,7 @@ def measure_throughput(which, folder, spark):
     else:
         built = pipeline(ROWS, STEP, KEYS, aggregate)
         job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
-        until_read(job._engine.running.checkpoint, ROWS)
+        until_read(job._run.running.checkpoint, ROWS)
         seconds = time.monotonic() - began
         job.stop()
     return {"rows_per_second": ROWS / seconds, "peak_bytes": memory.peak}
@@ -101,7 +102,7 @@ def measure_map_sink(folder, spark):
 
     rows, step = 1_000_000, 100_000
     job = ps.run(pipeline(rows, step, KEYS, finish), spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
-    checkpoint = job._engine.running.checkpoint
+    checkpoint = job._run.running.checkpoint
     assert wait_until(lambda: checkpoint.committed() >= 0, 300, step=0.001)
     began, first = time.monotonic(), checkpoint.committed()
     until_read(checkpoint, rows)
@@ -117,7 +118,7 @@ def measure_export(folder, spark):
     keys, step = 1_000_000, 100_000
     built = pipeline(40 * step, step, keys, aggregate, size="10 hours")
     job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
-    checkpoint = job._engine.running.checkpoint
+    checkpoint = job._run.running.checkpoint
     exported, commits = [], []
 
     def export():
@@ -144,7 +145,7 @@ def main():
     name = sys.argv[1]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        spark = build_session("local[2]", folder / "work")
+        spark = build_session(ClusterSettings("local[2]"), folder / "work")
         if name in ("plain", "pitstop"):
             result = measure_throughput(name, folder, spark)
         else:

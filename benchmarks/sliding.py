@@ -14,9 +14,10 @@ from pyspark.sql import functions as F
 
 import pitstop as ps
 from events import FILES, SCHEMA, write_files
+from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
-from pitstop.spark.running.query import wait_until
 
 STEP, KEYS = int(os.environ.get("STEP", "500000")), 100
 """Rows an epoch; one event a millisecond: 600 a key and minute."""
@@ -44,14 +45,14 @@ def start_pitstop(folder, spark):
     windows = events.with_timestamps("ts", allowed_lag="2 seconds").group_by("key").window(ps.sliding("60 minutes", "1 minute"))
     windows.aggregate("sums", n=ps.count(), total=ps.sum("v"), high=ps.max("v")).write_to(ps.sinks.noop(), name="out")
     job = ps.run(p, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
-    return job._engine.running.checkpoint
+    return job._run.running.checkpoint
 
 
 def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_files(folder / "events", (WARM_UP + EPOCHS) * STEP, STEP, KEYS)
-        spark = build_session("local[2]", folder / "work")
+        spark = build_session(ClusterSettings("local[2]"), folder / "work")
         checkpoint = {"plain": start_plain, "pitstop": start_pitstop}[sys.argv[1]](folder, spark)
         first, last = WARM_UP - 1, WARM_UP + EPOCHS - 1
         assert wait_until(lambda: checkpoint.committed() >= last, 1200, step=0.1)

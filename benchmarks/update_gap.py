@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pitstop.client import connect
+from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.running.query import wait_until
 
 RATE, KEYS, PARTITIONS = 2000, 1000, 2
 START_SECONDS = 400
@@ -106,12 +106,13 @@ def plain(folder):
     """The first version in plain PySpark, until SIGTERM: it ends as one would end a plain query."""
     from pyspark.sql import functions as F
 
+    from pitstop.model.cluster import ClusterSettings
     from pitstop.spark.base.session import build_session
     from pitstop.spark.sources import register
 
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    spark = build_session("local[*]", folder / "work")
+    spark = build_session(ClusterSettings("local[*]"), folder / "work")
     register(spark)
     spark.conf.set("spark.sql.shuffle.partitions", str(PARTITIONS))
     numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", RATE).load()

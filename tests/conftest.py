@@ -1,6 +1,5 @@
 """What every test has in common: its environment, its place in the order, and the table of the compatibility rules."""
 
-import os
 import re
 import sys
 from collections import defaultdict
@@ -9,8 +8,11 @@ from pathlib import Path
 import pytest
 import structlog
 
-# A JVM of a test lives for seconds: to compile its code thoroughly would take longer than to run it.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+from tests.environment import set_environment
+
+HERE = Path(__file__).parent
+
+set_environment()
 
 # Unconfigured, structlog draws each expected traceback with all its variables, which takes longer than the tests.
 structlog.configure(
@@ -18,13 +20,13 @@ structlog.configure(
     logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
 )
 
-HERE = Path(__file__).parent
 RULE = re.compile(r"test_(c\d\d)_(.*)")
 
 
 FIRST = (
-    "e2e/test_fleet.py", "spark/rules/test_identity.py", "spark/rules/test_parameters.py", "spark/rules/test_stages.py",
-    "e2e/test_update.py", "spark/test_restore.py", "e2e/test_state.py", "soak/test_soak.py", "spark", "e2e",
+    "e2e/test_update.py", "spark/test_migrations.py", "spark/test_stages.py", "e2e/test_state.py",
+    "spark/rules/test_parameters.py", "e2e/test_fleet.py", "spark/test_restore.py", "e2e/test_recorded_folder.py",
+    "spark/rules/test_identity.py", "e2e/test_readme.py", "soak/test_soak.py", "spark", "e2e",
 )  # fmt: skip
 """What takes longest begins first, so that no process is left with it alone; whole systems not beside one another."""
 

@@ -14,6 +14,8 @@ from pitstop.pipeline.collecting import approx_count_distinct, bottom_n, collect
 from pitstop.pipeline.job import JobDefinition, job
 from pitstop.pipeline.keyed import KeyedStage, co_group
 from pitstop.pipeline.migration import Migration, migrate
+from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sources import Source
 from pitstop.pipeline.stages import Pipeline, Stage
 from pitstop.pipeline.statistics import linear_trend, stddev, variance
 from pitstop.pipeline.windows import Session, Window, session, sliding, tumbling
@@ -26,6 +28,8 @@ __all__ = [
     "Pipeline",
     "PitstopError",
     "Session",
+    "Sink",
+    "Source",
     "Stage",
     "Window",
     "__version__",

@@ -17,7 +17,21 @@ PitstopError                 something went wrong; the message says what, where 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error as a value: what the store keeps and what travels between processes."""
+
+    code: str
+    message: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def error(self) -> PitstopError:
+        """The error to raise for it; of the root class if this release does not know the code."""
+        return all_errors().get(self.code, PitstopError)(self.message, **self.details)
 
 
 class PitstopError(Exception):
@@ -31,8 +45,13 @@ class PitstopError(Exception):
         self.message = message
         self.details = details
 
+    @property
+    def problem(self) -> Problem:
+        """The error as a value."""
+        return Problem(self.code, self.message, self.details)
+
     def to_dict(self) -> dict[str, Any]:
-        """The form that travels: {code, message, details}."""
+        """The form in which REST answers: {code, message, details}."""
         return {"code": self.code, "message": self.message, "details": self.details}
 
 
@@ -128,6 +147,5 @@ def all_errors() -> dict[str, type[PitstopError]]:
 
 
 def from_dict(data: dict[str, Any]) -> PitstopError:
-    """Rebuild an error from its travelling form; an unknown code becomes the root class."""
-    cls = all_errors().get(data.get("code", ""), PitstopError)
-    return cls(data.get("message", "unknown error"), **data.get("details", {}))
+    """Rebuild an error from the form in which REST answers; an unknown code becomes the root class."""
+    return Problem(data.get("code", ""), data.get("message", "unknown error"), data.get("details", {})).error()

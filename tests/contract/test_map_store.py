@@ -14,31 +14,33 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from pitstop.errors import FencedError
+from pitstop.errors import FencedError, UsageError
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
-from pitstop.store.registry import SqlRegistry
+from tests.contract.stores import STORES
 
 KEYS = st.sampled_from(["a", "b", "c", "ключ", "x y"])
 CHANGES = st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers().map(json.dumps))), max_size=12)
 
 
 @pytest.fixture
-def store(tmp_path):
-    return SqlMapStore(open_database(sqlite_url(tmp_path / "maps.db")))
+def maps(store):
+    return store.maps
 
 
 class MapAgainstModel(RuleBasedStateMachine):
     """A dict for the entries, a list for all events ever; the journal is that list's tail."""
 
+    kind: str
+
     def __init__(self):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.store = SqlMapStore(open_database(sqlite_url(Path(self.folder.name) / "m.db")))
+        self.store = STORES[self.kind](Path(self.folder.name)).maps
         self.capacity = 10_000
         self.entries, self.events, self.epoch = {}, [], -1
         self.kept = 0
@@ -95,46 +97,103 @@ class MapAgainstModel(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestMapAgainstModel = MapAgainstModel.TestCase
-TestMapAgainstModel.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+for _kind in STORES:
+    _machine = type(f"MapAgainstModelIn{_kind.title()}", (MapAgainstModel,), {"kind": _kind})
+    _test = _machine.TestCase
+    _test.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+    globals()[f"TestMapIn{_kind.title()}"] = _test
 
 
-def test_expired_entries_vanish_and_leave_an_event(tmp_path):
+def test_expired_entries_vanish_and_leave_an_event_with_the_next_write(store):
+    maps, clock = store.maps, store.clock
+    maps.configure(MapConfig("m", ttl_seconds=10))
+    maps.put_all("m", [("a", "1")])
+    clock.advance(5)
+    maps.put_all("m", [("b", "2")])
+    clock.advance(6)
+    assert [entry.key for entry in maps.entries("m")] == ["b"]
+    assert (maps.get("m", "a"), maps.size("m")) == (None, 1)
+    maps.put_all("m", [("a", "3")])
+    told = [(event.kind.value, event.key, event.old_value) for event in maps.journal("m", 0, 10).events]
+    assert told == [("ADDED", "a", None), ("ADDED", "b", None), ("EXPIRED", "a", "1"), ("ADDED", "a", None)]
+
+
+def test_expired_entries_are_purged_with_their_events_also_without_a_write(tmp_path):
     now = [100.0]
     store = SqlMapStore(open_database(sqlite_url(tmp_path / "m.db")), lambda: now[0])
     store.configure(MapConfig("m", ttl_seconds=10))
     store.put_all("m", [("a", "1")])
-    now[0] = 105.0
-    store.put_all("m", [("b", "2")])
     now[0] = 111.0
-    assert [entry.key for entry in store.entries("m")] == ["b"]
-    assert store.get("m", "a") is None
     assert store.purge_expired("m") == 1
-    assert [event.kind.value for event in store.journal("m", 0, 10).events] == ["ADDED", "ADDED", "EXPIRED"]
+    assert [event.kind.value for event in store.journal("m", 0, 10).events] == ["ADDED", "EXPIRED"]
 
 
-def test_a_run_that_was_replaced_cannot_write(tmp_path):
-    database = open_database(sqlite_url(tmp_path / "m.db"))
-    SqlRegistry(database).add_job(Job("j", "job", JobState.RUNNING, JobSource("a.py"), JobConfig(), 0.0, token=2))
-    store = SqlMapStore(database)
-    assert store.write_epoch("m", [("a", "1")], None, Fence("j", 2))
+def test_a_run_that_was_replaced_cannot_write(store):
+    store.registry.add_job(Job("j", "job", JobState.RUNNING, JobSource("a.py"), JobConfig(), 0.0, token=2))
+    assert store.maps.write_epoch("m", [("a", "1")], None, Fence("j", 2))
     with pytest.raises(FencedError):
-        store.write_epoch("m", [("a", "9")], None, Fence("j", 1))
-    assert store.get("m", "a").value == "1"
+        store.maps.write_epoch("m", [("a", "9")], None, Fence("j", 1))
+    assert store.maps.get("m", "a").value == "1"
 
 
-def test_a_dropped_map_comes_back_as_another_incarnation(store):
-    store.put_all("m", [("a", "1")])
-    first = store.bounds("m").incarnation
-    assert store.drop("m")
-    store.put_all("m", [("a", "1")])
-    assert store.bounds("m").incarnation != first
+def test_an_update_sees_the_value_before_and_may_remove_the_entry(maps):
+    maps.put_all("m", [("a", "1"), ("b", "2")])
+
+    def add(old, new):
+        return None if new == "0" else str(int(old or 0) + int(new))
+
+    assert maps.update_epoch("m", [("a", "5"), ("a", "5"), ("b", "0"), ("c", "7")], add, EpochId("l", "s", 0), None)
+    assert {entry.key: entry.value for entry in maps.entries("m")} == {"a": "11", "c": "7"}
 
 
-def test_pages_of_entries_follow_one_another(store):
-    store.put_all("m", [(f"k{n:03d}", str(n)) for n in range(25)])
+def test_of_an_update_that_fails_nothing_is_written(maps):
+    maps.put_all("m", [("a", "1")])
+
+    def fail(old, new):
+        raise ValueError(new)
+
+    with pytest.raises(ValueError, match="6"):
+        maps.update_epoch("m", [("a", "6")], fail, EpochId("l", "s", 0), None)
+    with pytest.raises(ValueError, match="6"):
+        maps.update_epoch("new", [("a", "6")], fail, None, None)
+    assert maps.names() == ["m"]
+    assert [entry.value for entry in maps.entries("m")] == ["1"]
+    assert maps.write_epoch("m", [("a", "2")], EpochId("l", "s", 0), None), "the epoch is not marked as written"
+
+
+def test_what_one_sink_wrote_says_nothing_of_another_sink_or_lineage(maps):
+    for mark in (EpochId("l", "s", 3), EpochId("l", "t", 3), EpochId("m", "s", 2)):
+        assert maps.write_epoch("m", [("a", "1")], mark, None)
+        assert not maps.write_epoch("m", [("a", "1")], mark, None)
+    assert not maps.write_epoch("m", [("a", "1")], EpochId("l", "s", 2), None), "an earlier epoch than the one written"
+
+
+def test_clearing_a_map_leaves_an_event_for_each_entry(maps):
+    maps.put_all("m", [("b", "2"), ("a", "1")])
+    assert maps.clear("m") == 2
+    assert (maps.size("m"), maps.entries("m"), maps.clear("m"), maps.clear("nobody")) == (0, [], 0, 0)
+    assert [(event.kind.value, event.key) for event in maps.journal("m", 2, 10).events] == [("REMOVED", "a"), ("REMOVED", "b")]
+
+
+def test_what_is_not_there_is_told_as_nothing(maps):
+    assert (maps.config("m"), maps.bounds("m"), maps.get("m", "a"), maps.size("m")) == (None, None, None, 0)
+    assert (maps.entries("m"), maps.journal("m", 0, 10).events, maps.delete("m", "a"), maps.drop("m")) == ([], (), False, False)
+    with pytest.raises(UsageError, match="cannot name a map"):
+        maps.put_all("../m", [("a", "1")])
+
+
+def test_a_dropped_map_comes_back_as_another_incarnation(maps):
+    maps.put_all("m", [("a", "1")])
+    first = maps.bounds("m").incarnation
+    assert maps.drop("m")
+    maps.put_all("m", [("a", "1")])
+    assert maps.bounds("m").incarnation != first
+
+
+def test_pages_of_entries_follow_one_another(maps):
+    maps.put_all("m", [(f"k{n:03d}", str(n)) for n in range(25)])
     seen, after = [], None
-    while page := store.entries("m", after=after, limit=10):
+    while page := maps.entries("m", after=after, limit=10):
         seen += [entry.key for entry in page]
         after = page[-1].key
     assert seen == [f"k{n:03d}" for n in range(25)]

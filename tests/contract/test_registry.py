@@ -1,36 +1,61 @@
+"""What every registry promises to the control plane."""
+
 import subprocess
 import sys
 
 import pytest
 
-from pitstop.errors import ConflictError, FencedError
+from pitstop.errors import ConflictError, Problem
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress
-from pitstop.model.operation import CommandKind, Observation, ObservationKind, OperationState, Verb
+from pitstop.model.operation import Cancel, Export, OperationState, Resume, Submit, Suspend
+from pitstop.model.run import EpochCommitted, Observation, Running, StopRun
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
-from pitstop.store.registry import SqlRegistry
-from pitstop.store.runner_link import SqlRunnerLink
 
 
-def job(job_id="id-1", name="ingest", state=JobState.RUNNING, **more):
+def job(job_id="id-1", name="ingest", state=JobState.RUNNING, submitted=5.0, **more):
     options = {"processing_guarantee": "exactly_once"}
-    return Job(job_id, name, state, JobSource("a.py", "m:f", ("x",)), JobConfig.from_options(options), 5.0, options, **more)
+    source = JobSource("a.py", "m:f", ("x",))
+    return Job(job_id, name, state, source, JobConfig.from_options(options), submitted, options, **more)
 
 
 @pytest.fixture
-def database(tmp_path):
-    return open_database(sqlite_url(tmp_path / "r.db"))
+def registry(store):
+    return store.registry
 
 
-@pytest.fixture
-def registry(database):
-    return SqlRegistry(database)
+class Boom(BaseException):
+    """What ends a transaction: not even an Exception."""
+
+
+def everything(registry):
+    """All that can be read of a registry with one job."""
+    return (
+        registry.jobs(),
+        registry.progress("id-1"),
+        registry.pending_operations(),
+        registry.open_operations("id-1"),
+        registry.take_observations(),
+        registry.snapshots(),
+        registry.handle_of("id-1", 2),
+    )
+
+
+def fail_after(registry, write):
+    def attempt():
+        with registry.transaction():
+            write()
+            raise Boom
+
+    with pytest.raises(Boom):
+        attempt()
 
 
 def test_a_job_reads_back_as_it_was_written(registry):
     registry.add_job(job(token=4, plan={"stages": []}))
     assert registry.get_job("id-1") == job(token=4, plan={"stages": []})
+    assert registry.get_job("id-2") is None
 
 
 def test_only_one_active_job_has_a_name_and_an_ended_one_frees_it(registry):
@@ -42,11 +67,138 @@ def test_only_one_active_job_has_a_name_and_an_ended_one_frees_it(registry):
     assert [found.id for found in registry.find_jobs("ingest")] == ["id-2", "id-1"]
 
 
+def test_jobs_without_a_name_do_not_stand_in_one_anothers_way(registry):
+    registry.add_job(job("id-1", None))
+    registry.add_job(job("id-2", None))
+    assert len(registry.jobs()) == 2
+
+
+def test_jobs_are_listed_with_the_newest_first_and_found_by_name_or_id_active_first(registry):
+    registry.add_job(job("old", "a", submitted=1.0))
+    registry.add_job(job("new", "a", JobState.FAILED, submitted=3.0))
+    registry.add_job(job("other", "b", JobState.COMPLETED, submitted=2.0))
+    assert [found.id for found in registry.jobs()] == ["new", "other", "old"]
+    assert [found.id for found in registry.jobs(include_ended=False)] == ["old"]
+    assert [found.id for found in registry.find_jobs("a")] == ["old", "new"]
+    assert [found.id for found in registry.find_jobs("other")] == ["other"]
+    assert registry.find_jobs("nobody") == []
+
+
+def test_saving_a_job_that_was_forgotten_does_not_bring_it_back(registry):
+    registry.save_job(job())
+    assert registry.jobs() == []
+
+
+def test_ended_jobs_beyond_a_number_or_an_age_are_forgotten_with_all_that_belongs_to_them(store):
+    registry = store.registry
+    for number in range(4):
+        done = job(f"id-{number}", f"n{number}", JobState.RUNNING, float(number), token=1)
+        registry.add_job(done)
+        link = store.link()
+        link.claim(done.id, 1, f"handle-{number}", 10)
+        link.report(Progress(epoch=number))
+        registry.add_operation(done.id, Submit())
+        if number:
+            registry.save_job(
+                job(done.id, done.name, JobState.FAILED, done.submission_time, token=1, completion_time=50.0 + number)
+            )
+    assert sorted(registry.delete_ended(keep=2, older_than=0.0)) == ["id-1"]
+    assert sorted(registry.delete_ended(keep=10, older_than=53.0)) == ["id-2"]
+    assert [found.id for found in registry.jobs()] == ["id-3", "id-0"]
+    assert (registry.progress("id-1"), registry.handle_of("id-1", 1), registry.open_operations("id-1")) == (Progress(), None, [])
+    assert (registry.progress("id-3").epoch, registry.handle_of("id-3", 1)) == (3, "handle-3")
+    assert len(registry.open_operations("id-0")) == 1
+
+
+def test_what_a_failed_transaction_wrote_is_undone_as_a_whole(store):
+    registry = store.registry
+    registry.add_job(job(token=2))
+    link = store.link()
+    link.claim("id-1", 2, "handle", 10)
+    link.observe(Observation("id-1", 2, Running(1)))
+    link.observe(Observation("id-1", 2, EpochCommitted(1)))
+    first = registry.take_observations()[0]
+    operation = registry.add_operation("id-1", Suspend())
+    registry.add_snapshot(SnapshotRecord("s", "id-1", "ingest", 1.0, 10, "/x", 3))
+    before = everything(registry)
+
+    def change_everything():
+        registry.save_job(job(token=3, state=JobState.FAILED))
+        registry.add_job(job("id-2"))
+        registry.consume(first.id)
+        registry.start_operation(operation.id)
+        registry.finish_operation(operation.id)
+        registry.add_operation("id-1", Cancel())
+        registry.add_snapshot(SnapshotRecord("s", "id-1", "ingest", 1.0, 20, "/x", 3))
+        registry.add_command("id-1", 2, StopRun())
+        registry.delete_snapshot("s")
+        registry.delete_ended(0, 1e12)
+
+    fail_after(registry, change_everything)
+    assert everything(registry) == before
+    assert link.commands(0) == []
+
+
+def test_of_a_failed_part_of_a_transaction_only_that_part_is_undone(registry):
+    with registry.transaction():
+        registry.add_job(job())
+        with pytest.raises(ConflictError):
+            registry.add_job(job("id-2"))
+        fail_after(registry, lambda: registry.save_job(job(token=9)))
+        registry.add_operation("id-1", Submit())
+    assert registry.jobs() == [job()]
+    assert len(registry.pending_operations()) == 1
+
+
+def test_within_a_transaction_its_own_writes_are_seen(registry):
+    with registry.transaction():
+        registry.add_job(job())
+        assert registry.get_job("id-1") == job()
+        assert registry.find_jobs("ingest") == [job()]
+
+
+def test_an_operation_is_pending_then_running_then_answered_once(store):
+    registry = store.registry
+    registry.add_job(job())
+    operation = registry.add_operation("id-1", Export("s"))
+    assert operation.created == store.clock.now()
+    assert registry.pending_operations() == [operation]
+    registry.start_operation(operation.id)
+    assert registry.pending_operations() == []
+    assert [found.id for found in registry.open_operations("id-1")] == [operation.id]
+    store.clock.advance(5)
+    record = SnapshotRecord("s", "id-1", "ingest", 1.0, 10, "/x", 3)
+    registry.finish_operation(operation.id, result=record)
+    registry.finish_operation(operation.id, Problem("TIMEOUT", "too late"))
+    registry.start_operation(operation.id)
+    done = registry.get_operation(operation.id)
+    assert (done.request, done.state, done.result, done.error) == (Export("s"), OperationState.DONE, record, None)
+    assert done.finished == done.created + 5
+    assert registry.open_operations("id-1") == []
+    assert registry.get_operation(operation.id + 1) is None
+
+
+def test_operations_come_in_the_order_in_which_they_were_asked_for(registry):
+    registry.add_job(job())
+    asked = [registry.add_operation("id-1", request).id for request in (Suspend(), Resume(), Cancel())]
+    assert [operation.id for operation in registry.pending_operations()] == asked == sorted(asked)
+
+
+def test_a_snapshot_of_a_name_replaces_the_one_before(registry):
+    for name, size in (("t", 5), ("s", 10), ("s", 20)):
+        registry.add_snapshot(SnapshotRecord(name, "id-1", "ingest", 1.0, size, "/x", 3))
+    assert [(record.name, record.bytes) for record in registry.snapshots()] == [("s", 20), ("t", 5)]
+    assert registry.get_snapshot("s").bytes == 20
+    assert registry.delete_snapshot("s")
+    assert not registry.delete_snapshot("s")
+    assert registry.get_snapshot("s") is None
+
+
 ADD = """
 import sys
 sys.path.insert(0, "")
 from tests.contract.test_registry import job
-from pitstop.errors import ConflictError
+from pitstop.errors import ConflictError, Problem
 from pitstop.store.database import open_database
 from pitstop.store.registry import SqlRegistry
 registry = SqlRegistry(open_database(sys.argv[1]))
@@ -59,7 +211,8 @@ except ConflictError:
 """
 
 
-def test_of_several_processes_that_submit_one_name_at_once_one_wins(database):
+def test_of_several_processes_that_submit_one_name_at_once_one_wins(tmp_path):
+    database = open_database(sqlite_url(tmp_path / "r.db"))
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", ADD, database.url, f"id-{n}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -70,72 +223,3 @@ def test_of_several_processes_that_submit_one_name_at_once_one_wins(database):
         process.stdin.write("go\n")
         process.stdin.flush()
     assert sorted(process.communicate()[0].strip() for process in processes) == ["lost", "lost", "lost", "won"]
-
-
-def test_an_operation_is_pending_then_running_then_answered_once(registry):
-    registry.add_job(job())
-    operation = registry.add_operation("id-1", Verb.SUSPEND, {"a": 1})
-    assert registry.pending_operations() == [operation]
-    registry.start_operation(operation.id)
-    assert registry.pending_operations() == []
-    assert [found.id for found in registry.open_operations("id-1")] == [operation.id]
-    registry.finish_operation(operation.id, OperationState.DONE, result={"ok": True})
-    registry.finish_operation(operation.id, OperationState.FAILED, error={"message": "too late"})
-    done = registry.get_operation(operation.id)
-    assert (done.state, done.result, done.error) == (OperationState.DONE, {"ok": True}, None)
-
-
-def test_a_snapshot_of_a_name_replaces_the_one_before(registry):
-    for size in (10, 20):
-        registry.add_snapshot(SnapshotRecord("s", "id-1", "ingest", 1.0, size, "/x", 3))
-    assert [record.bytes for record in registry.snapshots()] == [20]
-    assert registry.delete_snapshot("s")
-    assert not registry.delete_snapshot("s")
-
-
-def test_a_run_is_told_its_commands_and_nobody_elses(database, registry):
-    registry.add_job(job(token=2))
-    link = SqlRunnerLink(database, lambda: None)
-    link.claim("id-1", 2, 100, 1.0, 10)
-    registry.add_command("id-1", 1, CommandKind.STOP, {})
-    mine = registry.add_command("id-1", 2, CommandKind.EXPORT, {"snapshot": "s"})
-    assert link.commands(0) == [mine]
-    assert link.commands(mine.id) == []
-
-
-def test_a_run_that_lost_its_job_can_do_nothing_more(database, registry):
-    registry.add_job(job(token=2))
-    link = SqlRunnerLink(database, lambda: None)
-    link.claim("id-1", 2, 100, 1.0, 10)
-    registry.save_job(job(token=3))
-    for attempt in (
-        link.check,
-        lambda: link.renew(10),
-        lambda: link.commands(0),
-        lambda: link.report(Progress(epoch=1)),
-        lambda: link.observe(Observation("id-1", 2, ObservationKind.RUNNING)),
-    ):
-        with pytest.raises(FencedError):
-            attempt()
-    assert registry.take_observations() == []
-
-
-def test_one_run_belongs_to_one_process(database, registry):
-    registry.add_job(job(token=2))
-    SqlRunnerLink(database, lambda: None).claim("id-1", 2, 100, 1.0, 10)
-    with pytest.raises(FencedError, match="belongs to process 100"):
-        SqlRunnerLink(database, lambda: None).claim("id-1", 2, 101, 2.0, 10)
-
-
-def test_facts_stay_until_they_are_consumed_in_order(database, registry):
-    registry.add_job(job(token=2))
-    woken = []
-    link = SqlRunnerLink(database, lambda: woken.append(1))
-    link.claim("id-1", 2, 100, 1.0, 10)
-    for kind in (ObservationKind.RUNNING, ObservationKind.EPOCH):
-        link.observe(Observation("id-1", 2, kind, {"epoch": 1}))
-    first, second = registry.take_observations()
-    assert (first.kind, second.kind) == (ObservationKind.RUNNING, ObservationKind.EPOCH)
-    registry.consume(first.id)
-    assert [found.id for found in registry.take_observations()] == [second.id]
-    assert len(woken) == 3

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from pitstop.model.job import JobState
+from pitstop.model.job import JobState, Mode, Termination
 from pitstop.service.api import SubmitRequest
 from pitstop.testing.service import ScriptedService
 
@@ -34,7 +34,7 @@ def brought_to(service, state, name="hello-world"):
     if state is JobState.SUSPENDED_EXPORTING_SNAPSHOT:
         # It passes in an instant.
         job = brought_to(service, JobState.SUSPENDED, name)
-        service.put(job, state=state)
+        service.put(job, state=state, termination=Termination(Mode.EXPORT, operation=0))
         return job
     scripts = {JobState.NOT_RUNNING: "# breaks", JobState.STARTING: "# hangs", JobState.COMPLETED: "# completes"}
     job = service.submit(request(name, scripts.get(state, ""))).id

@@ -23,7 +23,7 @@ class JobConfig(config.JobConfig):
 
 toy = Option(
     "colour", "colour", one_of(Colour), form="red or blue", meaning="Of the bicycle shed.", default="red",
-    choices=tuple(Colour), decode=Colour,
+    choices=tuple(Colour),
 )
 config.JobConfig, config.OPTIONS = JobConfig, (*config.OPTIONS, toy)
 
@@ -33,6 +33,7 @@ from pitstop.client.http import HttpService
 from pitstop.cli.main import app
 from pitstop.cli.reference import commands_part, options_page
 from pitstop.errors import UsageError
+from pitstop.kit.jsonable import from_json, to_json
 from pitstop.rest.app import create_app
 
 def refused(options):
@@ -41,12 +42,12 @@ def refused(options):
     except UsageError as error:
         return error.message
 
-stored = JobConfig.from_options({"colour": "Blue"}).to_dict()
+stored = to_json(JobConfig.from_options({"colour": "Blue"}))
 paths = create_app(HttpService()).openapi()
 submit = paths["paths"]["/api/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"]
 print(json.dumps({
     "stored": stored["colour"],
-    "read back": JobConfig.from_dict(stored).colour is Colour.BLUE,
+    "read back": from_json(JobConfig, stored).colour is Colour.BLUE,
     "refused": [refused({"colour": "green"}), refused({"color": "red"})],
     "request": submit["properties"]["options"]["properties"]["colour"]["description"],
     "answer": paths["components"]["schemas"]["JobConfig"]["properties"]["colour"]["description"],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from tests.environment import set_environment
 from tests.soak import generator
 from tests.soak.runner import ChainFailedError, Worker, run_chain
 
@@ -21,8 +21,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder for what the chains write (default: a temporary one)")
     parser.add_argument("--show", action="store_true", help="only tell what the chains are")
     options = parser.parse_args()
-    # Short-lived JVMs: compile quickly instead of thoroughly.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    set_environment()
     folder = options.keep or Path(tempfile.mkdtemp(prefix="soak-"))
     worker, failed = Worker(folder / "worker"), []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the worker, a session of its own, is ended too

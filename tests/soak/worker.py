@@ -17,19 +17,22 @@ from typing import Any
 import pyspark.cloudpickle
 
 from pitstop.errors import IncompatibleError
+from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import export_checkpoint, snapshot_folder
-from pitstop.spark.base.environment import Environment
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import build_session
-from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.restoring.restore import judge
-from pitstop.spark.running.query import wait_until
+from pitstop.spark.run import Run
 from pitstop.spark.sources import register
+from pitstop.spark.starting.start_point import start_point
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from tests.soak import build, generator
@@ -85,7 +88,7 @@ def die_after(delay: int) -> None:
     timer.start()
 
 
-class Run:
+class VersionRun:
     """One version of a chain, in a folder that outlives the process."""
 
     def __init__(self, spark: Any, chain: Chain, number: int, folder: Path, kill: Kill | None) -> None:
@@ -98,11 +101,11 @@ class Run:
         if self._kill is not None and self._kill.epoch is None:
             die_after(self._kill.delay)
         self._check_refusals(version)
-        conductor, engine = Conductor(), None
-        engine = self._engine(version, conductor)
+        conductor = Conductor()
+        job, environment = self._compiled(version, conductor)
         known = json.loads(self._note.read_text()) if self._note.exists() else {}
-        snapshot = snapshot_folder(self._folder, f"v{self._number - 1}") if self._number else None
-        point = engine.prepare(self._folder, known.get("lineage"), snapshot)
+        snapshot = DataFolder(self._folder).snapshot(f"v{self._number - 1}") if self._number else None
+        point = start_point(job, environment, DataFolder(self._folder), known.get("lineage"), snapshot)
         checkpoint = Checkpoint(point.checkpoint)
         if known.get("lineage") != point.lineage:
             way = None if point.report is None else point.report.way.value
@@ -112,8 +115,8 @@ class Run:
         conductor.base, conductor.kill = known["base"], self._kill
         conductor.last = sys.maxsize if final else known["base"] + version.epochs
         if checkpoint.committed() < conductor.last:
-            self._run(engine, point, conductor, final)
-        export_checkpoint(checkpoint, self._folder, f"v{self._number}")
+            self._run(Run.start(job, environment, point, Progress(), lambda: None), conductor, final)
+        export_checkpoint(checkpoint, DataFolder(self._folder), f"v{self._number}")
         epoch = checkpoint.committed()
         return {
             "watermark": int(checkpoint.offsets(epoch).metadata["batchWatermarkMs"]),
@@ -121,26 +124,25 @@ class Run:
             "way": known["way"],
         }
 
-    def _run(self, engine: Engine, point: Any, conductor: Conductor, final: bool) -> None:
-        engine.start(point, Progress(), lambda: None)
-        conductor.running = engine.running
-        quiet = Settled(engine.running, QUIET_SECONDS)
-        settled = (lambda: self._all_read(engine) and quiet()) if final else conductor.reached.is_set
-        done = wait_until(lambda: not engine.active or settled(), RUN_SECONDS)
-        if not engine.active:
-            raise engine.failure() or AssertionError("the query ended by itself")
+    def _run(self, run: Run, conductor: Conductor, final: bool) -> None:
+        conductor.running = run.running
+        quiet = Settled(run.running, QUIET_SECONDS)
+        settled = (lambda: self._all_read(run) and quiet()) if final else conductor.reached.is_set
+        done = wait_until(lambda: not run.active or settled(), RUN_SECONDS)
+        if not run.active:
+            raise run.failure() or AssertionError("the query ended by itself")
         assert done, f"version {self._number} did not come to its end within {RUN_SECONDS:.0f} seconds"
-        engine.stop(END_SECONDS)
+        run.stop(END_SECONDS)
 
-    def _all_read(self, engine: Engine) -> bool:
-        running = engine.running
+    def _all_read(self, run: Run) -> bool:
+        running = run.running
         epoch = running.checkpoint.committed()
         if epoch < 0:
             return False
         offsets = [offset for offset in running.checkpoint.offsets(epoch).offsets if offset]
         return bool(offsets) and all(sequence.position(offset) >= self._chain.total for offset in offsets)
 
-    def _engine(self, version: Version, conductor: Conductor) -> Engine:
+    def _compiled(self, version: Version, conductor: Conductor) -> tuple[CompiledJob, Environment]:
         options = {"processing_guarantee": "exactly_once", "partitions": version.partitions, "renamed": dict(version.renamed)}
         url = sqlite_url(self._folder / "maps.db")
         environment = Environment(
@@ -154,7 +156,7 @@ class Run:
             sources=SourceSettings(job="soak", store_url=url, store_factory="pitstop.store.maps:open_map_store"),
         )
         pipeline = self._builder(version.stages).pipeline(conductor)
-        return Engine(self._spark, pipeline, JobConfig.from_options(options), environment)
+        return compile_job(self._spark, pipeline, JobConfig.from_options(options), environment.sources), environment
 
     def _builder(self, stages: Any) -> Builder:
         return Builder(self._chain, self._number, stages, self._folder, Recorder)
@@ -163,7 +165,7 @@ class Run:
         """What the rules refuse is refused by its rule, and nothing is made of it."""
         for refusal in version.refusals:
             before = sorted(self._folder.rglob("*"))
-            manifest = manifests.read(snapshot_folder(self._folder, f"v{self._number - 1}"))
+            manifest = manifests.read(DataFolder(self._folder).snapshot(f"v{self._number - 1}"))
             plan = compile_pipeline(self._spark, self._builder(refusal.stages).pipeline(Conductor()))
             try:
                 said = f"not at all: {judge(manifest, plan).text()}"
@@ -181,7 +183,7 @@ class Run:
 def main() -> None:
     for module in (sequence, build):
         pyspark.cloudpickle.register_pickle_by_value(module)
-    spark = build_session("local[2]", Path(sys.argv[1]), {})
+    spark = build_session(ClusterSettings("local[2]"), Path(sys.argv[1]), {})
     register(spark)
     for line in sys.stdin:
         wanted = json.loads(line)
@@ -189,7 +191,7 @@ def main() -> None:
         kills = chain.versions[wanted["version"]].kills
         kill = None if wanted["kill"] is None else kills[wanted["kill"]]
         try:
-            answer = Run(spark, chain, wanted["version"], Path(wanted["folder"]), kill)()
+            answer = VersionRun(spark, chain, wanted["version"], Path(wanted["folder"]), kill)()
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         while _deaths:

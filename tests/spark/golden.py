@@ -127,11 +127,12 @@ def _plain_value(value):
 
 
 def main():
+    from pitstop.model.cluster import ClusterSettings
     from pitstop.spark.base.session import build_session
     from pitstop.spark.sources import register
 
     with tempfile.TemporaryDirectory() as folder:
-        spark, sinks = build_session("local[2]", Path(folder) / "work"), {}
+        spark, sinks = build_session(ClusterSettings("local[2]"), Path(folder) / "work"), {}
         register(spark)
         Harness(spark, Path(folder)).run(pipeline(sinks), until=CUT)
         (Path(folder) / "outputs.json").write_text(json.dumps({name: plain_rows(sink) for name, sink in sinks.items()}))

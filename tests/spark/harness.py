@@ -7,17 +7,19 @@ from pathlib import Path
 import pyspark.cloudpickle
 
 import pitstop as ps
-from pitstop.model.config import ProcessingGuarantee, StateStore
+from pitstop.kit.waiting import wait_until
+from pitstop.model.config import JobConfig, ProcessingGuarantee, StateStore
+from pitstop.model.data_folder import DataFolder
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import STATE_STORES
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.restoring.restore import Restore, judge, restore
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.restoring.restore import restore
 from pitstop.spark.running.progress import waits_for_data
-from pitstop.spark.running.query import RunningQuery, wait_until
+from pitstop.spark.running.query import RunningQuery
 from tests.spark import sequence
 from tests.spark.sequence import SCHEMA, Sequence
 
@@ -70,7 +72,7 @@ class Harness:
         running = self.start(built, checkpoint, chosen)
         self.wait_for(running, until)
         running.stop(60)
-        export_checkpoint(running.checkpoint, self.folder, "saved")
+        export_checkpoint(running.checkpoint, DataFolder(self.folder), "saved")
         self.runs += 1
         return self.report
 
@@ -81,13 +83,10 @@ class Harness:
 
     def restore(self, built, checkpoint, partitions, renamed, rewrite):
         folder = self.folder / "snapshots" / "saved"
-        manifest = manifests.read(folder)
         plan = compile_pipeline(self.spark, built, partitions=partitions)
-        self.report = judge(manifest, plan, renamed)
-        chosen = partitions or manifest.partitions
-        job = Restore(self.spark, folder, manifest, built, plan, checkpoint, chosen, self.settings, rewrite=rewrite)
-        restore(job, self.report)
-        return chosen
+        job = CompiledJob(self.spark, built, JobConfig(partitions=partitions, renamed=renamed or {}), plan)
+        self.report = restore(job, folder, checkpoint, "job", self.settings, feed_all=not rewrite)
+        return partitions or manifests.read(folder).partitions
 
     def start(self, built, checkpoint, partitions):
         self.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
@@ -98,7 +97,7 @@ class Harness:
         environment = Environment(
             "id", "job", f"run{self.runs}", ProcessingGuarantee.EXACTLY_ONCE, self.folder, self.log, sources=self.settings
         )
-        return RunningQuery(self.spark, built, environment, checkpoint, {})
+        return RunningQuery.start(self.spark, built, environment, checkpoint)
 
     def log(self, level, logger, message):
         self.messages.append(message)

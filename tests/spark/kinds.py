@@ -14,7 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 import pitstop as ps
-from pitstop.spark.running.query import wait_until
+from pitstop.kit.waiting import wait_until
 from tests.spark import own_code
 from tests.spark.harness import Collected, Harness, check, idle
 from tests.spark.own_code import COLUMNS, OUTPUT, Counting, CountingForAnHour, CountingFrames, counted, expected_counts

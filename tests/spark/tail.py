@@ -3,7 +3,7 @@
 import json
 
 import pitstop as ps
-from pitstop.spark.running.query import wait_until
+from pitstop.kit.waiting import wait_until
 from tests.spark.harness import check
 
 LAG = 2

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 import pitstop as ps
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import WindowSpec
 from pitstop.spark.lowering.window import Aggregation
 
 pytestmark = pytest.mark.spark
@@ -92,7 +93,7 @@ def shown(name, value):
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENT, min_size=1, max_size=40))
 def test_any_split_gives_the_result_of_all(spark, events):
-    aggregation = Aggregation(Node(Op.WINDOW_AGGREGATE, "all"), (AGGREGATES,))
+    aggregation = Aggregation(Node(WindowSpec(("group",), ps.tumbling("1 s"), ("ts",), (AGGREGATES,)), "all"), (AGGREGATES,))
     rows = [(part, group, v, x, ts) for part, group, v, x, ts in events]
     frame = spark.createDataFrame(rows, "part int, group int, v bigint, x bigint, ts bigint")
     frame = frame.withColumn("ts", F.timestamp_micros("ts"))

@@ -1,15 +1,16 @@
 """Snapshots that were written once are read for ever: a stage of every kind, of each format that there has been."""
 
 import json
+import pkgutil
 import tarfile
 
 import pytest
 
 import pitstop as ps
 from pitstop.model.snapshot import MANIFEST_VERSION
+from pitstop.plan import kinds
 from pitstop.plan.diff import Way
 from pitstop.plan.model import Plan
-from pitstop.plan.rules import NAMES
 from pitstop.snapshots import manifest as manifests
 from tests.spark.golden import CHECKS, golden_file, pipeline, plain_rows
 from tests.spark.harness import Harness
@@ -37,7 +38,9 @@ def test_it_holds_a_stage_of_every_kind_and_every_file_is_whole(golden):
     folder = golden[0].folder / "snapshots" / "saved"
     manifest = manifests.read(folder)
     manifests.verify(folder, manifest, "job")
-    assert {layout.kind for layout in Plan.from_dict(manifest.plan).stateful.values()} == set(NAMES)
+    assert {layout.kind for layout in Plan.from_dict(manifest.plan).stateful.values()} == {
+        module.name for module in pkgutil.iter_modules(kinds.__path__)
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from collections import defaultdict
 import pytest
 
 import pitstop as ps
+from pitstop.kit.waiting import wait_until
+from pitstop.model.data_folder import DataFolder
 from pitstop.plan.diff import Way
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.running.query import wait_until
 from tests.spark.harness import Collected, Harness, check
 from tests.spark.sequence import millis
 from tests.spark.tail import LAG, Tail
@@ -155,7 +156,7 @@ def test_a_version_may_bring_an_idle_timeout_and_goes_on_from_the_snapshot_of_on
     harness.settle(job.running)
     job.running.stop(60)
     assert job.last_end() == 10
-    export_checkpoint(job.running.checkpoint, harness.folder, "saved")
+    export_checkpoint(job.running.checkpoint, DataFolder(harness.folder), "saved")
     new = Job(harness, windows, before=job, idle_timeout=IDLE)
     harness.restore(new.pipeline, harness.folder / "second", None, None, True)
     assert harness.report.way is Way.RESUME

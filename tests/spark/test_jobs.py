@@ -7,14 +7,17 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError
+from pitstop.kit.waiting import wait_until
 from pitstop.maps.model import MapConfig
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.engine import Engine
 from pitstop.spark.lowering.compile import compile_pipeline
-from pitstop.spark.running.query import wait_until
+from pitstop.spark.lowering.compiled_job import compile_job
+from pitstop.spark.run import Run
+from pitstop.spark.starting.start_point import start_point
 from tests.spark.harness import numbers
 
 pytestmark = pytest.mark.spark
@@ -203,11 +206,11 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
     def run(lineage):
         p = ps.Pipeline()
         numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
-        engine = Engine(spark, p, config, environment)
-        point = engine.prepare(tmp_path, lineage, None)
-        engine.start(point, Progress(), lambda: None)
-        assert wait_until(lambda: engine.running.checkpoint.committed() >= 1, 60)
-        engine.stop(60)
+        job = compile_job(spark, p, config, environment.sources)
+        point = start_point(job, environment, DataFolder(tmp_path), lineage, None)
+        started = Run.start(job, environment, point, Progress(), lambda: None)
+        assert wait_until(lambda: started.running.checkpoint.committed() >= 1, 60)
+        started.stop(60)
         return point
 
     first = run(None)

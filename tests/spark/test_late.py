@@ -3,10 +3,10 @@
 import pytest
 
 import pitstop as ps
+from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.progress import ProgressTracker
-from pitstop.spark.running.query import wait_until
 from tests.spark.harness import Collected, Harness, check
 from tests.spark.tail import LAG, Tail
 

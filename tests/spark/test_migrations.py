@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 import pitstop as ps
 from pitstop.errors import IncompatibleError, NotFoundError, UsageError
+from pitstop.model.data_folder import DataFolder
 from pitstop.pipeline.migration import Migration
 from pitstop.plan.diff import Verdict
 from pitstop.snapshots import manifest as manifests
@@ -225,24 +226,24 @@ def test_a_query_sees_what_plain_python_says_is_open(spark, state, one):
     found = query(spark, state("speed"), "SELECT key, window_start, n, total FROM state ORDER BY key, window_start", 1000)
     expected = plain_windows(EVENTS[:CUT], *SIZES["speed"], 2**62)
     held = sorted((key, start, n, total) for (key, start, end), (n, total) in expected.items() if end > one.watermark)
-    assert [column for column, _ in found["columns"]] == ["key", "window_start", "n", "total"]
-    assert [(row[0], row[2], row[3]) for row in found["rows"]] == [(key, n, total) for key, _, n, total in held]
-    assert not found["more"]
+    assert [column for column, _ in found.columns] == ["key", "window_start", "n", "total"]
+    assert [(row[0], row[2], row[3]) for row in found.rows] == [(key, n, total) for key, _, n, total in held]
+    assert not found.more
     counted = query(spark, state("mapped"), "SELECT sum(n) AS n, max(last_event) AS last FROM mapped", 10)
-    assert counted["rows"][0][0] == CUT
-    assert json.dumps(counted)
+    assert counted.rows[0][0] == CUT
+    assert json.dumps(counted.rows)
 
 
 def test_a_query_gives_no_more_rows_than_asked_for_and_says_so(spark, state):
     found = query(spark, state("mapped"), "SELECT * FROM state", 7)
-    assert (len(found["rows"]), found["more"]) == (7, True)
+    assert (len(found.rows), found.more) == (7, True)
 
 
 def test_state_that_is_sparks_alone_can_be_looked_at(spark, seen):
     found = query(spark, seen("first"), "SELECT key.key FROM state ORDER BY 1", ROWS)
-    assert [key for (key,) in found["rows"]] == sorted({key for _, key, _, _ in EVENTS[:CUT]})
+    assert [key for (key,) in found.rows] == sorted({key for _, key, _, _ in EVENTS[:CUT]})
     kept = defaultdict(list)
-    for store, key, value in query(spark, seen("pairs"), "SELECT * FROM state", ROWS)["rows"]:
+    for store, key, value in query(spark, seen("pairs"), "SELECT * FROM state", ROWS).rows:
         kept[store.split()[-1]].append((*json.loads(key).values(), json.loads(value)))
     happened_to = {(seq, key) for seq, key, _, _ in EVENTS[:CUT]}
     assert kept["left"]
@@ -257,7 +258,7 @@ def leaves(value):
 
 def test_each_variable_of_the_users_own_code_can_be_looked_at(spark, seen):
     kept = defaultdict(list)
-    for store, key, value in query(spark, seen("own"), "SELECT * FROM state", ROWS)["rows"]:
+    for store, key, value in query(spark, seen("own"), "SELECT * FROM state", ROWS).rows:
         kept[store.split()[-1]].append((json.loads(key)["key"], tuple(leaves(json.loads(value)))))
     counts, values, marks = Counter(), Counter(), []
     for seq, key, v, _ in EVENTS[:CUT]:
@@ -287,7 +288,7 @@ def test_wrong_queries_are_told_in_a_sentence(spark, state, seen):
 def test_rows_taken_out_and_put_back_are_the_same_state(spark, harness, state, one, stage, tmp_path):
     file = tmp_path / "state.parquet"
     export(spark, state(stage), file)
-    record = put(spark, state(stage), file, harness.folder, "saved")
+    record = put(spark, state(stage), file, DataFolder(harness.folder), "saved")
     assert record.name == "saved"
     job = mapped(Job()) if stage == "mapped" else Job().window(stage)
     report = harness.run(job.pipeline)
@@ -310,7 +311,7 @@ def test_edited_state_goes_in_under_a_new_name_and_the_old_snapshot_stays(spark,
     rows = state("mapped").rows(spark).withColumn("n", F.col("n") + 1_000_000)
     rows.coalesce(1).write.parquet(str(tmp_path / "edited"))
     file = next((tmp_path / "edited").glob("*.parquet"))
-    put(spark, state("mapped"), file, harness.folder, "edited")
+    put(spark, state("mapped"), file, DataFolder(harness.folder), "edited")
     made = manifests.read(harness.folder / "snapshots" / "edited")
     assert (made.name, made.epoch, set(made.imported)) == ("edited", before.epoch, {"mapped"})
     manifests.verify(harness.folder / "snapshots" / "edited", made, "job")
@@ -328,13 +329,13 @@ def test_rows_that_are_not_of_the_stage_are_refused_and_the_snapshot_is_as_it_wa
     rows.union(rows.limit(1)).coalesce(1).write.parquet(str(tmp_path / "doubled"))
     doubled = next((tmp_path / "doubled").glob("*.parquet"))
     with pytest.raises(UsageError, match=r"The file: there are 2 rows for key .*, and stage 'mapped' keeps one a key"):
-        put(spark, state("mapped"), doubled, harness.folder, "saved")
+        put(spark, state("mapped"), doubled, DataFolder(harness.folder), "saved")
     with pytest.raises(UsageError, match="there is no column 'window_start'"):
-        put(spark, state("speed"), doubled, harness.folder, "saved")
+        put(spark, state("speed"), doubled, DataFolder(harness.folder), "saved")
     with pytest.raises(UsageError, match="stage 'first' is distinct, whose state cannot be given as rows"):
-        put(spark, state("first"), doubled, harness.folder, "saved")
+        put(spark, state("first"), doubled, DataFolder(harness.folder), "saved")
     (tmp_path / "text").write_text("no parquet")
     with pytest.raises(UsageError, match="The file for stage 'speed' cannot be read as parquet"):
-        put(spark, state("speed"), tmp_path / "text", harness.folder, "saved")
+        put(spark, state("speed"), tmp_path / "text", DataFolder(harness.folder), "saved")
     assert manifests.read(harness.folder / "snapshots" / "saved") == before
     assert [path.name for path in (harness.folder / "snapshots").iterdir()] == ["saved"]

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import pitstop as ps
-from pitstop.spark.running.query import explain
+from pitstop.spark.base.failures import explain
 from tests.spark.harness import Harness, numbers
 
 pytestmark = pytest.mark.spark

@@ -5,15 +5,19 @@ from itertools import pairwise
 import pytest
 
 import pitstop as ps
+from pitstop.kit.waiting import wait_until
 from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
-from pitstop.spark.base.environment import Environment
-from pitstop.spark.engine import Engine
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.running.query import wait_until
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import Environment, SourceSettings
+from pitstop.spark.lowering.compiled_job import compile_job
+from pitstop.spark.run import Run
+from pitstop.spark.starting.gated_query import start_gated
+from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.rehearsal import rehearse
+from pitstop.spark.starting.start_point import start_point
 from tests.spark.harness import Collected
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
@@ -34,19 +38,19 @@ def pipeline(sink, more=False):
     return p
 
 
-def engine(spark, folder, built):
+def compiled(spark, folder, built):
+    """The compiled job and what a run of it is told."""
     work = folder / "work"
     sources = SourceSettings.working_in(work, "job", None, None)
     guarantee = ProcessingGuarantee.EXACTLY_ONCE
     environment = Environment("id", "job", "", guarantee, work, lambda *_: None, sources=sources)
     config = JobConfig(processing_guarantee=guarantee, partitions=2)
-    return Engine(spark, built, config, environment)
+    return compile_job(spark, built, config, sources), environment
 
 
-def start(started, folder, snapshot=None):
-    point = started.prepare(folder, None, snapshot)
-    started.start(point, Progress(), lambda: None)
-    return point
+def start(job, environment, folder, snapshot=None, head_start=None):
+    point = start_point(job, environment, DataFolder(folder), None, snapshot, head_start)
+    return Run.start(job, environment, point, Progress(), lambda: None, head_start), point
 
 
 def wait_for(started, sink, windows):
@@ -60,28 +64,28 @@ def wait_for(started, sink, windows):
 @pytest.mark.parametrize("more", [False, True], ids=["same-structure", "changed-structure"])
 def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, more):
     before, after = Collected(), Collected()
-    old = engine(spark, tmp_path, pipeline(before))
-    first = start(old, tmp_path)
+    old, first = start(*compiled(spark, tmp_path, pipeline(before)), tmp_path)
     wait_for(old, before, 3)
-    new = engine(spark, tmp_path, pipeline(after, more))
+    job, environment = compiled(spark, tmp_path, pipeline(after, more))
     scratch, claimed = tmp_path / "scratch", []
     scratch.mkdir()
-    new.keep_aside(scratch)
-    record = export_checkpoint(Checkpoint(first.checkpoint), scratch, "rehearsal")
-    rehearsed = rehearse(new, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch)
+    record = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(scratch), "rehearsal")
+    laid_down = scratch / "laid-down"
+    rehearsed = rehearse(job, environment, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch, laid_down)
     assert record.epoch >= 0
     assert not after.epochs, "a rehearsal calls no sink"
-    new.get_ready(tmp_path, rehearsed, scratch, claimed.append)
+    gated = start_gated(job, environment, DataFolder(tmp_path), rehearsed, scratch / "gate", claimed.append)
     epochs = Checkpoint(first.checkpoint).committed()
     assert wait_until(lambda: Checkpoint(first.checkpoint).committed() > epochs + 1, 120), (
         "what it waits for is not the rehearsed state"
     )
     assert old.active, "the version before goes on meanwhile"
     old.stop(60)
-    saved = export_checkpoint(Checkpoint(first.checkpoint), tmp_path, "saved")
-    point = start(new, tmp_path, tmp_path / "snapshots" / "saved")
-    assert claimed == [point.checkpoint] == [checkpoint_folder(tmp_path, "id", point.lineage)]
+    saved = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(tmp_path), "saved")
+    new, point = start(job, environment, tmp_path, tmp_path / "snapshots" / "saved", HeadStart(laid_down, gated))
+    assert claimed == [point.checkpoint] == [DataFolder(tmp_path).job("id").checkpoint(point.lineage)]
     assert (scratch / "gate").exists(), "it is the query that waited"
+    assert new.running is gated.running
     wait_for(new, after, 3)
     epoch = new.stop(60)
     assert epoch > (0 if more else saved.epoch)

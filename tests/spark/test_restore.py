@@ -1,6 +1,6 @@
 """A changed job goes on from a snapshot: every window once, none missing (jet.md §2.3)."""
 
-import shutil
+import functools
 
 import pytest
 
@@ -62,6 +62,29 @@ def version_one(harness, windows):
     return sinks
 
 
+@pytest.fixture(scope="module")
+def ran(spark, tmp_path_factory):
+    """Run version 1 with one window, once: (its folder, what it has written)."""
+
+    @functools.cache
+    def run(window):
+        folder = tmp_path_factory.mktemp("one")
+        return folder, version_one(Harness(spark, folder), {"speed": window})["speed"].rows
+
+    return run
+
+
+@pytest.fixture
+def following(spark, tmp_path, ran):
+    """A harness after version 1 with a window, and what that has written."""
+
+    def follow(window):
+        folder, rows = ran(window)
+        return Harness.following(spark, tmp_path, folder), rows
+
+    return follow
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("window", [TUMBLING, pytest.param(SLIDING, marks=pytest.mark.long)], ids=["tumbling", "sliding"])
 @pytest.mark.parametrize(
@@ -73,23 +96,22 @@ def version_one(harness, windows):
     ],
     ids=["resumed", "rewritten", "fed"],
 )
-def test_changed_version_gives_every_window_once(harness, window, change, partitions, rewrite, way):
-    sinks = version_one(harness, {"speed": window})
+def test_changed_version_gives_every_window_once(following, window, change, partitions, rewrite, way):
+    harness, before = following(window)
     windows = {"speed": window} if change == "nothing" else {"fresh": ps.tumbling("5 seconds"), "speed": window}
-    first = sinks.pop("speed")
     second = {"speed": Collected()}
     built = pipeline(second, windows, filtered=True)
     assert harness.run(built, partitions=partitions, rewrite=rewrite).way == way
-    assert_all_once(first.rows + second["speed"].rows, window)
+    assert_all_once(before + second["speed"].rows, window)
     if "fresh" in second:
         starts = {millis(row.window_start) for row in second["fresh"].rows}
         assert min(starts) >= sequence.START_MS + 60_000
 
 
 @pytest.mark.spark
-def test_a_rebuilt_checkpoint_tells_when_the_last_saved_epoch_ran(harness):
+def test_a_rebuilt_checkpoint_tells_when_the_last_saved_epoch_ran(following):
     """Spark removes state whose time to live ended between the epoch before and this one; what ended earlier it never sees."""
-    version_one(harness, {"speed": TUMBLING})
+    harness, _ = following(TUMBLING)
     folder, target = harness.folder / "snapshots" / "saved", harness.folder / "checkpoint-1"
     ran = Checkpoint(folder / manifests.FILES).offsets(manifests.read(folder).epoch).metadata["batchTimestampMs"]
     harness.restore(pipeline({}, {"fresh": ps.tumbling("5 seconds"), "speed": TUMBLING}), target, None, None, True)
@@ -99,18 +121,18 @@ def test_a_rebuilt_checkpoint_tells_when_the_last_saved_epoch_ran(harness):
 
 
 @pytest.mark.spark
-def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state(harness):
-    sinks = version_one(harness, {"speed": TUMBLING})
+def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state(following):
+    harness, before = following(TUMBLING)
     second = {"speed": Collected()}
     built = pipeline(second, {"speed": TUMBLING}, more={"speed": {"high": ps.max("seq")}})
     report = harness.run(built)
     assert [line.verdict.value for line in report.lines if line.stage == "speed"] == ["converted"]
-    assert_all_once(sinks["speed"].rows + second["speed"].rows, TUMBLING)
+    assert_all_once(before + second["speed"].rows, TUMBLING)
 
 
 @pytest.mark.spark
-def test_changed_key_is_refused_before_anything_starts(harness):
-    version_one(harness, {"speed": TUMBLING})
+def test_changed_key_is_refused_before_anything_starts(following):
+    harness, _ = following(TUMBLING)
     p = ps.Pipeline()
     stage = numbers(p).group_by("v").window(TUMBLING).aggregate("speed", n=ps.count(), total=ps.sum("seq"))
     stage.write_to(ps.sinks.noop(), name="out")
@@ -119,8 +141,8 @@ def test_changed_key_is_refused_before_anything_starts(harness):
 
 
 @pytest.mark.spark
-def test_one_flipped_byte_is_found_before_the_job_starts(harness):
-    version_one(harness, {"speed": TUMBLING})
+def test_one_flipped_byte_is_found_before_the_job_starts(following):
+    harness, _ = following(TUMBLING)
     folder = harness.folder / "snapshots" / "saved"
     manifest = manifests.read(folder)
     victim = next(folder / manifests.FILES / f.path for f in manifest.files if f.path.endswith(".changelog"))
@@ -160,12 +182,10 @@ def test_state_of_as_many_partitions_goes_on_in_its_own_files_beside_state_that_
     rebuilt = harness.folder / "checkpoint-1"
     # What a restore that was cut off has left is in nobody's way.
     (harness.folder / "checkpoint-1.building.rows" / "source_0").mkdir(parents=True)
-    harness.restore(built, rebuilt, None, None, True)
+    harness.run(built)
     verdicts = {line.stage: line.verdict.value for line in harness.report.lines}
     assert (verdicts["speed"], verdicts["trend"], verdicts["fresh"]) == ("converted", "restored", "new")
     assert saved & {path.stat().st_ino for path in (rebuilt / "state").rglob("*.*")}
-    shutil.rmtree(rebuilt)
-    harness.run(built)
     for name, window in (("speed", TUMBLING), ("trend", SLIDING)):
         assert_all_once(first[name].rows + second[name].rows, window)
 

@@ -1,18 +1,19 @@
 """Every stateful stage, over events that plain Python computes too, with a stop and a start from the snapshot between."""
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 
 import pytest
 from pyspark.sql import functions as F
 
 import pitstop as ps
-from pitstop.spark.running.query import wait_until
+from pitstop.kit.waiting import wait_until
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.kinds import processed
 from tests.spark.own_code import Counting
 from tests.spark.sequence import SCHEMA, Sequence, events, expected_sessions, expected_windows, millis
 
-pytestmark = [pytest.mark.spark, pytest.mark.rules]
+pytestmark = [pytest.mark.spark, pytest.mark.rules, pytest.mark.timeout(600)]
 
 ROWS, KEYS = 80_000, 50
 
@@ -30,14 +31,104 @@ def twice(harness, build):
     return first.rows + second.rows
 
 
-def test_sessions_end_their_timeout_after_the_last_event_of_their_key(harness):
-    def build(sink):
-        p = ps.Pipeline()
-        stage = numbers(p, burst=10_000, pause=15_000).group_by("key").window(ps.session("5 seconds"))
-        stage.aggregate("visits", n=ps.count(), total=ps.sum("v")).write_to(ps.sinks.custom(sink), name="out")
-        return p
+class Job:
+    """A job of several stages, each with a sink of its own."""
 
-    got = [(r.key, millis(r.window_start), millis(r.window_end), r.n, r.total) for r in twice(harness, build)]
+    def __init__(self, stages: Iterable[Callable]):
+        self.pipeline, self.sinks, self._sources = ps.Pipeline(), {}, {}
+        for stage in stages:
+            self.sinks[stage] = Collected()
+            stage(self).write_to(ps.sinks.custom(self.sinks[stage]), name=f"{stage.__name__}-out")
+
+    def numbers(self, name="numbers", **options):
+        if name not in self._sources:
+            self._sources[name] = numbers(self.pipeline, name, **options)
+        return self._sources[name]
+
+    def bursts(self):
+        return self.numbers("bursts", burst=10_000, pause=15_000)
+
+
+def visits(job):
+    return job.bursts().group_by("key").window(ps.session("5 seconds")).aggregate("visits", n=ps.count(), total=ps.sum("v"))
+
+
+def evicted(job):
+    def step(state, row):
+        state.n = (state.n or 0) + 1
+
+    def evict(state, key, time):
+        return (state.n, time)
+
+    grouped = job.bursts().group_by("key")
+    return grouped.map_stateful("evicted", step, "n bigint", "n bigint, at bigint", ttl="5 seconds", on_evict=evict)
+
+
+def rolling(job):
+    by_key, last = job.numbers().group_by("key"), {"top": ps.top_n(2, "seq", "v"), "last": ps.last("seq")}
+    return by_key.rolling_aggregate("rolling", n=ps.count(), total=ps.sum("v"), mean=ps.avg("v"), high=ps.max("v"), **last)
+
+
+def pairs(job):
+    def step(state, row):
+        before, state.last, state.n = state.last, row.seq, (state.n or 0) + 1
+        return None if state.n % 2 else {"seq": row.seq, "n": state.n, "before": before}
+
+    by_key = job.numbers().group_by("key")
+    return by_key.map_stateful("pairs", step, "n bigint, last bigint", "seq bigint, n bigint, before bigint")
+
+
+def seen(job):
+    return job.numbers().group_by("key", "v").distinct("seen")
+
+
+def joined(job, how):
+    orders = job.numbers("orders", keys=1000).filter("seq % 100 = 0").select("key", "ts", "seq")
+    visits = job.numbers("visits", keys=1000).filter("seq % 100 = 0 and key < 500")
+    visits = visits.select("key", "v", F.col("ts").alias("at"), F.col("seq").alias("visit"))
+    return orders.join(f"{how} join", visits, on="key", within="3 seconds", how=how)
+
+
+def inner(job):
+    return joined(job, "inner")
+
+
+def left(job):
+    return joined(job, "left")
+
+
+def together(job):
+    right = job.numbers("right", keys=25).with_columns(who="key").group_by("who")
+    third = job.numbers("third", keys=10).group_by("key")
+    both = ps.co_group(a=job.numbers().group_by("key"), b=right, c=third)
+    return both.window(ps.tumbling("10 seconds")).aggregate(
+        "together", a={"n": ps.count()}, b={"m": ps.count(), "total": ps.sum("v")}, c={"high": ps.max("seq")}
+    )
+
+
+def enriched(job):
+    table = ps.sources.items([(k, f"name {k}") for k in range(25)], "key bigint, name string")
+    return job.numbers().hash_join(job.pipeline.read_from(table, name="names"), on="key")
+
+
+GROUPS = ((visits, evicted), (rolling, pairs, seen, inner, left, together, enriched))
+"""The stages of a job have the same event times: its watermark is that of the slowest source."""
+
+
+@pytest.fixture(scope="module")
+def rows(spark, tmp_path_factory):
+    """Stage -> its rows, of jobs that are stopped after 40,000 events and started again from their snapshot."""
+    found = {}
+    for group in GROUPS:
+        harness, first, second = Harness(spark, tmp_path_factory.mktemp("group")), Job(group), Job(group)
+        harness.run(first.pipeline, until=40_000)
+        harness.run(second.pipeline)
+        found |= {stage: first.sinks[stage].rows + second.sinks[stage].rows for stage in group}
+    return found
+
+
+def test_sessions_end_their_timeout_after_the_last_event_of_their_key(rows):
+    got = [(r.key, millis(r.window_start), millis(r.window_end), r.n, r.total) for r in rows[visits]]
     closed = max(end for _, _, end, _, _ in got)
     expected = [s for s in expected_sessions(events(ROWS, KEYS, 10_000, 15_000), 5000) if s[2] <= closed]
     assert sorted(got) == sorted(expected)
@@ -59,35 +150,16 @@ def test_a_branch_in_which_no_row_passes_holds_no_window_of_others_back(harness)
     assert len(sink.rows) == 7 * KEYS
 
 
-def test_rolling_aggregates_tell_each_row_what_there_was_so_far(harness):
-    def build(sink):
-        p = ps.Pipeline()
-        stage = (
-            numbers(p)
-            .group_by("key")
-            .rolling_aggregate(
-                "rolling",
-                n=ps.count(),
-                total=ps.sum("v"),
-                mean=ps.avg("v"),
-                high=ps.max("v"),
-                top=ps.top_n(2, "seq", "v"),
-                last=ps.last("seq"),
-            )
-        )
-        stage.write_to(ps.sinks.custom(sink), name="out")
-        return p
-
+def test_rolling_aggregates_tell_each_row_what_there_was_so_far(rows):
     state, expected = defaultdict(list), {}
     for n, key, v, _ in events(ROWS, KEYS):
         own = state[key]
         own.append((v, n))
         total = sum(value for value, _ in own) if len(own) < 3 else expected[own[-2][1]][1] + v
         expected[n] = (len(own), total)
-    rows = twice(harness, build)
-    assert len(rows) == ROWS
-    assert {row.seq: (row.n, row.total) for row in rows} == expected
-    some = [row for row in rows if row.seq % 997 == 0]
+    assert len(rows[rolling]) == ROWS
+    assert {row.seq: (row.n, row.total) for row in rows[rolling]} == expected
+    some = [row for row in rows[rolling] if row.seq % 997 == 0]
     for row in some:
         own = [(v, n) for v, n in state[row.key] if n <= row.seq]
         assert (row.high, row.last) == (max(own)[0], row.seq)
@@ -95,25 +167,13 @@ def test_rolling_aggregates_tell_each_row_what_there_was_so_far(harness):
         assert row.top == [n for _, n in sorted(own, reverse=True)[:2]]
 
 
-def test_state_of_ones_own_goes_on_and_rows_come_in_the_order_of_event_time(harness):
-    def step(state, row):
-        before, state.last, state.n = state.last, row.seq, (state.n or 0) + 1
-        return None if state.n % 2 else {"seq": row.seq, "n": state.n, "before": before}
-
-    def build(sink):
-        p = ps.Pipeline()
-        stage = (
-            numbers(p).group_by("key").map_stateful("pairs", step, "n bigint, last bigint", "seq bigint, n bigint, before bigint")
-        )
-        stage.write_to(ps.sinks.custom(sink), name="out")
-        return p
-
+def test_state_of_ones_own_goes_on_and_rows_come_in_the_order_of_event_time(rows):
     own, expected = defaultdict(list), set()
     for n, key, _, _ in events(ROWS, KEYS):
         own[key].append(n)
         if len(own[key]) % 2 == 0:
             expected.add((key, n, len(own[key]), own[key][-2]))
-    got = [(r.key, r.seq, r.n, r.before) for r in twice(harness, build)]
+    got = [(r.key, r.seq, r.n, r.before) for r in rows[pairs]]
     assert len(got) == len(expected)
     assert set(got) == expected
 
@@ -138,32 +198,14 @@ def test_state_of_ones_own_needs_no_event_time(harness):
     assert max(row.n for row in second.rows) == 800
 
 
-def test_state_is_evicted_its_time_to_live_after_the_last_event(harness):
-    def step(state, row):
-        state.n = (state.n or 0) + 1
-
-    def evict(state, key, time):
-        return (state.n, time)
-
-    def build(sink):
-        p = ps.Pipeline()
-        grouped = numbers(p, burst=10_000, pause=15_000).group_by("key")
-        stage = grouped.map_stateful("visits", step, "n bigint", "n bigint, at bigint", ttl="5 seconds", on_evict=evict)
-        stage.write_to(ps.sinks.custom(sink), name="out")
-        return p
-
+def test_state_is_evicted_its_time_to_live_after_the_last_event(rows):
     sessions = expected_sessions(events(ROWS, KEYS, 10_000, 15_000), 5000)
-    got = [(row.key, row.at, row.n) for row in twice(harness, build)]
+    got = [(row.key, row.at, row.n) for row in rows[evicted]]
     assert sorted(got) == sorted((key, end, n) for key, _, end, n, _ in sessions if end < max(s[2] for s in sessions) - 15_000)
 
 
-def test_distinct_gives_the_first_row_of_each_key_once(harness):
-    def build(sink):
-        p = ps.Pipeline()
-        numbers(p).group_by("key", "v").distinct("seen").write_to(ps.sinks.custom(sink), name="out")
-        return p
-
-    got = [(row.key, row.v) for row in twice(harness, build)]
+def test_distinct_gives_the_first_row_of_each_key_once(rows):
+    got = [(row.key, row.v) for row in rows[seen]]
     assert sorted(got) == sorted({(key, v) for _, key, v, _ in events(ROWS, KEYS)})
 
 
@@ -183,28 +225,18 @@ def test_distinct_within_a_time_forgets_older_rows(harness):
     assert {tuple(bursts) for bursts in got.values()} == {(0, 1, 2, 3)}
 
 
-@pytest.mark.parametrize("how", ["inner", "left"])
-def test_two_streams_are_joined_within_a_time(harness, how):
-    def build(sink):
-        p = ps.Pipeline()
-        orders = numbers(p, "orders", keys=1000).filter("seq % 100 = 0").select("key", "ts", "seq")
-        visits = numbers(p, "visits", keys=1000).filter("seq % 100 = 0 and key < 500")
-        visits = visits.select("key", "v", F.col("ts").alias("at"), F.col("seq").alias("visit"))
-        orders.join("both", visits, on="key", within="3 seconds", how=how).write_to(ps.sinks.custom(sink), name="out")
-        return p
-
+@pytest.mark.parametrize("join", [inner, left])
+def test_two_streams_are_joined_within_a_time(rows, join):
     chosen = [(n, key, ms) for n, key, _, ms in events(ROWS, 1000) if n % 100 == 0]
-    rows = twice(harness, build)
-    got = sorted((row.seq, row.visit) for row in rows if row.visit is not None)
+    got = sorted((row.seq, row.visit) for row in rows[join] if row.visit is not None)
     by_key = defaultdict(list)
     for n, key, ms in chosen:
         if key < 500:
             by_key[key].append((n, ms))
-    pairs = sorted((n, m) for n, key, ms in chosen for m, at in by_key[key] if abs(at - ms) <= 3000)
-    assert got == pairs
-    alone = {row.seq for row in rows if row.visit is None}
+    assert got == sorted((n, m) for n, key, ms in chosen for m, at in by_key[key] if abs(at - ms) <= 3000)
+    alone = {row.seq for row in rows[join] if row.visit is None}
     expected = {n for n, key, _ in chosen if key >= 500}
-    if how == "inner":
+    if join is inner:
         assert not alone
     else:
         assert alone <= expected
@@ -228,8 +260,8 @@ def test_rows_of_a_join_find_their_match_in_a_version_with_a_stage_more_and_othe
     for n, key, _, ms in events(ROWS, 1000):
         if n % 100 == 0:
             by_key[key].append((n, ms))
-    pairs = sorted((n, m) for own in by_key.values() for n, ms in own for m, at in own if abs(at - ms) <= 3000)
-    assert sorted((row.seq, row.visit) for row in first.rows + second.rows) == pairs
+    expected = sorted((n, m) for own in by_key.values() for n, ms in own for m, at in own if abs(at - ms) <= 3000)
+    assert sorted((row.seq, row.visit) for row in first.rows + second.rows) == expected
     assert any(row.visit < 40_000 <= row.seq for row in second.rows)
 
 
@@ -259,41 +291,22 @@ def test_timers_of_two_operators_on_the_same_rows_both_fire(harness):
         assert sorted(row.key for row in sink.rows if row.seq == -1) == list(range(7))
 
 
-def test_streams_are_aggregated_together_by_key(harness):
-    def build(sink):
-        p = ps.Pipeline()
-        left, right = numbers(p, "left"), numbers(p, "right", keys=25).with_columns(who="key")
-        third = numbers(p, "third", keys=10)
-        both = ps.co_group(a=left.group_by("key"), b=right.group_by("who"), c=third.group_by("key"))
-        stage = both.window(ps.tumbling("10 seconds")).aggregate(
-            "together", a={"n": ps.count()}, b={"m": ps.count(), "total": ps.sum("v")}, c={"high": ps.max("seq")}
-        )
-        stage.write_to(ps.sinks.custom(sink), name="out")
-        return p
-
-    rows = twice(harness, build)
-    until = max(millis(row.window_end) for row in rows)
-    left = expected_windows(ROWS, KEYS, 10_000, 10_000, until)
-    right = expected_windows(ROWS, 25, 10_000, 10_000, until)
-    third = expected_windows(ROWS, 10, 10_000, 10_000, until)
-    got = {(r.key, millis(r.window_start), millis(r.window_end)): (r.n, r.m, r.total, r.high is not None) for r in rows}
-    assert len(got) == len(rows)
+def test_streams_are_aggregated_together_by_key(rows):
+    until = max(millis(row.window_end) for row in rows[together])
+    lefts = expected_windows(ROWS, KEYS, 10_000, 10_000, until)
+    rights = expected_windows(ROWS, 25, 10_000, 10_000, until)
+    thirds = expected_windows(ROWS, 10, 10_000, 10_000, until)
+    got = {(r.key, millis(r.window_start), millis(r.window_end)): (r.n, r.m, r.total, r.high is not None) for r in rows[together]}
+    assert len(got) == len(rows[together])
     assert got == {
-        window: (n, right.get(window, (0, None))[0], right.get(window, (0, None))[1], window in third)
-        for window, (n, _) in left.items()
+        window: (n, rights.get(window, (0, None))[0], rights.get(window, (0, None))[1], window in thirds)
+        for window, (n, _) in lefts.items()
     }
 
 
-def test_a_table_in_memory_enriches_rows_and_is_no_state(harness):
-    def build(sink):
-        p = ps.Pipeline()
-        names = p.read_from(ps.sources.items([(k, f"name {k}") for k in range(25)], "key bigint, name string"), name="names")
-        numbers(p, keys=50).hash_join(names, on="key").write_to(ps.sinks.custom(sink), name="out")
-        return p
-
-    rows = twice(harness, build)
-    assert len(rows) == ROWS
-    assert all(row.name == (f"name {row.key}" if row.key < 25 else None) for row in rows)
+def test_a_table_in_memory_enriches_rows_and_is_no_state(rows):
+    assert len(rows[enriched]) == ROWS
+    assert all(row.name == (f"name {row.key}" if row.key < 25 else None) for row in rows[enriched])
 
 
 def test_a_table_in_memory_is_read_again_when_it_is_old(spark, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from pitstop.spark.lowering.source import row_schema_of
+from pitstop.spark.base.columns import struct_of
 from pitstop.spark.state.codec import TIMESTAMP_FORMAT, StateCodec
 
 pytestmark = pytest.mark.spark
@@ -34,7 +34,7 @@ VALUES = {
 
 @pytest.fixture(scope="module")
 def codec(spark):
-    return StateCodec("stage", row_schema_of(SCHEMA))
+    return StateCodec("stage", struct_of(SCHEMA))
 
 
 def test_values_come_back_as_they_were(codec):
@@ -45,7 +45,7 @@ def test_values_come_back_as_they_were(codec):
 
 def test_spark_reads_what_python_wrote_and_python_what_spark_wrote(spark, codec):
     frame = spark.createDataFrame([(codec.encode(VALUES),)], "text string")
-    parsed = frame.select(F.from_json("text", row_schema_of(SCHEMA)).alias("state"))
+    parsed = frame.select(F.from_json("text", struct_of(SCHEMA)).alias("state"))
     row = parsed.first().state
     assert (row.n, row.x, row.s, row.d, row.day, row.list) == tuple(VALUES[name] for name in ("n", "x", "s", "d", "day", "list"))
     text = parsed.select(F.to_json("state", {"timestampFormat": TIMESTAMP_FORMAT})).first()[0]

@@ -18,6 +18,7 @@ from pitstop.kit.ids import check_name
 from pitstop.maps.model import Entry, EventKind, JournalEvent
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.task import StateRows
 from pitstop.service.api import SubmitRequest
 from pitstop.service.results import (
     CheckResult,
@@ -27,7 +28,6 @@ from pitstop.service.results import (
     LogPage,
     MapFacts,
     SnapshotDiff,
-    StateRows,
     UpdateResult,
 )
 

@@ -1,24 +1,30 @@
-"""What the machine wants done. Each action may be done twice without harm."""
+"""What a decision wants done. Each action may be done twice without harm."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from pitstop.model.operation import CommandKind, OperationState
+from pitstop.errors import Problem
+from pitstop.model.operation import Result
+from pitstop.model.run import Order
+from pitstop.model.snapshot import SnapshotRecord
 
 
 @dataclass(frozen=True)
 class StartRun:
     """Start the run of the job's present token."""
 
+    standby: str | None = None
+    """The warm runner that has made itself ready for it."""
+    own_checkpoint: bool = False
+    """It starts a checkpoint of its own, so it need not wait until the processes of the run before are gone."""
+
 
 @dataclass(frozen=True)
 class SendCommand:
     """Tell the present run something; its facts will answer."""
 
-    kind: CommandKind
-    args: dict[str, Any] = field(default_factory=dict)
+    order: Order
 
 
 @dataclass(frozen=True)
@@ -30,12 +36,11 @@ class KillRun:
 
 @dataclass(frozen=True)
 class Finish:
-    """Answer an operation."""
+    """Answer an operation: with an error if there is one, else well."""
 
     operation: int
-    state: OperationState
-    error: dict[str, Any] | None = None
-    result: dict[str, Any] | None = None
+    error: Problem | None = None
+    result: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -47,20 +52,27 @@ class FailExports:
 class RegisterSnapshot:
     """Make an exported snapshot known by its name; replaces the record of that name (jet.md §2.1)."""
 
-    record: dict[str, Any]
+    record: SnapshotRecord
 
 
 @dataclass(frozen=True)
 class ExportSuspended:
-    """Copy the last good state of a job that is not running."""
+    """Copy the last good state of a job that is not running; Exported or ExportFailed answers."""
 
     operation: int
     snapshot: str
 
 
 @dataclass(frozen=True)
+class PrepareUpdate:
+    """Compile, compare and rehearse a new version while the old one goes on; UpdatePrepared or PreparationFailed answers."""
+
+    operation: int
+
+
+@dataclass(frozen=True)
 class CleanUp:
-    """Remove what only a job that may run again needs: its checkpoints."""
+    """Remove what only a job that may run again needs: its checkpoints. CleanedUp answers."""
 
 
 @dataclass(frozen=True)
@@ -70,4 +82,8 @@ class DropCheckpoint:
     lineage: str
 
 
-Action = StartRun | SendCommand | KillRun | Finish | FailExports | RegisterSnapshot | ExportSuspended | CleanUp | DropCheckpoint
+StoreAction = Finish | FailExports | RegisterSnapshot | SendCommand
+"""Done in the transaction that records the decision."""
+WorldAction = StartRun | KillRun | ExportSuspended | PrepareUpdate | CleanUp | DropCheckpoint
+"""Done after it, off the loop's thread: what it touches may be slow, or away."""
+Action = StoreAction | WorldAction

@@ -1,43 +1,46 @@
-"""The loop: observe, decide, write, act. One thread; woken by runners and by the service."""
+"""The loop: observe, decide, write, act. One thread that never waits for anything slow; woken by runs and by the service."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from collections.abc import Callable, Collection
 from functools import partial
-from pathlib import Path
 
 import structlog
 
+from pitstop.control.acting import Actor
 from pitstop.control.actions import (
     Action,
-    CleanUp,
     DropCheckpoint,
-    ExportSuspended,
-    FailExports,
     Finish,
-    KillRun,
+    PrepareUpdate,
     RegisterSnapshot,
     SendCommand,
-    StartRun,
+    StoreAction,
+    WorldAction,
 )
-from pitstop.control.liveness import RUNNING_STATES, Gone, Liveness
-from pitstop.control.machine import Due, Event, decide, is_due
-from pitstop.control.ports import Launcher, Registry, RunSpec
-from pitstop.control.retention import SWEEP_SECONDS, drop_checkpoint, drop_state, has_state, job_folder, sweep
+from pitstop.control.lanes import Lanes, Spawn, in_thread
+from pitstop.control.life import Due, Event, decide, due_at, is_due
+from pitstop.control.liveness import Gone, Liveness
+from pitstop.control.owed import owed, unneeded
+from pitstop.control.ports import CONTROL, Launcher, Registry, Wake, Workers
+from pitstop.control.preparing import Preparer
+from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, sweep
 from pitstop.control.updating import under_way
-from pitstop.errors import ConflictError, EngineError, PitstopError
+from pitstop.errors import ConflictError
 from pitstop.kit.clock import Clock
-from pitstop.kit.wake import WakeSocket, wake
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Observation, ObservationKind, OperationState, Verb
-from pitstop.model.snapshot import SnapshotRecord
-from pitstop.snapshots.export import export_suspended
+from pitstop.model.operation import Export
+from pitstop.model.run import Died, Observation
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
+SETTLE_SECONDS = 5.0
+"""How long slow work may go on when the loop ends. What is cut off is done again by the next control plane."""
+RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
+"""How long after its first, second … failure in a row an action is done again."""
 
 log = structlog.get_logger("pitstop.control")
 
@@ -45,66 +48,90 @@ log = structlog.get_logger("pitstop.control")
 class Controller:
     """Brings the world to what operations ask for and records what runs tell.
 
-    ``changed`` is called after each round in which something was decided.
+    ``changed`` is called after each round in which something was decided. ``spawn`` runs slow work.
     """
 
     def __init__(
-        self, registry: Registry, launcher: Launcher, clock: Clock, data_dir: Path, store_url: str, changed: Callable[[], None]
+        self,
+        registry: Registry,
+        launcher: Launcher,
+        workers: Workers,
+        clock: Clock,
+        wake: Wake,
+        data: DataFolder,
+        store_url: str,
+        changed: Callable[[], None],
+        spawn: Spawn = in_thread,
+        files: Files = LOCAL_FILES,
     ) -> None:
-        self._registry, self._launcher, self._clock = registry, launcher, clock
-        self._data_dir, self._store_url, self._changed = data_dir, store_url, changed
-        self._socket_path = data_dir / "control.sock"
+        self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
+        self._data, self._changed, self._files = data, changed, files
+        self._lanes = Lanes(spawn)
+        self._preparer = Preparer(registry, workers, data, files)
+        self._actor = Actor(registry, launcher, self._preparer, data, store_url, self._hear, files)
         self._liveness = Liveness(registry, launcher, clock)
-        self._own_facts: deque[Observation] = deque()
-        self._exporter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="export")
+        self._heard: deque[Observation] = deque()
+        """Facts that the control plane has seen itself."""
         self._stopping = threading.Event()
         self._recovered = False
-        self._next_start = self._next_sweep = float("-inf")
+        self._next_due = self._next_sweep = float("-inf")
         self._stuck: set[str] = set()
+        self._failures: dict[str, int] = {}
+        self._again: dict[str, float] = {}
+        """Job -> when what it is owed is done again, by the monotonic clock."""
 
     def run(self) -> None:
         """Loop until :meth:`stop`."""
-        socket = WakeSocket(self._socket_path)
+        waiter = self._wake.waiter(CONTROL)
         try:
             while not self._stopping.is_set():
                 try:
                     self.round()
                 except Exception:
                     log.exception("a round of the control loop failed; trying again")
-                socket.wait(self._until_next())
+                waiter.wait(self._until_next())
         finally:
-            socket.close()
-            self._exporter.shutdown(wait=True)
+            waiter.close()
+            self._lanes.settle(SETTLE_SECONDS)
 
     def stop(self) -> None:
-        """Let :meth:`run` return after its present round."""
+        """Let :meth:`run` return after its present round. Slow work that is under way is done again by the next control plane."""
         self._stopping.set()
-        wake(self._socket_path)
+        self._wake.wake(CONTROL)
 
     def round(self) -> None:
-        """One round: everything that is known now is decided and acted upon."""
+        """One round: everything that is known now is decided, and what that asks for is begun."""
         self._stuck.clear()
         if not self._recovered:
-            self._recover()
+            for job in self._registry.jobs():
+                if not job.state.terminal or has_state(self._data, job, self._files):
+                    self._do_owed(job)
             self._recovered = True
-        gone = self._liveness.gone()
-        if self._facts() | self._wishes() | self._deaths(gone) | self._starts():
+        jobs = self._registry.jobs(include_ended=False)
+        gone = self._liveness.gone(jobs, self._lanes.busy)
+        # What was seen is decided before what is asked for, and the last words of a run before its death.
+        if self._facts() | self._requests() | self._deaths(gone) | self._due():
             self._changed()
-        self._keep_house()
+        self._retry()
+        self._keep_house(jobs)
 
     # observe
+
+    def _hear(self, fact: Observation) -> None:
+        self._heard.append(fact)
+        self._wake.wake(CONTROL)
 
     def _facts(self) -> bool:
         seen = self._registry.take_observations()
         for fact in seen:
             self._handle(fact.job_id, fact, partial(self._registry.consume, fact.id))
-        own = list(self._own_facts)
-        for fact in own:
+        heard = list(self._heard)
+        for fact in heard:
             if self._handle(fact.job_id, fact):
-                self._own_facts.remove(fact)
-        return bool(seen or own)
+                self._heard.remove(fact)
+        return bool(seen or heard)
 
-    def _wishes(self) -> bool:
+    def _requests(self) -> bool:
         pending = self._registry.pending_operations()
         for operation in pending:
             self._handle(operation.job_id, operation, partial(self._registry.start_operation, operation.id))
@@ -112,20 +139,21 @@ class Controller:
 
     def _deaths(self, gone: list[Gone]) -> bool:
         for run in gone:
-            self._handle(run.job_id, Observation(run.job_id, run.token, ObservationKind.DIED, {"reason": run.reason}))
+            self._handle(run.job_id, Observation(run.job_id, run.token, Died(run.reason)))
         return bool(gone)
 
-    def _starts(self) -> bool:
-        waiting = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.NOT_RUNNING]
+    def _due(self) -> bool:
         now = self._clock.now()
-        ready = [job for job in waiting if is_due(job, now)]
-        self._next_start = min((job.due or now for job in waiting if job not in ready), default=float("inf"))
+        jobs = self._registry.jobs(include_ended=False)
+        ready = [job for job in jobs if is_due(job, now)]
+        later = [due_at(job) for job in jobs if job not in ready]
+        self._next_due = min((at for at in later if at is not None), default=float("inf"))
         for job in ready:
             self._handle(job.id, Due())
         return bool(ready)
 
     def _until_next(self) -> float:
-        return max(0.0, min(ROUND_SECONDS, self._next_start - self._clock.now()))
+        return max(0.0, min(ROUND_SECONDS, self._next_due - self._clock.now()))
 
     # decide, write, act
 
@@ -147,123 +175,98 @@ class Controller:
     def _take(self, job_id: str, event: Event, note: Callable[[], None] | None) -> None:
         """Decide one event. All that is written about it is one transaction; the world is changed after it.
 
-        A crash in between loses only acts that the next control plane makes up for (:meth:`_recover`).
+        A crash in between loses only acts, which follow from what is recorded (:func:`owed`).
         """
-        outside: list[Action] = []
         with self._registry.transaction():
             job = self._registry.get_job(job_id)
             decision = decide(job, event, self._clock.now()) if job is not None else None
             if job is not None and decision is not None:
                 if decision.job != job:
                     self._registry.save_job(decision.job)
-                outside = [action for action in decision.actions if not self._write(decision.job, action)]
+                for action in decision.actions:
+                    if isinstance(action, StoreAction):
+                        self._write(decision.job, action)
             if note is not None:
                 note()
         if job is None or decision is None:
             return
         if decision.job.state is not job.state:
             log.info("job state", job=job.display_name, id=job.id, was=job.state.value, now=decision.job.state.value)
-        for action in outside:
-            self._act(decision.job, action)
+        self._act(decision.job, decision.actions)
 
-    def _write(self, job: Job, action: Action) -> bool:
-        """Do what an action means in the store; False if it (also) means something outside."""
+    def _write(self, job: Job, action: StoreAction) -> None:
         if isinstance(action, SendCommand):
-            self._registry.add_command(job.id, job.token, action.kind, action.args)
-            return False
-        if isinstance(action, Finish):
-            self._registry.finish_operation(action.operation, action.state, action.error, action.result)
-        elif isinstance(action, FailExports):
-            self._fail_exports(job)
+            self._registry.add_command(job.id, job.token, action.order)
+        elif isinstance(action, Finish):
+            self._registry.finish_operation(action.operation, action.error, action.result)
         elif isinstance(action, RegisterSnapshot):
-            self._registry.add_snapshot(SnapshotRecord(**action.record))
+            self._registry.add_snapshot(action.record)
         else:
-            return False
-        return True
-
-    def _act(self, job: Job, action: Action) -> None:
-        if isinstance(action, StartRun):
-            self._start_run(job)
-        elif isinstance(action, SendCommand):
-            wake(job_folder(self._data_dir, job.id) / "runner.sock")
-        elif isinstance(action, KillRun):
-            self._kill_run(job, action.token)
-        elif isinstance(action, ExportSuspended):
-            self._exporter.submit(self._export_suspended, job, action)
-        elif isinstance(action, CleanUp):
-            drop_state(self._data_dir, job)
-        elif isinstance(action, DropCheckpoint):
-            drop_checkpoint(self._data_dir, job, action.lineage)
-
-    def _start_run(self, job: Job) -> None:
-        # The run before may still be on its way out; two runs must never write to one checkpoint. A new version has one of its
-        # own: it need not wait until the old one's processes are gone.
-        own_checkpoint = under_way(job) and job.lineage is None
-        if not own_checkpoint:
-            self._kill_run(job, job.token - 1)
-        if self._registry.process_of(job.id, job.token) is None:
-            self._launch(job)
-        if own_checkpoint:
-            self._kill_run(job, job.token - 1)
-
-    def _launch(self, job: Job) -> None:
-        standby = job.update.standby if job.update is not None and under_way(job) else None
-        try:
-            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data_dir, standby=standby))
-        except OSError as error:
-            reason = f"The runner could not be started: {error}"
-            self._own_facts.append(Observation(job.id, job.token, ObservationKind.DIED, {"reason": reason}))
-
-    def _kill_run(self, job: Job, token: int) -> None:
-        process = self._registry.process_of(job.id, token)
-        if process is not None:
-            self._launcher.kill(*process)
+            self._fail_exports(job)
 
     def _fail_exports(self, job: Job) -> None:
-        error = ConflictError("Execution completed before snapshot executed").to_dict()
+        error = ConflictError("Execution completed before snapshot executed").problem
         for operation in self._registry.open_operations(job.id):
-            if operation.verb is Verb.EXPORT:
-                self._registry.finish_operation(operation.id, OperationState.FAILED, error)
+            if isinstance(operation.request, Export):
+                self._registry.finish_operation(operation.id, error)
 
-    def _export_suspended(self, job: Job, action: ExportSuspended) -> None:
+    def _act(self, job: Job, actions: Collection[Action]) -> None:
+        for action in actions:
+            if isinstance(action, SendCommand):
+                self._wake.wake(job.id)
+            elif isinstance(action, Finish):
+                standby = self._preparer.answered(action.operation)
+                if standby is not None:
+                    self._lanes.put(job.id, partial(self._preparer.release, standby))
+            elif isinstance(action, PrepareUpdate):
+                # Nothing else of the job waits until a new version is ready.
+                self._lanes.put(f"{job.id} update", partial(self._perform, job, action))
+            elif isinstance(action, DropCheckpoint):
+                # After what was asked for before, such as the end of the run that uses it; and nothing waits for it.
+                drop = partial(self._lanes.put, f"{job.id} drop", partial(self._perform, job, action))
+                self._lanes.put(job.id, drop)
+            elif isinstance(action, WorldAction):
+                self._lanes.put(job.id, partial(self._perform, job, action))
+
+    def _perform(self, job: Job, action: WorldAction) -> None:
         try:
-            record = export_suspended(job, self._data_dir, action.snapshot)
-            payload = {"operation": action.operation, "snapshot": asdict(record)}
-            fact = Observation(job.id, job.token, ObservationKind.EXPORTED, payload)
-        except Exception as error:
-            known = error if isinstance(error, PitstopError) else EngineError(f"The export failed: {error}")
-            payload = {"operation": action.operation, "error": known.to_dict()}
-            fact = Observation(job.id, job.token, ObservationKind.EXPORT_FAILED, payload)
-        self._own_facts.append(fact)
-        wake(self._socket_path)
+            self._actor.perform(action, job)
+            self._failures.pop(job.id, None)
+        except Exception:
+            log.exception("an action failed; trying again", job=job.id, action=type(action).__name__)
+            failed = self._failures[job.id] = self._failures.get(job.id, 0) + 1
+            self._again[job.id] = self._clock.monotonic() + RETRY_SECONDS[min(failed, len(RETRY_SECONDS)) - 1]
 
     # what no event asks for
 
-    def _recover(self) -> None:
-        """Make up for what an earlier control plane had written and not yet done."""
-        for job in self._registry.jobs():
-            if job.state is JobState.STARTING:
-                self._start_run(job)
-            elif job.state is JobState.SUSPENDED_EXPORTING_SNAPSHOT:
-                for operation in self._registry.open_operations(job.id):
-                    if operation.state is OperationState.RUNNING:
-                        self._handle(job.id, operation)
-            elif job.state.terminal and has_state(self._data_dir, job):
-                self._kill_run(job, job.token - 1)
-                self._kill_run(job, job.token)
-                drop_state(self._data_dir, job)
-            elif job.state not in RUNNING_STATES and job.active:
-                self._kill_run(job, job.token)
+    def _do_owed(self, job: Job) -> None:
+        self._act(job, owed(job, self._registry.open_operations(job.id)))
 
-    def _keep_house(self) -> None:
+    def _retry(self) -> None:
+        for job_id in [job_id for job_id, at in list(self._again.items()) if at <= self._clock.monotonic()]:
+            del self._again[job_id]
+            job = self._registry.get_job(job_id)
+            if job is not None:
+                self._do_owed(job)
+
+    def _keep_house(self, jobs: list[Job]) -> None:
+        # What gets ready for later must not slow down what starts now.
+        if not any(job.state is JobState.STARTING or under_way(job) for job in jobs) and not self._lanes.busy("house"):
+            self._lanes.put("house", self._prepare_and_sweep)
+
+    def _prepare_and_sweep(self) -> None:
         """Make ready for the next start, and forget what is too old; a failure of that harms no job."""
         try:
-            # What gets ready for later must not slow down what starts now.
-            jobs = self._registry.jobs(include_ended=False)
-            if not any(job.state is JobState.STARTING or under_way(job) for job in jobs):
-                self._launcher.prepare()
+            self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
-                sweep(self._registry, self._data_dir, self._clock.now())
+                sweep(self._registry, self._data, self._clock.now(), self._files)
+                self._drop_unneeded()
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")
+
+    def _drop_unneeded(self) -> None:
+        """Checkpoints whose removal was lost with an earlier control plane."""
+        for job in self._registry.jobs(include_ended=False):
+            lineages = old_lineages(self._data, job, self._clock.now(), self._files)
+            self._act(job, unneeded(job, lineages, self._registry.open_operations(job.id)))

@@ -1,31 +1,65 @@
-"""What a decision is, and the answers that decisions have in common."""
+"""What a decision is, and what decisions have in common: how a job ends, is suspended, starts again."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 from pitstop.control.actions import Action, Finish
-from pitstop.errors import ConflictError
-from pitstop.model.job import Job
-from pitstop.model.operation import Operation, OperationState
+from pitstop.errors import ConflictError, PitstopError
+from pitstop.model.job import Job, JobState
+from pitstop.model.operation import Operation, Result
+
+CANCELLED = "Cancelled by user"
+REQUESTED = "Requested by user"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The job as it is to be recorded, and what is to be done."""
+    """The job to save, and the actions to perform once it is saved."""
 
     job: Job
     actions: tuple[Action, ...] = ()
 
 
-def answered(operation: int | None, error: dict[str, Any] | None = None, result: dict[str, Any] | None = None) -> list[Action]:
-    """End an operation, if there is one: with an error if given, else well."""
-    if operation is None:
-        return []
-    return [Finish(operation, OperationState.FAILED if error else OperationState.DONE, error, result)]
+def answered(operation: int, error: PitstopError | None = None, result: Result | None = None) -> Finish:
+    """The answer to an operation: with an error if given, else well."""
+    return Finish(operation, error.problem if error is not None else None, result)
 
 
 def refuse(job: Job, operation: Operation, message: str) -> Decision:
     """Nothing changes, and the operation fails with a sentence."""
-    return Decision(job, (Finish(operation.id, OperationState.FAILED, error=ConflictError(message).to_dict()),))
+    return Decision(job, (answered(operation.id, ConflictError(message)),))
+
+
+def ended(job: Job, now: float, failure: str, user_cancelled: bool = False) -> Job:
+    """The job with its result: it will never run again."""
+    return dataclasses.replace(
+        job,
+        state=JobState.FAILED,
+        completion_time=now,
+        user_cancelled=user_cancelled,
+        failure=failure,
+        suspension_cause=None,
+        termination=None,
+        preparation=None,
+        update=None,
+    )
+
+
+def suspended(job: Job, cause: str) -> Job:
+    """The job stopped, with its state kept."""
+    return dataclasses.replace(job, state=JobState.SUSPENDED, suspension_cause=cause, termination=None)
+
+
+def waiting(job: Job, attempts: int = 0, due: float | None = None) -> Job:
+    """The job about to start, at once or not before ``due`` (seconds since the epoch)."""
+    return dataclasses.replace(job, state=JobState.NOT_RUNNING, termination=None, attempts=attempts, due=due)
+
+
+def answer_all(job: Job, error: PitstopError) -> list[Finish]:
+    """Fail what was asked of a job and will not come to its end, because the job ends."""
+    open_operations = [job.preparation, job.termination.operation if job.termination is not None else None]
+    if job.update is not None and job.update.phase.kind != "watched":
+        open_operations.append(job.update.operation)
+    return [answered(operation, error) for operation in dict.fromkeys(open_operations) if operation is not None]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pitstop.control.ports import Launcher, Registry
 from pitstop.kit.clock import Clock
-from pitstop.model.job import JobState
+from pitstop.model.job import Job, JobState
 
 RUNNING_STATES = (JobState.STARTING, JobState.RUNNING)
 """States in which a job has a run."""
@@ -38,25 +39,27 @@ class Liveness:
         self._expired_since: dict[Run, float] = {}
         self._watched: set[Run] = set()
 
-    def gone(self) -> list[Gone]:
-        """Runs that are gone. Look before reading the facts, so that a run's last words count first."""
-        jobs = self._registry.jobs(include_ended=False)
-        runs = [(job.id, job.token) for job in jobs if job.state in RUNNING_STATES]
+    def gone(self, jobs: list[Job], busy: Callable[[str], bool]) -> list[Gone]:
+        """The runs of the jobs that are gone. Look before reading the facts, so that a run's last words count first.
+
+        A job with ``busy(id)`` is left alone: its run may still be about to be started.
+        """
+        runs = [(job.id, job.token) for job in jobs if job.state in RUNNING_STATES and not busy(job.id)]
         self._forget_all_but(set(runs))
         seen = [(run, self._reason(run)) for run in runs]
         return [Gone(*run, reason) for run, reason in seen if reason is not None]
 
     def _reason(self, run: Run) -> str | None:
-        process = self._registry.process_of(*run)
-        if process is None:
+        handle = self._registry.handle_of(*run)
+        if handle is None:
             return self._why_unclaimed(run)
-        if not self._launcher.alive(*process):
+        if not self._launcher.alive(handle):
             return "The runner's process ended"
         if self._hangs(run):
             return "The runner stopped renewing its lease"
         if run not in self._watched:
             self._watched.add(run)
-            self._launcher.watch(*run, *process)
+            self._launcher.watch(handle)
         return None
 
     def _why_unclaimed(self, run: Run) -> str | None:

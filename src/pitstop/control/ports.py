@@ -4,12 +4,53 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import NewType, Protocol
 
+from pitstop.errors import Problem
+from pitstop.model.cluster import Member
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation, Operation, OperationState, Verb
+from pitstop.model.operation import Operation, Request, Result
+from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, Rehearse, StateRows
+
+RunHandle = NewType("RunHandle", str)
+"""Names the process of a run for as long as it is recorded; only the launcher that made it can read it."""
+
+CONTROL = "control"
+"""The control plane's name in :class:`Wake`; a run's is the id of its job."""
+
+
+class Waiter(Protocol):
+    """One who can be woken."""
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep until woken, at most ``seconds``; True if woken. Several wakes count as one."""
+        ...
+
+    def close(self) -> None:
+        """Wait no more."""
+        ...
+
+
+class Wake(Protocol):
+    """Tells processes that there is something new in the store. A wake carries no data and may get lost: who waits
+    looks now and then anyway."""
+
+    def wake(self, name: str) -> None:
+        """Wake who waits under that name; nothing happens if nobody does. Never blocks, never fails."""
+        ...
+
+    def waiter(self, name: str) -> Waiter:
+        """Be the one who is woken under that name, in the place of whoever was before."""
+        ...
+
+
+class Members(Protocol):
+    """The servers of the cluster."""
+
+    def list(self) -> list[Member]: ...
 
 
 class Registry(Protocol):
@@ -41,7 +82,7 @@ class Registry(Protocol):
 
     def progress(self, job_id: str) -> Progress: ...
 
-    def add_operation(self, job_id: str, verb: Verb, args: dict[str, Any]) -> Operation: ...
+    def add_operation(self, job_id: str, request: Request) -> Operation: ...
 
     def get_operation(self, operation_id: int) -> Operation | None: ...
 
@@ -57,15 +98,11 @@ class Registry(Protocol):
         """Mark a pending one as running."""
         ...
 
-    def finish_operation(
-        self,
-        operation_id: int,
-        state: OperationState,
-        error: dict[str, Any] | None = None,
-        result: dict[str, Any] | None = None,
-    ) -> None: ...
+    def finish_operation(self, operation_id: int, error: Problem | None = None, result: Result | None = None) -> None:
+        """Answer an open one: FAILED if there is an error, else DONE. One that is answered already stays as it is."""
+        ...
 
-    def add_command(self, job_id: str, token: int, kind: CommandKind, args: dict[str, Any]) -> Command: ...
+    def add_command(self, job_id: str, token: int, order: Order) -> Command: ...
 
     def take_observations(self) -> list[Observation]:
         """Unconsumed facts, oldest first; they stay until :meth:`consume`."""
@@ -89,16 +126,16 @@ class Registry(Protocol):
         """When the lease of that run ends, in seconds since the epoch; None if it never took one."""
         ...
 
-    def process_of(self, job_id: str, token: int) -> tuple[int, float] | None:
-        """(pid, creation time) of the run's process."""
+    def handle_of(self, job_id: str, token: int) -> RunHandle | None:
+        """The handle with which the run has claimed its job; None if it never did."""
         ...
 
 
 class RunnerLink(Protocol):
     """What one run needs of the store. Every call but ``claim`` raises FencedError once the run has lost its job."""
 
-    def claim(self, job_id: str, token: int, pid: int, process_created: float, lease_seconds: float) -> Job:
-        """Take the lease of the run and read its job; FencedError if a higher token exists."""
+    def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
+        """Take the lease of the run and read its job; FencedError if a higher token exists, or another process has the run."""
         ...
 
     def renew(self, lease_seconds: float) -> None: ...
@@ -131,7 +168,7 @@ class RunSpec:
     job_id: str
     token: int
     store_url: str
-    data_dir: Path
+    data: DataFolder
     environment: dict[str, str] = field(default_factory=dict)
     standby: str | None = None
     """The process that has made itself ready for this run; another one takes it if that is gone."""
@@ -152,12 +189,47 @@ class Launcher(Protocol):
         """Called while no run is being started: make ready for the next ones."""
         ...
 
-    def alive(self, pid: int, created: float) -> bool: ...
+    def alive(self, run: RunHandle) -> bool: ...
 
-    def kill(self, pid: int, created: float) -> None:
+    def kill(self, run: RunHandle) -> None:
         """End it at once, with all it has started, also where it is gone itself and what it started is not."""
         ...
 
-    def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
+    def watch(self, run: RunHandle) -> None:
         """Wake the control loop when that process ends."""
+        ...
+
+
+class Standby(Protocol):
+    """A warm runner that is held back, and makes itself ready for one version of a job."""
+
+    @property
+    def id(self) -> str: ...
+
+    def compile(self, task: Compile) -> Compilation:
+        """Compile the version and keep it compiled; raises what is wrong with the version."""
+        ...
+
+    def rehearse(self, task: Rehearse) -> None:
+        """Start the compiled version once from a copy of a checkpoint; raises what kept it from starting."""
+        ...
+
+
+class Workers(Protocol):
+    """Processes that do one task each, and warm runners that can be held back for an update. Errors are PitstopError."""
+
+    def compile(self, task: Compile) -> Compilation: ...
+
+    def query_state(self, task: QueryState) -> StateRows: ...
+
+    def export_state(self, task: ExportState) -> None: ...
+
+    def import_state(self, task: ImportState) -> SnapshotRecord: ...
+
+    def hold(self, seconds: float) -> Standby | None:
+        """A warm runner that nothing else is given to; None if none is ready within so many seconds."""
+        ...
+
+    def release(self, standby: str) -> None:
+        """End a held one, unless it has been given its run."""
         ...

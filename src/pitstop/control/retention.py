@@ -6,51 +6,68 @@ import shutil
 from pathlib import Path
 
 from pitstop.control.ports import Registry
-from pitstop.model.job import Job, Version
-from pitstop.snapshots.export import checkpoint_folder
+from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
+from pitstop.model.job import Asked, Job, JobSource, Starting, Watched
+from pitstop.model.operation import UpdateJob
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 KEEP_RESULTS = 1000
 KEEP_SECONDS = 604_800.0
+BEGUN = "metadata"
+"""The file that Spark writes when it begins a checkpoint, and never again."""
 SWEEP_SECONDS = 3600.0
 """How often results that are too old are looked for."""
 FRESH_SECONDS = 3600.0
 """An artifact this young may belong to a job that is just being submitted."""
 
 
-def job_folder(data_dir: Path, job_id: str) -> Path:
-    """Log, checkpoints and working files of a job."""
-    return data_dir / "jobs" / job_id
-
-
-def has_state(data_dir: Path, job: Job) -> bool:
+def has_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> bool:
     """True if checkpoints of the job are still there."""
-    return any(job_folder(data_dir, job.id).glob("checkpoint*"))
+    return bool(_checkpoints(data, job, files))
 
 
-def drop_state(data_dir: Path, job: Job) -> None:
+def drop_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> None:
     """Remove what only a job that may run again needs. Its log and its exported snapshots stay."""
-    folder = job_folder(data_dir, job.id)
-    for checkpoint in folder.glob("checkpoint*"):
-        shutil.rmtree(checkpoint, ignore_errors=True)
-    shutil.rmtree(folder / "work", ignore_errors=True)
+    for checkpoint in _checkpoints(data, job, files):
+        files.remove(checkpoint)
+    shutil.rmtree(data.job(job.id).work, ignore_errors=True)
 
 
-def drop_checkpoint(data_dir: Path, job: Job, lineage: str) -> None:
+def drop_checkpoint(data: DataFolder, job: Job, lineage: str, files: Files = LOCAL_FILES) -> None:
     """Remove one checkpoint of a job that goes on with another."""
-    shutil.rmtree(checkpoint_folder(data_dir, job.id, lineage), ignore_errors=True)
+    files.remove(data.job(job.id).checkpoint(lineage))
 
 
-def sweep(registry: Registry, data_dir: Path, now: float) -> None:
+def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FILES) -> list[str]:
+    """The lineages of a job's checkpoints on disk but of the newest ones: a version that starts has not told its own yet."""
+    begun = [(folder, files.facts(folder / BEGUN)) for folder in _checkpoints(data, job, files)]
+    old = [folder for folder, facts in begun if facts is not None and now - facts.modified > FRESH_SECONDS]
+    return [folder.name.removeprefix(CHECKPOINT_PREFIX) for folder in old]
+
+
+def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
     """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names."""
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
-        shutil.rmtree(job_folder(data_dir, gone), ignore_errors=True)
-    named = {Path(version.source.artifact).parent.name for job in registry.jobs() for version in _versions(job)}
-    for folder in (data_dir / "artifacts").glob("*"):
+        files.remove(data.job(gone).root)
+    named = {Path(source.artifact).parent.name for job in registry.jobs() for source in _sources(registry, job)}
+    for folder in data.artifacts.glob("*"):
         if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _versions(job: Job) -> list[Version | Job]:
+def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:
+    """Also those that a restore has begun and not finished."""
+    folder = data.job(job.id).root
+    return [folder / name for name in files.names(folder) if name.startswith(CHECKPOINT_PREFIX)]
+
+
+def _sources(registry: Registry, job: Job) -> list[JobSource]:
     """What the job runs, and what an update may still go on or back to."""
-    update = [job.update.target, job.update.previous] if job.update is not None else []
-    return [job, *(version for version in update if version is not None)]
+    phase = job.update.phase if job.update is not None else None
+    found = [job.source, job.saved.source]
+    if isinstance(phase, Asked):
+        found.append(phase.target.source)
+    elif isinstance(phase, Starting | Watched):
+        found.append(phase.previous.source)
+    asked = [operation.request for operation in registry.open_operations(job.id)] if job.active else []
+    return found + [request.source for request in asked if isinstance(request, UpdateJob)]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
+from pitstop.control.actions import SendCommand
+from pitstop.control.life import Leave, decide
 from pitstop.control.liveness import RUNNING_STATES
-from pitstop.control.ports import Launcher, Registry
-from pitstop.control.retention import job_folder
-from pitstop.kit.wake import wake
-from pitstop.model.job import Job, JobState
-from pitstop.model.operation import CommandKind
+from pitstop.control.ports import Launcher, Registry, Wake
+from pitstop.model.job import Job
 
 LOOK_SECONDS = 0.1
 
 
-def end_runs(registry: Registry, launcher: Launcher, data_dir: Path, seconds: float) -> None:
+def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float) -> None:
     """Let every run end at its next epoch boundary; end those at once that have not after so many seconds.
 
     To be called when the control loop has ended. The stopped runs leave their facts in the store: the next control
@@ -23,18 +21,19 @@ def end_runs(registry: Registry, launcher: Launcher, data_dir: Path, seconds: fl
     """
     jobs = [job for job in registry.jobs(include_ended=False) if job.state in RUNNING_STATES]
     for job in jobs:
-        if job.state is JobState.RUNNING and job.termination is None:
-            registry.add_command(job.id, job.token, CommandKind.STOP, {})
-            wake(job_folder(data_dir, job.id) / "runner.sock")
+        for action in decide(job, Leave(), time.time()).actions:
+            if isinstance(action, SendCommand):
+                registry.add_command(job.id, job.token, action.order)
+                wake.wake(job.id)
     deadline = time.monotonic() + seconds
     while any(_alive(registry, launcher, job) for job in jobs) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
     for job in jobs:
-        process = registry.process_of(job.id, job.token)
-        if process is not None:
-            launcher.kill(*process)
+        handle = registry.handle_of(job.id, job.token)
+        if handle is not None:
+            launcher.kill(handle)
 
 
 def _alive(registry: Registry, launcher: Launcher, job: Job) -> bool:
-    process = registry.process_of(job.id, job.token)
-    return process is not None and launcher.alive(*process)
+    handle = registry.handle_of(job.id, job.token)
+    return handle is not None and launcher.alive(handle)

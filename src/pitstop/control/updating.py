@@ -1,7 +1,7 @@
 """Updates: the old version stops with a snapshot, the new one starts from it, or the old one goes on.
 
-A suspended job's saved state is the snapshot. The job stays suspended, with the new version, which starts when it is resumed.
-
+A new version is prepared first, while nothing of the job changes. Then the job's ``update`` is asked (the old version is being
+stopped, or a suspended job's saved state exported), starting (the new version is not up yet) and, if wished, watched.
 The old version's checkpoint stays until the new one has proved itself, so going back is to go on with that checkpoint.
 """
 
@@ -11,180 +11,181 @@ import dataclasses
 from typing import Any
 
 from pitstop.control.actions import Action, DropCheckpoint, ExportSuspended, FailExports, KillRun, RegisterSnapshot, SendCommand
-from pitstop.control.decision import Decision, answered, refuse
-from pitstop.errors import EngineError, SnapshotError
+from pitstop.control.decision import Decision, answered, waiting
+from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
-from pitstop.model.job import Job, JobSource, JobState, Update, Version
-from pitstop.model.operation import CommandKind, Observation, Operation
+from pitstop.model.job import Asked, Job, JobState, Mode, Starting, Termination, Update, Version, Watched
+from pitstop.model.operation import Updated, Verb
+from pitstop.model.run import Exported, ExportFailed, PreparationFailed, Running, Stopped, StopRun, UpdatePrepared
 
-MODE = "UPDATE"
 
-
-def ask(job: Job, operation: Operation, now: float) -> Decision:
-    """The wish: note the new version, and let the run stop with a snapshot."""
-    wanted = f"{MODE}#{operation.id}"
-    if job.termination not in (None, wanted):
-        return refuse(job, operation, f"Job is already terminating in mode: {str(job.termination).split('#')[0]}")
-    if _unproved(job) and job.termination is None:
-        return refuse(job, operation, f"Job '{job.display_name}' is being updated already.")
-    update = _begun(job, operation)
-    stop = SendCommand(CommandKind.STOP, {"operation": operation.id, "snapshot": operation.args["snapshot"]})
+def prepared(job: Job, fact: UpdatePrepared, now: float) -> Decision:
+    """The new version is ready: let the run stop with a snapshot."""
+    if job.preparation != fact.operation:
+        return Decision(job)
+    if job.termination is not None:
+        return _refused(job, f"Job is already terminating in mode: {job.termination.mode}")
+    stop = SendCommand(StopRun(fact.operation, fact.request.snapshot))
     # An earlier update that was still watched is over: its old version is not gone back to any more.
-    earlier = _drop(job.update) if job.update is not None and job.termination is None else []
-    return Decision(dataclasses.replace(job, termination=wanted, update=update, update_failure=None), (stop, *earlier))
+    return Decision(_asked(job, fact, before=None), (stop, *_drop_previous(job.update)))
 
 
-def ask_suspended(job: Job, operation: Operation, now: float) -> Decision:
-    """The wish for a suspended job: note the new version, and export the saved state."""
-    update = _begun(job, operation)
-    earlier: list[Action] = []
-    if job.update is not None and _unproved(job):
-        # The version of the update before has never run: the one before that is still what to go back to.
-        update = dataclasses.replace(update, previous=job.update.previous)
-    elif job.update is not None:
-        earlier = _drop(job.update)
-    exporting = dataclasses.replace(
-        job,
-        state=JobState.SUSPENDED_EXPORTING_SNAPSHOT,
-        termination=f"{MODE}#{operation.id}",
-        update=update,
-        update_failure=None,
-    )
-    return Decision(exporting, (ExportSuspended(operation.id, operation.args["snapshot"]), *earlier))
+def prepared_suspended(job: Job, fact: UpdatePrepared, now: float) -> Decision:
+    """The new version of a suspended job is sound: export the saved state."""
+    if job.preparation != fact.operation:
+        return Decision(job)
+    earlier = job.update.phase if job.update is not None else None
+    before = earlier if isinstance(earlier, Starting) else None
+    dropped = [] if before is not None else _drop_previous(job.update)
+    exporting = dataclasses.replace(_asked(job, fact, before), state=JobState.SUSPENDED_EXPORTING_SNAPSHOT)
+    return Decision(exporting, (ExportSuspended(fact.operation, fact.request.snapshot), *dropped))
 
 
-def exported(job: Job, record: dict[str, Any], now: float) -> Decision:
-    """The saved state of a suspended job is exported: it has the new version, and stays suspended."""
-    update = job.update
-    assert update is not None
-    assert update.target is not None
-    begun = dataclasses.replace(update, target=None, previous=job.saved, stopped_at=now)
-    new = dataclasses.replace(_with_version(job, update.target), state=JobState.SUSPENDED, termination=None, update=begun)
-    result = {"version": new.version, "snapshot": record["name"], "gap_seconds": None}
-    return Decision(new, (RegisterSnapshot(record), *answered(update.operation, result=result)))
+def prepared_too_late(job: Job, fact: UpdatePrepared, now: float) -> Decision:
+    """The job has left the state in which it could be updated, while its new version was made ready."""
+    if job.preparation != fact.operation:
+        return Decision(job)
+    return _refused(job, f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING or SUSPENDED")
 
 
-def export_failed(job: Job, error: dict[str, Any]) -> Decision:
-    """There is no snapshot for the new version: a suspended job stays as it was."""
-    update = job.update
-    assert update is not None
-    before = dataclasses.replace(update, target=None) if update.previous is not None else None
-    stays = dataclasses.replace(job, state=JobState.SUSPENDED, termination=None, update=before)
-    return Decision(stays, tuple(answered(update.operation, error=error)))
+def preparation_failed(job: Job, fact: PreparationFailed, now: float) -> Decision:
+    """The new version does not compile or does not fit: the old one goes on."""
+    if job.preparation != fact.operation:
+        return Decision(job)
+    return Decision(dataclasses.replace(job, preparation=None), (answered(fact.operation, fact.error.error()),))
 
 
-def _begun(job: Job, operation: Operation) -> Update:
-    args = operation.args
-    options = args["options"] | {"initial_snapshot": args["snapshot"]}
-    target = Version(job.version + 1, JobSource.from_dict(args["source"]), options, JobConfig.from_options(options))
-    return Update(operation.id, float(args.get("watch_seconds", 0)), target=target, standby=args.get("standby"))
-
-
-def stopped(job: Job, fact: Observation, now: float) -> Decision:
+def stopped(job: Job, fact: Stopped, now: float) -> Decision:
     """The old version has stopped: on to the new one if the snapshot is there, else the old one goes on."""
-    update, record = job.update, fact.payload.get("snapshot")
-    if update is None or update.target is None or record is None:
-        error = fact.payload.get("error") or SnapshotError("The runner stopped without taking the snapshot.").to_dict()
-        return lost(job, error)
-    committed = float(fact.payload.get("committed_at") or now)
-    begun = dataclasses.replace(update, target=None, previous=job.saved, stopped_at=committed)
-    new = _with_version(job, update.target)
-    waiting = dataclasses.replace(new, state=JobState.NOT_RUNNING, termination=None, attempts=0, update=begun)
-    return Decision(waiting, (RegisterSnapshot(record), FailExports()))
+    update, phase = _of(job)
+    assert isinstance(phase, Asked)
+    if fact.snapshot is None:
+        error = fact.error.error() if fact.error else SnapshotError("The runner stopped without taking the snapshot.")
+        return _old_goes_on(job, error)
+    starting = Starting(job.saved, stopped_at=fact.committed_at or now, standby=phase.standby)
+    new = dataclasses.replace(waiting(job.with_version(phase.target)), update=dataclasses.replace(update, phase=starting))
+    return Decision(new, (RegisterSnapshot(fact.snapshot), FailExports()))
 
 
-def lost(job: Job, error: dict[str, Any]) -> Decision:
-    """The old version ended without a snapshot: it goes on from its last epoch."""
-    operation = job.update.operation if job.update is not None else None
-    again = dataclasses.replace(job, state=JobState.NOT_RUNNING, termination=None, update=None)
-    return Decision(again, (FailExports(), KillRun(job.token), *answered(operation, error=error)))
+def exported(job: Job, fact: Exported, now: float) -> Decision:
+    """The saved state of a suspended job is exported: it has the new version, and stays suspended."""
+    update, phase = _of(job)
+    assert isinstance(phase, Asked)
+    begun = dataclasses.replace(update, phase=Starting(job.saved, stopped_at=now))
+    new = dataclasses.replace(job.with_version(phase.target), state=JobState.SUSPENDED, termination=None, update=begun)
+    result = Updated(new.version, fact.snapshot.name, None, update.report)
+    return Decision(new, (RegisterSnapshot(fact.snapshot), answered(update.operation, result=result)))
 
 
-def proved(job: Job, fact: Observation, now: float) -> tuple[Job, tuple[Action, ...]]:
-    """The new version is up: the update is done, and watched for a while if asked."""
+def export_failed(job: Job, fact: ExportFailed, now: float) -> Decision:
+    """There is no snapshot for the new version: a suspended job stays as it was."""
+    update, phase = _of(job)
+    assert isinstance(phase, Asked)
+    before = dataclasses.replace(update, phase=phase.before) if phase.before is not None else None
+    stays = dataclasses.replace(job, state=JobState.SUSPENDED, termination=None, update=before)
+    return Decision(stays, (answered(update.operation, fact.error.error()),))
+
+
+def lost(job: Job, reason: str) -> Decision:
+    """The old version ended by itself before it had stopped: it goes on from its last epoch."""
+    return _old_goes_on(job, EngineError(f"The snapshot was not taken, the old version goes on: {reason}"))
+
+
+def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[Action, ...]]:
+    """The update is done, and watched for a while if asked."""
     update = job.update
-    if update is None or update.previous is None or update.started_at is not None:
+    if update is None or not isinstance(update.phase, Starting):
         return job, ()
-    committed = float(fact.payload.get("committed_at") or now)
-    result = {
-        "version": job.version,
-        "snapshot": job.options.get("initial_snapshot"),
-        "gap_seconds": round(max(0.0, committed - update.stopped_at), 3),
-    }
-    done = tuple(answered(update.operation, result=result))
+    gap = max(0.0, (fact.committed_at or now) - update.phase.stopped_at)
+    done = answered(
+        update.operation, result=Updated(job.version, str(job.options["initial_snapshot"]), round(gap, 3), update.report)
+    )
     if update.watch_seconds:
-        return dataclasses.replace(job, update=dataclasses.replace(update, started_at=now)), done
-    return dataclasses.replace(job, update=None), (*done, *_drop(update))
+        watched = dataclasses.replace(update, phase=Watched(update.phase.previous, now))
+        return dataclasses.replace(job, update=watched), (done,)
+    return dataclasses.replace(job, update=None), (done, *_drop_previous(update))
 
 
-def watched(job: Job, now: float) -> tuple[Job, tuple[Action, ...]]:
-    """Forget an update whose time of being watched is over."""
+def watched_until(job: Job) -> float | None:
+    """When a new version is watched no more, in seconds since the epoch; None if none is."""
     update = job.update
-    if update is None or update.started_at is None or now < update.started_at + update.watch_seconds:
-        return job, ()
-    return dataclasses.replace(job, update=None), tuple(_drop(update))
+    if update is None or not isinstance(update.phase, Watched):
+        return None
+    return update.phase.started_at + update.watch_seconds
+
+
+def watched_long_enough(job: Job) -> Decision:
+    """The new version has proved itself: what the old one would have gone on with is dropped."""
+    return Decision(dataclasses.replace(job, update=None), tuple(_drop_previous(job.update)))
 
 
 def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
     """The new version has failed: the old one goes on where it had stopped. None if there is nothing to go back to."""
     update = job.update
-    if update is None or update.previous is None:
+    if update is None or isinstance(update.phase, Asked):
         return None
-    unproved = update.started_at is None
-    if update.started_at is not None and now >= update.started_at + update.watch_seconds:
+    until = watched_until(job)
+    if until is not None and now >= until:
         return None
+    previous = update.phase.previous
     message = (
-        f"Version {job.version} of job '{job.display_name}' failed, so version {update.previous.number} goes on where it had "
+        f"Version {job.version} of job '{job.display_name}' failed, so version {previous.number} goes on where it had "
         f"stopped: {reason}"
     )
-    old = dataclasses.replace(
-        _with_version(job, _resumable(update.previous, job.options["initial_snapshot"])),
-        state=JobState.NOT_RUNNING,
-        termination=None,
-        attempts=0,
-        due=None,
-        update=None,
-        update_failure=message,
+    old = waiting(job.with_version(_resumable(previous, job.options["initial_snapshot"])))
+    back = dataclasses.replace(old, update=None, update_failure=message)
+    told: list[Action] = []
+    if isinstance(update.phase, Starting):
+        told.append(answered(update.operation, EngineError(message, trace=job.failure_details)))
+    dropped = [DropCheckpoint(job.lineage)] if job.lineage is not None and job.lineage != previous.lineage else []
+    return Decision(back, (*told, FailExports(), KillRun(job.token), *dropped))
+
+
+def under_way(job: Job) -> bool:
+    """From the moment in which the old version is told to stop until the new one is up, while runs are being changed."""
+    changing = job.update is not None and not isinstance(job.update.phase, Watched)
+    return changing and job.state in (JobState.RUNNING, JobState.NOT_RUNNING, JobState.STARTING)
+
+
+def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
+    options: dict[str, Any] = fact.request.options | {"initial_snapshot": fact.request.snapshot}
+    target = Version(job.version + 1, fact.request.source, options, JobConfig.from_options(options))
+    phase = Asked(target, fact.standby, before)
+    return dataclasses.replace(
+        job,
+        preparation=None,
+        termination=Termination(Mode.UPDATE, fact.operation),
+        update=Update(fact.operation, fact.request.watch_seconds, phase, fact.report),
+        update_failure=None,
     )
-    told = answered(update.operation, error=EngineError(message, trace=job.failure_details).to_dict()) if unproved else []
-    dropped = [DropCheckpoint(job.lineage)] if job.lineage is not None and job.lineage != update.previous.lineage else []
-    return Decision(old, (KillRun(job.token), FailExports(), *told, *dropped))
+
+
+def _refused(job: Job, message: str) -> Decision:
+    assert job.preparation is not None
+    return Decision(dataclasses.replace(job, preparation=None), (answered(job.preparation, ConflictError(message)),))
+
+
+def _old_goes_on(job: Job, error: PitstopError) -> Decision:
+    update, _ = _of(job)
+    again = dataclasses.replace(waiting(job), update=None)
+    return Decision(again, (FailExports(), answered(update.operation, error), KillRun(job.token)))
+
+
+def _of(job: Job) -> tuple[Update, Asked | Starting | Watched]:
+    assert job.update is not None
+    return job.update, job.update.phase
 
 
 def _resumable(old: Version, snapshot: str) -> Version:
-    """The old version as it goes on: from its checkpoint, or from the snapshot if no checkpoint of its survives a restart."""
+    """The version to roll back to: on its own checkpoint, or from the snapshot if its guarantee is ``none``."""
     if old.config.processing_guarantee is not ProcessingGuarantee.NONE:
         return old
     options = {key: value for key, value in old.options.items() if key != "renamed"} | {"initial_snapshot": snapshot}
     return dataclasses.replace(old, options=options, config=JobConfig.from_options(options, base=old.config))
 
 
-def given_up(job: Job, error: dict[str, Any]) -> list[Action]:
-    """Answer an update that will not come to its end, for the job ends or is suspended."""
-    return answered(job.update.operation, error=error) if job.update is not None and _unproved(job) else []
-
-
-def under_way(job: Job) -> bool:
-    """From the wish for an update until the new version is up, while runs are being changed."""
-    return _unproved(job) and job.state in (JobState.RUNNING, JobState.NOT_RUNNING, JobState.STARTING)
-
-
-def _with_version(job: Job, version: Version) -> Job:
-    return dataclasses.replace(
-        job,
-        version=version.number,
-        source=version.source,
-        options=version.options,
-        config=version.config,
-        plan=version.plan,
-        lineage=version.lineage,
-    )
-
-
-def _unproved(job: Job) -> bool:
-    return job.update is not None and job.update.started_at is None
-
-
-def _drop(update: Update) -> list[Action]:
-    previous = update.previous
-    return [DropCheckpoint(previous.lineage)] if previous is not None and previous.lineage is not None else []
+def _drop_previous(update: Update | None) -> list[Action]:
+    """Remove the checkpoint that only going back would need."""
+    phase = update.phase if update is not None else None
+    lineage = phase.previous.lineage if isinstance(phase, Starting | Watched) else None
+    return [DropCheckpoint(lineage)] if lineage is not None else []

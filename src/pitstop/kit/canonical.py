@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any
 
 
@@ -30,9 +29,3 @@ def plain(value: Any) -> Any:
 def fingerprint(value: Any) -> str:
     """Sixteen hex digits that stand for a JSON value."""
     return hashlib.sha256(dumps(value).encode()).hexdigest()[:16]
-
-
-def file_checksum(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

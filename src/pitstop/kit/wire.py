@@ -1,7 +1,7 @@
 """How values travel as JSON over HTTP, said where the values are defined.
 
-The REST API sends our dataclasses and the client makes them again, both through pydantic, which finds these markers. Nothing
-here loads pydantic.
+The REST API sends our dataclasses and the client makes them again, both through pydantic, which finds these markers. Where
+values are kept (kit.jsonable), moments stay numbers. Nothing here loads pydantic.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
+    from pydantic_core.core_schema import SerializationInfo, ValidationInfo, ValidatorFunctionWrapHandler
 
 T = TypeVar("T")
 _CONFIG = "__pydantic_config__"
+
+KEPT = "kept"
+"""Context of pydantic for values that do not travel, but are kept."""
 
 
 def described(cls: type[T]) -> type[T]:
@@ -43,8 +47,11 @@ class _MomentForm:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema as schemas
 
-        written = schemas.plain_serializer_function_ser_schema(_moment, return_schema=schemas.datetime_schema())
-        return schemas.no_info_after_validator_function(_seconds, schemas.datetime_schema(), serialization=written)
+        written = schemas.plain_serializer_function_ser_schema(_moment, info_arg=True)
+        return schemas.with_info_wrap_validator_function(_seconds, schemas.datetime_schema(), serialization=written)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "format": "date-time"}
 
 
 class _JsonTextForm:
@@ -67,9 +74,12 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+def _moment(seconds: float, info: SerializationInfo) -> datetime | float:
+    return seconds if info.context == KEPT else datetime.fromtimestamp(seconds, UTC)
 
 
-def _seconds(moment: datetime) -> float:
-    return moment.timestamp()
+def _seconds(value: Any, moment: ValidatorFunctionWrapHandler, info: ValidationInfo) -> float:
+    if info.context == KEPT:
+        return float(value)
+    seconds: float = moment(value).timestamp()
+    return seconds

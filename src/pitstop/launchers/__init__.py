@@ -1,4 +1,4 @@
-"""Start and end processes on this machine: runners, warm spares, and the Java they need.
+"""Processes on this machine: runners, warm spares and workers are started, watched, woken and ended here.
 
-Law: starts, watches and ends processes; decides nothing about jobs. Implements control.ports.Launcher and service.Workers.
+Law: knows processes and where their files are, not what jobs are for; implements control.ports.Launcher and Wake.
 """

@@ -2,58 +2,56 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
+from pitstop.kit.jsonable import from_json
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
-from pitstop.launchers.standby import Standby
+from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
-from pitstop.launchers.worker import do_once
+from pitstop.launchers.worker import do_task
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
 
 log = structlog.get_logger("pitstop.launcher")
-_TASKS: dict[str, Callable[[dict[str, Any]], tuple[str, float]]] = {
-    "compile": lambda request: (f"Compiling {Path(request['artifact']).name}", 180.0),
-    "state": lambda request: (f"The {request['action']} of the state of stage '{request['stage']}'", 600.0),
-}
-"""Task -> what it is called in messages, and how many seconds it may take."""
 
 
 class LocalProcessLauncher:
     """Starts runs, in a warm spare process where there is one.
 
-    ``control_wake`` is called when a watched process ends; ``environment`` goes over that of this process.
+    The control plane is woken when a watched process ends; ``environment`` goes over that of this process.
     """
 
     def __init__(
         self,
-        data_dir: Path,
+        data: DataFolder,
         store_url: str,
-        control_wake: Callable[[], object],
+        wake: Wake,
         spares: int = 1,
         environment: dict[str, str] | None = None,
     ) -> None:
-        self._data_dir, self._store_url = data_dir, store_url
+        self._data, self._store_url = data, store_url
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self._environment = os.environ | (environment or {}) | python
         self._children: list[subprocess.Popen[bytes]] = []
         self._runs: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
         """Job id -> the last run that was started for it here."""
         self._lock = threading.Lock()
-        self._watcher = Watcher(control_wake)
-        self._spares = Spares(data_dir, spares, self._spawn)
+        self._watcher = Watcher(lambda: wake.wake(CONTROL))
+        self._spares = Spares(data, spares, self._spawn)
 
     def start(self, spec: RunSpec) -> None:
-        log_file = self._data_dir / "jobs" / spec.job_id / "runner.log"
+        log_file = self._data.job(spec.job_id).log
         log_file.parent.mkdir(parents=True, exist_ok=True)
         # A spare has its environment already.
         process = None if spec.environment else self._spares.assign(spec.job_id, spec.token, spec.standby)
@@ -69,30 +67,22 @@ class LocalProcessLauncher:
         self._reap()
         self._spares.replenish()
 
-    def alive(self, pid: int, created: float) -> bool:
-        return is_alive(pid, created)
+    def alive(self, run: RunHandle) -> bool:
+        return is_alive(run)
 
-    def kill(self, pid: int, created: float) -> None:
-        kill_all(pid, created)
+    def kill(self, run: RunHandle) -> None:
+        kill_all(run)
         self._reap()
 
-    def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
-        self._watcher.watch(pid, created)
+    def watch(self, run: RunHandle) -> None:
+        self._watcher.watch(run)
 
-    @contextlib.contextmanager
-    def standby(self, seconds: float) -> Iterator[Standby | None]:
-        """A warm spare for one version of one job; None if none is ready within so many seconds, or none is wished.
-
-        It is ended afterwards unless it has been given its run.
-        """
+    def hold(self, seconds: float) -> HeldSpare | None:
         held = self._spares.hold(seconds)
-        if held is None:
-            yield None
-            return
-        try:
-            yield Standby(*held)
-        finally:
-            self._spares.release(held[0])
+        return HeldSpare(*held) if held is not None else None
+
+    def release(self, standby: str) -> None:
+        self._spares.release(standby)
 
     def end_spares(self) -> None:
         """End the spares that have no job yet."""
@@ -102,13 +92,24 @@ class LocalProcessLauncher:
         """Watch no process any more; all of them go on."""
         self._watcher.close()
 
-    def do(self, task: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:
-        """A task of runner.worker_tasks in a process of its own; its result."""
-        what, seconds = _TASKS[task](request)
-        return do_once(task, request, folder, self._environment, what, seconds)
+    def compile(self, task: Compile) -> Compilation:
+        return from_json(Compilation, self._do(task))
+
+    def query_state(self, task: QueryState) -> StateRows:
+        return from_json(StateRows, self._do(task))
+
+    def export_state(self, task: ExportState) -> None:
+        self._do(task)
+
+    def import_state(self, task: ImportState) -> SnapshotRecord:
+        return from_json(SnapshotRecord, self._do(task))
+
+    def _do(self, task: Task) -> Any:
+        """A task of runner.worker_tasks in a process of its own; the JSON value of its result."""
+        return do_task(task, self._data.worker(secrets.token_hex(6)), self._environment)
 
     def _spawn(self, command: list[str], log_file: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-        arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data_dir)]
+        arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
         with log_file.open("ab") as out:
             process = subprocess.Popen(
                 arguments,

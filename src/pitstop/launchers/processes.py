@@ -1,86 +1,204 @@
-"""Processes by their identity: a pid and when it was created, since pids are used again."""
+"""Processes of this machine by their identity: the boot, the pid, which is used again, and when in that boot it was started.
+
+All of it is the kernel's own account in ``/proc``. No part of it changes when the clock of the machine is set.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
-import psutil
+from pitstop.control.ports import RunHandle
+from pitstop.errors import EngineError
 
-SAME_SECONDS = 0.5
-"""Creation times of one process may differ by rounding."""
+PROC = Path("/proc")
 KILL_SECONDS = 5.0
 _LOOKS = 10
 _LOOK_SECONDS = 0.01
+_OLD_SECONDS = 0.5
+"""Older releases wrote down when a process was created by the clock; rounding, and the clock's drift, are allowed this much."""
 
 
-def identity_of(pid: int) -> tuple[int, float] | None:
-    """(pid, creation time in seconds since the epoch) of a process, None if it is gone."""
+@dataclass(frozen=True)
+class Process:
+    """A process as the kernel shows it."""
+
+    pid: int
+    state: str
+    parent: int
+    session: int
+    threads: int
+    started: int
+    """Clock ticks from the boot to its start."""
+
+    @property
+    def runs(self) -> bool:
+        """False for a zombie: whoever has to collect an orphan may take seconds for it. With threads left it is none yet."""
+        return self.state not in "ZX" or self.threads > 1
+
+
+@dataclass(frozen=True)
+class _Identity:
+    """What a handle says: a pid, and between which ticks of this boot its process was started."""
+
+    pid: int
+    first: float
+    last: float
+
+    def is_of(self, process: Process) -> bool:
+        return process.pid == self.pid and self.first <= process.started <= self.last
+
+
+def own_handle() -> RunHandle:
+    """The handle of this process."""
+    return _handle(_must_read(os.getpid()))
+
+
+def handle_of(pid: int) -> RunHandle | None:
+    """The handle of the process that has this pid now; None if there is none."""
+    process = _read(pid)
+    return _handle(process) if process is not None else None
+
+
+def write_handle(path: Path, handle: RunHandle) -> None:
+    """Write down whose a folder is; the file appears whole or not at all."""
+    write_json(path, {"handle": handle})
+
+
+def handle_in(path: Path) -> RunHandle | None:
+    """The handle in a file of :func:`write_handle`, or of an older release; None if there is no such file, or it is damaged."""
     try:
-        return pid, psutil.Process(pid).create_time()
-    except psutil.NoSuchProcess:
+        found = json.loads(path.read_text())
+        return RunHandle(found["handle"]) if "handle" in found else RunHandle(f"{int(found['pid'])}@{float(found['created'])}")
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def find(pid: int, created: float) -> psutil.Process | None:
-    """The process of that identity; it may be a zombie."""
-    try:
-        process = psutil.Process(pid)
-        return process if abs(process.create_time() - created) < SAME_SECONDS else None
-    except psutil.NoSuchProcess:
-        return None
+def write_json(path: Path, content: dict[str, object]) -> None:
+    """Write a file that appears whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(content))
+    temporary.rename(path)
 
 
-def is_alive(pid: int, created: float) -> bool:
+def find(handle: RunHandle) -> Process | None:
+    """The process of a handle; it may be a zombie. None if it is gone, EngineError if no launcher of this machine made it."""
+    identity = _identity(handle)
+    process = _read(identity.pid) if identity is not None else None
+    return process if identity is not None and process is not None and identity.is_of(process) else None
+
+
+def is_alive(handle: RunHandle) -> bool:
     """True while the process does something; a zombie does not."""
-    process = find(pid, created)
-    return process is not None and _runs(process)
+    process = find(handle)
+    return process is not None and process.runs
 
 
-def kill_all(pid: int, created: float) -> None:
+def kill_all(handle: RunHandle) -> None:
     """SIGKILL a process, its descendants and what else is left of the session it led.
 
     A runner's JVM and Python workers stay in the session of the runner when it dies before them. Nothing happens to
     a process that only has the same pid.
     """
+    identity = _identity(handle)
+    if identity is None:
+        return
     for _ in range(_LOOKS):  # what is being killed may still have started something
-        family = [process for process in _family(pid, created) if process.pid != os.getpid()]
+        family = [process for process in _family(identity) if process.runs and process.pid != os.getpid()]
         if not family:
             return
         for process in family:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
         deadline = time.monotonic() + KILL_SECONDS
-        while any(map(_runs, family)) and time.monotonic() < deadline:
+        while any(map(_still_runs, family)) and time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)  # nobody tells of the end of another's child
 
 
-def _family(pid: int, created: float) -> list[psutil.Process]:
-    leader = find(pid, created)
-    if leader is None and psutil.pid_exists(pid):
-        return []  # the pid is in use again, which the kernel allows only once the session is empty
-    family = {process.pid: process for process in _session(pid, created)}
-    if leader is not None:
-        family[pid] = leader
-        with contextlib.suppress(psutil.NoSuchProcess):
-            family |= {child.pid: child for child in leader.children(recursive=True)}
-    return [process for process in family.values() if _runs(process)]
+def _handle(process: Process) -> RunHandle:
+    return RunHandle(f"{_boot()}/{process.pid}/{process.started}")
 
 
-def _session(leader: int, created: float) -> list[psutil.Process]:
-    members = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError, PermissionError):
-            if os.getsid(process.pid) == leader and process.create_time() > created - SAME_SECONDS:
-                members.append(process)
-    return members
-
-
-def _runs(process: psutil.Process) -> bool:
-    """False for a zombie: whoever has to collect an orphan may take seconds for it. With threads left it is none yet."""
+def _identity(handle: RunHandle) -> _Identity | None:
+    """What the handle says; None if it is of another boot of the machine, of which nothing is left."""
     try:
-        return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
-    except psutil.NoSuchProcess:
-        return False
+        if "@" in handle:
+            pid, created = handle.split("@")
+            ticks = (float(created) - _boot_time()) * _hertz()
+            return _Identity(int(pid), ticks - _OLD_SECONDS * _hertz(), ticks + _OLD_SECONDS * _hertz())
+        boot, pid, started = handle.split("/")
+        return _Identity(int(pid), int(started), int(started)) if boot == _boot() else None
+    except ValueError:
+        raise EngineError(f"The handle '{handle}' of a run names no process of this machine: another launcher made it.") from None
+
+
+def _family(identity: _Identity) -> list[Process]:
+    processes = {process.pid: process for process in _all()}
+    leader = processes.get(identity.pid)
+    if leader is not None and not identity.is_of(leader):
+        return []  # the pid is in use again, which the kernel allows only once the session is empty
+    session = [process for process in processes.values() if process.session == identity.pid]
+    family = {process.pid: process for process in session if process.started >= identity.first}
+    if leader is not None:
+        family |= {leader.pid: leader} | _descendants(leader, processes.values())
+    return list(family.values())
+
+
+def _descendants(of: Process, processes: Iterable[Process]) -> dict[int, Process]:
+    children: dict[int, list[Process]] = {}
+    for process in processes:
+        children.setdefault(process.parent, []).append(process)
+    found: dict[int, Process] = {}
+    left = [of.pid]
+    while left:
+        for child in children.get(left.pop(), ()):
+            if child.pid not in found:
+                found[child.pid] = child
+                left.append(child.pid)
+    return found
+
+
+def _all() -> list[Process]:
+    read = (_read(int(path.name)) for path in PROC.iterdir() if path.name.isdigit())
+    return [process for process in read if process is not None]
+
+
+def _still_runs(process: Process) -> bool:
+    now = _read(process.pid)
+    return now is not None and now.started == process.started and now.runs
+
+
+def _read(pid: int) -> Process | None:
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # Fields are counted after the name in brackets, which may itself hold blanks and brackets: man 5 proc_pid_stat.
+    fields = text[text.rindex(")") + 2 :].split()
+    return Process(pid, fields[0], int(fields[1]), int(fields[3]), int(fields[17]), int(fields[19]))
+
+
+def _must_read(pid: int) -> Process:
+    process = _read(pid)
+    assert process is not None, "a process that asks for itself lives"
+    return process
+
+
+def _boot() -> str:
+    return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def _boot_time() -> float:
+    """Seconds since the epoch, by the clock as it is set now."""
+    lines = (line.split() for line in (PROC / "stat").read_text().splitlines())
+    return next(float(fields[1]) for fields in lines if fields and fields[0] == "btime")
+
+
+def _hertz() -> int:
+    return os.sysconf("SC_CLK_TCK")

@@ -1,13 +1,11 @@
 """Warm spares: runner processes whose Spark session is up and that wait for a job.
 
-Each has a folder ``<data>/spares/<id>`` with ``process.json`` (written here), ``ready`` and its working files (written by
-the spare) and ``assignment.json`` once it has a job. The folder stays until the process is gone: Spark works in it.
-A spare that is held makes itself ready for one version of a job (launchers.standby): nothing else is given to it.
+Each has a folder (model.data_folder.SpareFolder), which stays until the process is gone, also once it has a job: Spark still
+works there. A spare that is held makes itself ready for one version of a job (launchers.standby): nothing else is given to it.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 import subprocess
@@ -15,12 +13,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import structlog
 
+from pitstop.control.ports import RunHandle
 from pitstop.kit.wake import wake
-from pitstop.launchers.processes import identity_of, is_alive, kill_all
+from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, write_handle, write_json
+from pitstop.model.data_folder import DataFolder, SpareFolder
 
 log = structlog.get_logger("pitstop.launcher")
 MOST_BACK_OFF_SECONDS = 60.0
@@ -35,8 +34,8 @@ Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
 class Spares:
     """Keeps so many spares ready. Spares of a control plane that was killed are ended: they may be of another version."""
 
-    def __init__(self, data_dir: Path, wished: int, spawn: Spawn) -> None:
-        self._folder, self._wished, self._spawn = data_dir / "spares", wished, spawn
+    def __init__(self, data: DataFolder, wished: int, spawn: Spawn) -> None:
+        self._data, self._wished, self._spawn = data, wished, spawn
         self._waiting: dict[str, subprocess.Popen[bytes]] = {}
         self._held: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
@@ -66,7 +65,7 @@ class Spares:
                 return self._give(spare_id, self._waiting.pop(spare_id), job_id, token)
         return None
 
-    def hold(self, seconds: float) -> tuple[str, Path, subprocess.Popen[bytes]] | None:
+    def hold(self, seconds: float) -> tuple[str, SpareFolder, subprocess.Popen[bytes]] | None:
         """Keep a ready one back: (id, folder, process). None if there is none within so many seconds, or none is wished."""
         deadline = time.monotonic() + seconds
         while self._wished:
@@ -74,7 +73,7 @@ class Spares:
                 self._notice_ends()
                 for spare_id in filter(self._is_ready, self._waiting):
                     process = self._held[spare_id] = self._waiting.pop(spare_id)
-                    return spare_id, self._folder / spare_id, process
+                    return spare_id, self._data.spare(spare_id), process
             if time.monotonic() >= deadline:
                 break
             time.sleep(READY_LOOK_SECONDS)
@@ -96,31 +95,31 @@ class Spares:
             self._held.clear()
 
     def _give(self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int) -> subprocess.Popen[bytes]:
-        folder = self._folder / spare_id
-        write_json(folder / "assignment.json", {"job": job_id, "token": token})
-        wake(folder / "wake.sock")
+        folder = self._data.spare(spare_id)
+        write_json(folder.assignment, {"job": job_id, "token": token})
+        wake(folder.socket)
         self._failures = 0
         return process
 
     def _end_one(self, spare_id: str, process: subprocess.Popen[bytes]) -> None:
-        identity = identity_of(process.pid)
-        if process.poll() is None and identity is not None:
-            kill_all(*identity)
+        handle = handle_of(process.pid)
+        if process.poll() is None and handle is not None:
+            kill_all(handle)
             process.wait()
-        _remove(self._folder / spare_id)
+        _remove(self._data.spare(spare_id))
 
     def _start_one(self) -> None:
         spare_id = secrets.token_hex(4)
-        folder = self._folder / spare_id
-        folder.mkdir(parents=True)
-        process = self._spawn(["spare", "--spare", spare_id], folder / "spare.log")
+        folder = self._data.spare(spare_id)
+        folder.root.mkdir(parents=True)
+        process = self._spawn(["spare", "--spare", spare_id], folder.log)
         self._waiting[spare_id] = process
-        identity = identity_of(process.pid)
-        if identity is not None:
-            write_json(folder / "process.json", {"pid": identity[0], "created": identity[1]})
+        handle = handle_of(process.pid)
+        if handle is not None:
+            write_handle(folder.process, handle)
 
     def _is_ready(self, spare_id: str) -> bool:
-        return (self._folder / spare_id / "ready").exists()
+        return self._data.spare(spare_id).ready.exists()
 
     def _notice_ends(self) -> None:
         for spare_id, process in list(self._waiting.items()):
@@ -129,53 +128,42 @@ class Spares:
             del self._waiting[spare_id]
             self._failures += 1
             self._not_before = time.monotonic() + min(2.0**self._failures, MOST_BACK_OFF_SECONDS)
-            last = last_line(self._folder / spare_id / "spare.log")
+            last = last_line(self._data.spare(spare_id).log)
             log.warning("a spare ended by itself", exit_code=process.returncode, last_line=last, failures=self._failures)
 
     def _remove_left_folders(self) -> None:
-        for folder in self._folder.glob("*"):
-            if folder.name not in self._waiting | self._held and _is_left(folder):
+        for folder in self._folders():
+            if folder.root.name not in self._waiting | self._held and _is_left(folder):
                 _remove(folder)
 
     def _end_strays(self) -> None:
-        for folder in self._folder.glob("*"):
-            identity = _identity_in(folder)
-            if identity is not None and not (folder / "assignment.json").exists():
-                kill_all(*identity)
+        for folder in self._folders():
+            handle = _process_of(folder)
+            if handle is not None and not folder.assignment.exists():
+                kill_all(handle)
             if _is_left(folder):
                 _remove(folder)
 
-
-def _remove(folder: Path) -> None:
-    """With the checkpoint that a standby has begun, if it never got its run."""
-    claimed = folder / "checkpoint"
-    if claimed.exists() and not (folder / "assignment.json").exists():
-        shutil.rmtree(claimed.read_text(), ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    def _folders(self) -> list[SpareFolder]:
+        return [self._data.spare(path.name) for path in self._data.spares.glob("*")]
 
 
-def _is_left(folder: Path) -> bool:
-    identity = _identity_in(folder)
-    if identity is not None:
-        return not is_alive(*identity)
-    return time.time() - folder.stat().st_mtime > UNKNOWN_SECONDS
+def _remove(folder: SpareFolder) -> None:
+    """Remove a spare's folder, with the checkpoint that it has begun as a standby, if it never got its run."""
+    if folder.begun.exists() and not folder.assignment.exists():
+        shutil.rmtree(folder.begun.read_text(), ignore_errors=True)
+    shutil.rmtree(folder.root, ignore_errors=True)
 
 
-def _identity_in(folder: Path) -> tuple[int, float] | None:
-    for name in ("process.json", "ready"):
-        try:
-            found = json.loads((folder / name).read_text())
-            return int(found["pid"]), float(found["created"])
-        except (OSError, ValueError, KeyError):
-            continue
-    return None
+def _is_left(folder: SpareFolder) -> bool:
+    handle = _process_of(folder)
+    if handle is not None:
+        return not is_alive(handle)
+    return time.time() - folder.root.stat().st_mtime > UNKNOWN_SECONDS
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a file that appears whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content))
-    temporary.rename(path)
+def _process_of(folder: SpareFolder) -> RunHandle | None:
+    return handle_in(folder.process) or handle_in(folder.ready)
 
 
 def last_line(path: Path) -> str:

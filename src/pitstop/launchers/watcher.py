@@ -1,4 +1,4 @@
-"""Tell when processes end, also those that are not our children: one thread for all of them."""
+"""One thread that notices when processes end, also those that this process did not start."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import structlog
 
+from pitstop.control.ports import RunHandle
 from pitstop.launchers.processes import find
 
 log = structlog.get_logger("pitstop.launcher")
@@ -25,17 +26,21 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, daemon=True, name="watch-processes")
         self._thread.start()
 
-    def watch(self, pid: int, created: float) -> None:
+    def watch(self, run: RunHandle) -> None:
         """Watch a process from now on; if it is gone already, ``ended`` is called at once."""
+        process = find(run)
+        if process is None:
+            self._ended()
+            return
         try:
-            descriptor = os.pidfd_open(pid)
+            descriptor = os.pidfd_open(process.pid)
         except ProcessLookupError:
             self._ended()
             return
         except OSError as error:
-            log.warning("process cannot be watched, it is only looked at now and then", pid=pid, error=str(error))
+            log.warning("process cannot be watched, it is only looked at now and then", pid=process.pid, error=str(error))
             return
-        if find(pid, created) is None:
+        if find(run) is None:  # it has ended meanwhile, and the descriptor may be of another one
             os.close(descriptor)
             self._ended()
             return

@@ -1,4 +1,4 @@
-"""Do one thing in a process of its own, such as compiling an artifact: the control plane runs no user code and no JVM."""
+"""Do one task in a process of its own, such as compiling an artifact: the control plane runs no user code and no JVM."""
 
 from __future__ import annotations
 
@@ -11,50 +11,56 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pitstop.errors import EngineError, WaitTimeoutError
-from pitstop.launchers.processes import identity_of, kill_all
+from pitstop.errors import EngineError, WaitTimeoutError, from_dict
+from pitstop.kit.jsonable import to_json
+from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.model.data_folder import WorkerFolder
+from pitstop.model.task import Compile, Task, in_words
 
+COMPILE_SECONDS = 180.0
+STATE_SECONDS = 600.0
 _at_once = threading.BoundedSemaphore(2)
 """Each process starts a JVM."""
 
 
-def do_once(
-    task: str, request: dict[str, Any], folder: Path, environment: Mapping[str, str], what: str, seconds: float
-) -> dict[str, Any]:
-    """The result of ``task`` (see runner.worker_tasks), or ``{"error": {code, message, details}}``; ``folder`` is used up.
+def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) -> Any:
+    """The JSON value of the task's result (runner.worker_tasks), whose error is raised; ``folder`` is used up.
 
-    Raises WaitTimeoutError after ``seconds`` and EngineError if the process ends without a result, both naming ``what``.
+    Raises WaitTimeoutError if it takes too long and EngineError if the process ends without a result, both naming the task.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "request.json").write_text(json.dumps(request))
-    command = [sys.executable, "-m", "pitstop.runner", "once", "--task", task, "--folder", str(folder)]
-    result = folder / "result.json"
+    folder.root.mkdir(parents=True, exist_ok=True)
+    folder.request.write_text(json.dumps(to_json(task)))
+    command = [sys.executable, "-m", "pitstop.runner", "worker", "--task", task.kind, "--folder", str(folder.root)]
     try:
         with _at_once:
-            code = _run(command, folder / "process.log", environment, what, seconds)
-        if not result.exists():
-            raise EngineError(f"{what} ended without a result (exit code {code}): {_end_of(folder)}")
-        return dict(json.loads(result.read_text()))
+            code = _run(command, folder.log, environment, task)
+        if not folder.result.exists():
+            raise EngineError(f"{in_words(task)} ended without a result (exit code {code}): {_end_of(folder)}")
+        answer = json.loads(folder.result.read_text())
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder.root, ignore_errors=True)
+    if "error" in answer:
+        raise from_dict(answer["error"])
+    return answer["result"]
 
 
-def _run(command: list[str], log_file: Path, environment: Mapping[str, str], what: str, seconds: float) -> int:
+def _run(command: list[str], log_file: Path, environment: Mapping[str, str], task: Task) -> int:
+    seconds = COMPILE_SECONDS if isinstance(task, Compile) else STATE_SECONDS
     with log_file.open("ab") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
         )
-    identity = identity_of(process.pid)
+    handle = handle_of(process.pid)
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
-        raise WaitTimeoutError(f"{what} was not done within {seconds:.0f} seconds.") from None
+        raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.") from None
     finally:
-        if identity is not None:
-            kill_all(*identity)
+        if handle is not None:
+            kill_all(handle)
         process.wait()
 
 
-def _end_of(folder: Path) -> str:
-    lines = (folder / "process.log").read_text(errors="replace").strip().splitlines()
+def _end_of(folder: WorkerFolder) -> str:
+    lines = folder.log.read_text(errors="replace").strip().splitlines()
     return lines[-1] if lines else "it wrote nothing."

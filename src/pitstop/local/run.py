@@ -5,23 +5,28 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pitstop.errors import WaitTimeoutError
+from pitstop.errors import ConflictError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.pipeline.stages import Pipeline
-from pitstop.snapshots.export import export_checkpoint, snapshot_folder
-from pitstop.spark.base.environment import Environment
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import build_session
-from pitstop.spark.engine import Engine
-from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.lowering.compiled_job import compile_job
+from pitstop.spark.run import Run
+from pitstop.spark.running.bounded import run_bounded
 from pitstop.spark.sources import register
+from pitstop.spark.starting.start_point import start_point
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 
@@ -29,24 +34,25 @@ from pitstop.store.maps import SqlMapStore
 class LocalJob:
     """A job that runs in this process."""
 
-    def __init__(self, engine: Engine, data_dir: Path, maps: SqlMapStore) -> None:
-        self._engine = engine
-        self._data_dir = data_dir
+    def __init__(self, started: Run | None, data: DataFolder, maps: SqlMapStore) -> None:
+        """``started`` is its run; None if all its sources have ended, and the job is done."""
+        self._started = started
+        self._data = data
         self.maps = maps
 
     @property
     def active(self) -> bool:
-        return self._engine.active
+        return self._started is not None and self._started.active
 
     @property
     def progress(self) -> Progress:
-        return self._engine.look()
+        return self._started.look() if self._started is not None else Progress()
 
     def wait_for_epoch(self, epoch: int, timeout: float = 60.0) -> None:
         """Until that epoch is committed; raises the job's own error if it fails before."""
         deadline = time.monotonic() + timeout
-        while self._engine.running.checkpoint.committed() < epoch:
-            if (failure := self._engine.failure()) is not None:
+        while self._run.running.checkpoint.committed() < epoch:
+            if (failure := self._run.failure()) is not None:
                 raise failure
             if time.monotonic() > deadline:
                 raise WaitTimeoutError(f"Epoch {epoch} was not committed within {timeout:.0f} seconds.")
@@ -54,7 +60,7 @@ class LocalJob:
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
         """Export the last committed epoch; the job goes on."""
-        return export_checkpoint(self._engine.running.checkpoint, self._data_dir, name, self._engine.stage_facts())
+        return export_checkpoint(self._run.running.checkpoint, self._data, name, self._run.stage_facts())
 
     def cancel_and_export_snapshot(self, name: str) -> SnapshotRecord:
         """End between two epochs and export exactly there."""
@@ -63,7 +69,13 @@ class LocalJob:
 
     def stop(self, timeout: float = 60.0) -> int:
         """End between two epochs; the last committed epoch."""
-        return self._engine.stop(timeout)
+        return self._run.stop(timeout)
+
+    @property
+    def _run(self) -> Run:
+        if self._started is None:
+            raise ConflictError("The job is done: all its sources have ended, so it has no epochs and no state.")
+        return self._started
 
 
 def run(
@@ -78,11 +90,11 @@ def run(
 
     ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig.
     """
-    folder = Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    session = spark or build_session("local[*]", folder / "work")
+    data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
+    data.root.mkdir(parents=True, exist_ok=True)
+    session = spark or build_session(ClusterSettings(), data.work)
     register(session)
-    url = sqlite_url(folder / "pitstop.db")
+    url = sqlite_url(data.store)
     maps = SqlMapStore(open_database(url))
     config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
     job_id = new_job_id()
@@ -91,19 +103,18 @@ def run(
         job_name=check_name("job", name),
         lineage="",
         guarantee=config.processing_guarantee,
-        work_dir=folder / "work",
+        work_dir=data.work,
         log=_print,
         maps=maps,
-        sources=SourceSettings.working_in(folder / "jobs" / job_id, name, url, "pitstop.store.maps:open_map_store"),
+        sources=SourceSettings.working_in(data.job(job_id).work, name, url, "pitstop.store.maps:open_map_store"),
     )
-    engine = Engine(session, pipeline, config, environment)
-    snapshot = snapshot_folder(folder, initial_snapshot) if initial_snapshot is not None else None
-    point = engine.prepare(folder, None, snapshot)
-    if engine.bounded:
-        engine.run_bounded(point.lineage)
-    else:
-        engine.start(point, Progress(), threading.Event().set)
-    return LocalJob(engine, folder, maps)
+    job = compile_job(session, pipeline, config, environment.sources)
+    snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
+    point = start_point(job, environment, data, None, snapshot)
+    if job.bounded:
+        run_bounded(session, pipeline, replace(environment, lineage=point.lineage))
+        return LocalJob(None, data, maps)
+    return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), data, maps)
 
 
 def _print(level: str, logger: str, message: str) -> None:

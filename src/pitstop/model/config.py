@@ -63,13 +63,8 @@ class JobConfig:
         return dataclasses.replace(base or cls(), **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The stored form, JSON values by field."""
+        """JSON values by field, which is also the form in which it is stored."""
         return {name: value.value if isinstance(value, Enum) else value for name, value in dataclasses.asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Read the stored form. A field that was not there yet when it was written has its default."""
-        return cls(**{option.field: option.decode(stored[option.field]) for option in OPTIONS if option.field in stored})
 
 
 _ENGINES_OWN = {
@@ -121,7 +116,6 @@ OPTIONS: tuple[Option, ...] = (
         meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled.",
         default="none",
         choices=tuple(ProcessingGuarantee),
-        decode=ProcessingGuarantee,
     ),
     Option(
         "snapshot_interval",
@@ -165,7 +159,6 @@ OPTIONS: tuple[Option, ...] = (
         "fits. A job that resumes saved state in the same form goes on in the store that it was saved from.",
         default="rocksdb",
         choices=tuple(StateStore),
-        decode=StateStore,
     ),
     Option(
         "spark",

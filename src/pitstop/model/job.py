@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pitstop.kit.wire import described
 from pitstop.model.config import JobConfig
+from pitstop.model.report import Report
 
 
 class JobState(StrEnum):
@@ -110,50 +111,74 @@ class Version:
     plan: dict[str, Any] | None = None
     lineage: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "number": self.number,
-            "source": self.source.to_dict(),
-            "options": self.options,
-            "config": self.config.to_dict(),
-            "plan": self.plan,
-            "lineage": self.lineage,
-        }
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Version:
-        source, config = JobSource.from_dict(data["source"]), JobConfig.from_dict(data["config"])
-        return cls(data["number"], source, data["options"], config, data["plan"], data["lineage"])
+class Mode(StrEnum):
+    """What a run is being ended for, or a suspended job's state exported for, on request."""
+
+    SUSPEND = "SUSPEND"
+    RESTART = "RESTART"
+    EXPORT = "EXPORT"
+    CANCEL_AND_EXPORT = "CANCEL_AND_EXPORT"
+    UPDATE = "UPDATE"
+
+
+@dataclass(frozen=True)
+class Termination:
+    """A run is being ended, or a suspended job's state exported, on request."""
+
+    mode: Mode
+    operation: int
+    """The operation that is answered when that is done."""
+
+
+@dataclass(frozen=True)
+class Starting:
+    """The old version has stopped; the new one is not up yet, or waits until the suspended job is resumed."""
+
+    previous: Version
+    """What to go back to."""
+    stopped_at: float
+    """When the old version's last epoch was committed, in seconds since the epoch."""
+    standby: str | None = None
+    """The warm runner that has made itself ready for the new version."""
+    kind: Literal["starting"] = "starting"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The old version is being stopped with a snapshot, or its saved state is being exported."""
+
+    target: Version
+    """The new version."""
+    standby: str | None = None
+    before: Starting | None = None
+    """An earlier update of the suspended job, whose version has never run: its previous version is what to go back to."""
+    kind: Literal["asked"] = "asked"
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The new version is up; a failure within the time of watching still brings back the old one."""
+
+    previous: Version
+    started_at: float
+    """When the new version was up, in seconds since the epoch."""
+    kind: Literal["watched"] = "watched"
+
+
+UpdatePhase = Asked | Starting | Watched
 
 
 @dataclass(frozen=True)
 class Update:
-    """An update under way, or being watched: what to go back to, or forward to."""
+    """An update from the moment in which the old version is told to stop, until that is not gone back to any more."""
 
     operation: int
     watch_seconds: float
     """How long after its start a failure of the new version still brings back the old one."""
-    target: Version | None = None
-    """The new version, until the old one has stopped, or its saved state is exported."""
-    previous: Version | None = None
-    """The old version, from then on: until the new one is up, or is not watched any more."""
-    stopped_at: float = 0.0
-    """When the old version's last epoch was committed, in seconds since the epoch."""
-    started_at: float | None = None
-    """When the new version was up."""
-    standby: str | None = None
-    """The warm runner that has made itself ready for the new version."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self) | {
-            "target": self.target.to_dict() if self.target else None,
-            "previous": self.previous.to_dict() if self.previous else None,
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Update:
-        versions = {key: Version.from_dict(data[key]) if data[key] else None for key in ("target", "previous")}
-        return cls(**(data | versions))
+    phase: UpdatePhase
+    report: Report | None = None
+    """What becomes of each stage."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +207,9 @@ class Job:
     """Stack trace, shown only with -v."""
     token: int = 0
     """Fencing token of the present run; every run of a job has a higher one than the run before."""
-    termination: str | None = None
-    """``<MODE>#<operation>`` while a run is being ended, or exported from, on request (``SUSPEND#17``)."""
+    termination: Termination | None = None
+    preparation: int | None = None
+    """The operation that is getting a new version ready while this one goes on."""
     attempts: int = 0
     """Starts since the last committed epoch; bounds a loop of crashes."""
     due: float | None = None
@@ -201,10 +227,29 @@ class Job:
     @property
     def saved(self) -> Version:
         """The version that has written the job's state: after an update of a suspended job, still the one before."""
-        update = self.update
-        if update is not None and update.previous is not None and update.started_at is None:
-            return update.previous
+        phase = self.update.phase if self.update is not None else None
+        if isinstance(phase, Starting):
+            return phase.previous
+        if isinstance(phase, Asked) and phase.before is not None:
+            return phase.before.previous
+        return self.running_version
+
+    @property
+    def running_version(self) -> Version:
+        """The version that runs, or will when the job starts."""
         return Version(self.version, self.source, self.options, self.config, self.plan, self.lineage)
+
+    def with_version(self, version: Version) -> Job:
+        """The job with another version to run."""
+        return dataclasses.replace(
+            self,
+            version=version.number,
+            source=version.source,
+            options=version.options,
+            config=version.config,
+            plan=version.plan,
+            lineage=version.lineage,
+        )
 
     @property
     def display_name(self) -> str:

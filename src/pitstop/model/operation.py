@@ -1,14 +1,19 @@
-"""Wishes and facts: operations that users ask for, commands to a runner, observations it makes."""
+"""Operations: what users asked of a job, written down before anything is done about it, and how it ended."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
+
+from pitstop.errors import Problem
+from pitstop.model.job import JobSource
+from pitstop.model.report import Report
+from pitstop.model.snapshot import SnapshotRecord
 
 
 class Verb(StrEnum):
-    """What can be asked of a job."""
+    """The name of a request, in the store and in messages."""
 
     SUBMIT = "submit"
     SUSPEND = "suspend"
@@ -20,80 +25,128 @@ class Verb(StrEnum):
     UPDATE = "update"
 
 
+@dataclass(frozen=True)
+class Submit:
+    """Start a job that has just been recorded."""
+
+    verb: ClassVar = Verb.SUBMIT
+
+
+@dataclass(frozen=True)
+class Suspend:
+    """Stop at an epoch boundary and keep the state."""
+
+    verb: ClassVar = Verb.SUSPEND
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Go on from the kept state."""
+
+    verb: ClassVar = Verb.RESUME
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Stop at an epoch boundary and start again from there."""
+
+    verb: ClassVar = Verb.RESTART
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """End at once, without a snapshot."""
+
+    verb: ClassVar = Verb.CANCEL
+
+
+@dataclass(frozen=True)
+class Export:
+    """Save the state under a name; the job goes on, or stays suspended."""
+
+    verb: ClassVar = Verb.EXPORT
+    snapshot: str
+
+
+@dataclass(frozen=True)
+class CancelAndExport:
+    """Stop at an epoch boundary, save the state under a name, and end."""
+
+    verb: ClassVar = Verb.CANCEL_AND_EXPORT
+    snapshot: str
+
+
+@dataclass(frozen=True)
+class UpdateJob:
+    """Put a new version in the place of the one that runs, or is suspended."""
+
+    verb: ClassVar = Verb.UPDATE
+    source: JobSource
+    options: dict[str, Any]
+    """All options of the new version, as written by users."""
+    snapshot: str
+    """The name under which the old version's state is saved, and from which the new one starts."""
+    watch_seconds: float = 0.0
+    """How long after its start a failure of the new version still brings back the old one."""
+
+
+Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob
+REQUESTS: dict[Verb, type[Request]] = {
+    kind.verb: kind for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob)
+}
+
+
+def snapshot_of(request: Request) -> str | None:
+    """The name of the snapshot that a request makes, if it makes one."""
+    return request.snapshot if isinstance(request, Export | CancelAndExport | UpdateJob) else None
+
+
+@dataclass(frozen=True)
+class Updated:
+    """What an update came to."""
+
+    version: int
+    snapshot: str
+    gap_seconds: float | None
+    """From the old version's last commit to the new one's first; None if the job was suspended."""
+    report: Report | None = None
+    """What became of each stage; None in operations of releases that did not keep it."""
+
+
+Result = SnapshotRecord | Updated
+RESULTS: dict[Verb, type[Result]] = {
+    Verb.EXPORT: SnapshotRecord,
+    Verb.CANCEL_AND_EXPORT: SnapshotRecord,
+    Verb.UPDATE: Updated,
+}
+"""What a request is answered with; the others are answered with nothing."""
+
+
 class OperationState(StrEnum):
+    """Where an operation is between being asked for and being answered."""
+
     PENDING = "pending"
     RUNNING = "running"
-    """Dispatched; a fact will end it."""
+    """Begun; a fact will end it."""
     DONE = "done"
     FAILED = "failed"
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One wish, written before anything is done about it, and how it ended."""
+    """One request, written before anything is done about it, and how it ended."""
 
     id: int
     job_id: str
-    verb: Verb
-    args: dict[str, Any] = field(default_factory=dict)
+    request: Request
     state: OperationState = OperationState.PENDING
-    error: dict[str, Any] | None = None
-    """The travelling form of a PitstopError."""
-    result: dict[str, Any] | None = None
+    error: Problem | None = None
+    """Why it failed."""
+    result: Result | None = None
     created: float = 0.0
+    """Seconds since the epoch, as is ``finished``."""
     finished: float | None = None
 
-
-class CommandKind(StrEnum):
-    """What the control plane tells a runner. Both are repeatable: told twice, done once."""
-
-    STOP = "stop"
-    """End at the next epoch boundary; with ``snapshot``, export under that name after the last epoch."""
-    EXPORT = "export"
-    """Export a snapshot of the last committed epoch and go on."""
-
-
-@dataclass(frozen=True)
-class Command:
-    id: int
-    job_id: str
-    token: int
-    """Which run it is for; a runner with another token ignores it."""
-    kind: CommandKind
-    args: dict[str, Any] = field(default_factory=dict)
-    """STOP: ``{snapshot: name?, operation: id?}``; EXPORT: ``{snapshot: name, operation: id}``."""
-
-
-class ObservationKind(StrEnum):
-    """What a runner, or the launcher that watches it, has seen happen."""
-
-    COMPILED = "compiled"
-    """``{plan, lineage, report?}``: the pipeline is compiled and fits the state it starts from."""
-    RUNNING = "running"
-    """``{epoch, committed_at?}``: the query is up (first epoch done, or idle and waiting)."""
-    EPOCH = "epoch"
-    """``{epoch}``: progress was made; sent with the first committed epoch of a run."""
-    EXPORTED = "exported"
-    """``{operation, snapshot: SnapshotRecord as dict}``"""
-    EXPORT_FAILED = "export_failed"
-    """``{operation, error}``; the job goes on."""
-    STOPPED = "stopped"
-    """``{epoch, committed_at?, snapshot?: record, operation?, error?}``: ended at an epoch boundary, as commanded."""
-    COMPLETED = "completed"
-    """All sources are bounded and at their end."""
-    FAILED = "failed"
-    """``{error, details, restartable}``: the query or the pipeline failed."""
-    DIED = "died"
-    """``{reason}``: the process is gone or its lease has run out."""
-
-
-@dataclass(frozen=True)
-class Observation:
-    """A fact, never edited. ``token`` tells which run it is about: facts of older runs are ignored."""
-
-    job_id: str
-    token: int
-    kind: ObservationKind
-    payload: dict[str, Any] = field(default_factory=dict)
-    id: int = 0
-    at: float = 0.0
+    @property
+    def verb(self) -> Verb:
+        return self.request.verb

@@ -34,8 +34,6 @@ class Option:
     """All values there are, if they can be listed: completion offers them."""
     aliases: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
     """Other names under which it is read, with their readers; they are not shown to users."""
-    decode: Callable[[Any], Any] = lambda stored: stored
-    """From its stored JSON value."""
     on_update: bool = True
     """Whether an update, of a running or suspended job, may change it."""
 

@@ -27,7 +27,7 @@ EVENT_TIME = EventTime()
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate.
+    """One aggregate; ``kind`` is its name, for plans and messages.
 
     ``lift(F, *inputs)`` gives the lifted columns of one row; ``combines[i]`` gathers and combines the i-th of them;
     ``finish(F, *accumulators)`` is the result. ``inputs`` are column names, SQL expressions, Column expressions or

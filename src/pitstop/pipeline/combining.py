@@ -18,21 +18,21 @@ Fold = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True)
 class Combining:
-    """One way to combine."""
+    """One way to combine accumulators."""
 
     name: str
     merge: Expression
-    """Accumulators of any parts, to the accumulator of all."""
+    """Makes one accumulator of several."""
     gather: Expression | None = None
-    """Lifted values of rows, to an accumulator; None: lifted values are accumulators, and ``merge`` does it."""
+    """Makes an accumulator of the lifted values of rows; None: these are accumulators, so ``merge`` does it."""
     fold: Fold | None = None
-    """The same one row at a time, for rolling aggregates; None if there is no such function."""
+    """Takes one lifted value into an accumulator, for rolling aggregates; None: it cannot roll."""
     readable: bool = False
     """True if Spark keeps the accumulator itself as its state, so that saved state can be read and converted."""
 
     @property
     def of_rows(self) -> Expression:
-        """What the first stage of an aggregation does."""
+        """Makes an accumulator of the lifted values of rows, be they accumulators or not."""
         return self.gather or self.merge
 
 

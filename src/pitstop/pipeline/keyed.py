@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import milliseconds
 from pitstop.pipeline.aggregates import Aggregate
-from pitstop.pipeline.nodes import Op
+from pitstop.pipeline.nodes import Rows
+from pitstop.pipeline.specs import DistinctSpec, MapStatefulSpec, RollingSpec, WindowSpec
 from pitstop.pipeline.windows import Duration, Session, Window
 
-if TYPE_CHECKING:
-    from pitstop.pipeline.stages import Stage
+S = TypeVar("S", bound=Rows)
+"""The class of stages: one with all verbs, which is built upon this module."""
 
 WINDOW_COLUMNS = ("window_start", "window_end", "is_early")
 
 
-class KeyedStage:
+class KeyedStage(Generic[S]):
     """Rows grouped by key columns. No columns: one group of all rows."""
 
-    def __init__(self, stage: Stage, keys: tuple[str, ...]) -> None:
+    def __init__(self, stage: S, keys: tuple[str, ...]) -> None:
         self._stage = stage
         self._keys = keys
 
-    def window(self, window: Window | Session) -> WindowedStage:
+    def window(self, window: Window | Session) -> WindowedStage[S]:
         """Cut each group into windows of event time; the stage needs ``with_timestamps`` before."""
         return WindowedStage((self._stage,), (self._keys,), ("",), window)
 
-    def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> Stage:
+    def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> S:
         """For each row the aggregates of its group so far, this row included (jet.md §3.3).
 
         Columns out: those of the row, then one per aggregate. State is kept for ever. It is computed row by row in
@@ -40,8 +41,7 @@ class KeyedStage:
                 raise PipelineError(
                     f"Aggregate '{column}' of stage '{name}' ({aggregate.kind}) cannot roll: it has no form for single rows."
                 )
-        timestamp = self._stage.timestamp_column()
-        return self._stage._next(Op.ROLLING_AGGREGATE, name, keys=self._keys, aggregates=dict(aggregates), timestamp=timestamp)
+        return self._stage._then(RollingSpec(self._keys, dict(aggregates), self._stage.timestamp_column()), name)
 
     def map_stateful(
         self,
@@ -51,7 +51,7 @@ class KeyedStage:
         output: str,
         ttl: Duration | None = None,
         on_evict: Callable[..., Any] | None = None,
-    ) -> Stage:
+    ) -> S:
         """Rows made by a Python function that keeps state for each group (jet.md §3.3).
 
         ``function(state, row)``: ``state`` has the fields of the DDL ``state`` as attributes, None at first, which the
@@ -68,19 +68,10 @@ class KeyedStage:
             raise PipelineError(f"Stage '{name}' has a ttl, so it needs event time: call with_timestamps before it.")
         if on_evict is not None and ttl is None:
             raise PipelineError(f"Stage '{name}' never evicts without a ttl, so on_evict would never be called.")
-        return self._stage._next(
-            Op.MAP_STATEFUL,
-            name,
-            keys=self._keys,
-            function=function,
-            state=state,
-            output=output,
-            ttl_ms=None if ttl is None else milliseconds(ttl, "time to live"),
-            on_evict=on_evict,
-            timestamp=timestamp,
-        )
+        ttl_ms = None if ttl is None else milliseconds(ttl, "time to live")
+        return self._stage._then(MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp), name)
 
-    def distinct(self, name: str, within: Duration | None = None) -> Stage:
+    def distinct(self, name: str, within: Duration | None = None) -> S:
         """The first row of each group. Columns out: those of the row.
 
         With ``within``, a group is forgotten once the watermark has passed its first row by that: all repetitions within
@@ -93,15 +84,15 @@ class KeyedStage:
         if within is not None and timestamp is None:
             raise PipelineError(f"Stage '{name}' is bounded in time, so it needs event time: call with_timestamps before it.")
         within_ms = None if within is None else milliseconds(within, "time bound")
-        return self._stage._next(Op.DISTINCT, name, keys=self._keys, within_ms=within_ms, timestamp=timestamp)
+        return self._stage._then(DistinctSpec(self._keys, within_ms, timestamp), name)
 
 
-class WindowedStage:
-    """One or several groups cut into windows, waiting for their aggregates."""
+class WindowedStage(Generic[S]):
+    """Groups of one or several stages, cut into windows: ``aggregate`` says what to compute of each."""
 
     def __init__(
         self,
-        stages: tuple[Stage, ...],
+        stages: tuple[S, ...],
         keys: tuple[tuple[str, ...], ...],
         labels: tuple[str, ...],
         window: Window | Session,
@@ -110,12 +101,12 @@ class WindowedStage:
         self._stages, self._keys, self._labels = stages, keys, labels
         self._window, self._early_ms = window, early_ms
 
-    def early_results(self, every: Duration) -> WindowedStage:
+    def early_results(self, every: Duration) -> WindowedStage[S]:
         """Also tell what open windows hold so far, about every so often; results get a column ``is_early`` (jet.md §3.4)."""
         ms = milliseconds(every, "time between early results")
         return WindowedStage(self._stages, self._keys, self._labels, self._window, ms or None)
 
-    def aggregate(self, name: str, **aggregates: Any) -> Stage:
+    def aggregate(self, name: str, **aggregates: Any) -> S:
         """One row a key and window once the watermark has passed its end.
 
         Columns out: the keys, ``window_start``, ``window_end`` (timestamps), ``is_early`` (with early results), and one
@@ -130,16 +121,8 @@ class WindowedStage:
             if time is None:
                 raise PipelineError(f"Stage '{name}' needs event time: call with_timestamps before its window.")
             times.append(time)
-        return self._stages[0]._joined(
-            Op.WINDOW_AGGREGATE,
-            name,
-            self._stages[1:],
-            keys=self._keys,
-            window=self._window,
-            timestamps=tuple(times),
-            aggregates=wanted,
-            early_ms=self._early_ms,
-        )
+        spec = WindowSpec(self._keys, self._window, tuple(times), wanted, self._early_ms)
+        return self._stages[0]._then(spec, name, *self._stages[1:])
 
     def _by_input(self, name: str, aggregates: dict[str, Any]) -> tuple[dict[str, Aggregate], ...]:
         if self._labels == ("",):
@@ -158,20 +141,20 @@ class WindowedStage:
         return tuple(dict(part) for part in parts)
 
 
-class CoGroup:
+class CoGroup(Generic[S]):
     """Several stages grouped by keys of the same types, to be aggregated together."""
 
-    def __init__(self, inputs: dict[str, KeyedStage]) -> None:
+    def __init__(self, inputs: dict[str, KeyedStage[S]]) -> None:
         self._inputs = inputs
 
-    def window(self, window: Window | Session) -> WindowedStage:
+    def window(self, window: Window | Session) -> WindowedStage[S]:
         """Cut each group into windows of event time; every stage needs ``with_timestamps`` before."""
         stages = tuple(keyed._stage for keyed in self._inputs.values())
         keys = tuple(keyed._keys for keyed in self._inputs.values())
         return WindowedStage(stages, keys, tuple(self._inputs), window)
 
 
-def co_group(**inputs: KeyedStage) -> CoGroup:
+def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:
     """Aggregate two or more streams by the same key (jet.md §3.3), each with aggregates of its own::
 
         both = ps.co_group(orders=orders.group_by("user"), visits=visits.group_by("visitor"))

@@ -1,4 +1,4 @@
-"""``@migrate``: a user's own way from a stage's old state to its new one."""
+"""``@migrate``: a user's function that turns a stage's saved state into the form that a new version keeps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Migration:
 
 
 def migrate(stage: str) -> Callable[[Callable[[Any], Any]], Migration]:
-    """Mark ``function(DataFrame) -> DataFrame`` as the way from ``stage``'s saved state to the form that it wants now.
+    """Mark ``function(DataFrame) -> DataFrame`` as what turns saved state of ``stage`` into the form that it keeps now.
 
     It is used when saved state of the stage has another form than the new version's, in place of every rule of conversion;
     once the state has the new form it is not used any more, and may be removed. Columns in and out are those of

@@ -4,49 +4,43 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Self
 
-
-class Op(StrEnum):
-    """What a node does to its input."""
-
-    SOURCE = "source"
-    PARSED = "parsed"
-    """The rows of a text source that parse."""
-    DEAD_LETTERS = "dead_letters"
-    """The rows of a text source that do not."""
-    SELECT = "select"
-    FILTER = "filter"
-    WITH_COLUMNS = "with_columns"
-    TRANSFORM = "transform"
-    MERGE = "merge"
-    TIMESTAMPS = "timestamps"
-    INGESTION_TIMESTAMPS = "ingestion_timestamps"
-    WINDOW_AGGREGATE = "window_aggregate"
-    """Also of several inputs: co-aggregation."""
-    ROLLING_AGGREGATE = "rolling_aggregate"
-    MAP_STATEFUL = "map_stateful"
-    DISTINCT = "distinct"
-    JOIN = "join"
-    HASH_JOIN = "hash_join"
-    STATEFUL = "stateful"
-    """The user's own stateful Spark code."""
-    SINK = "sink"
+from pitstop.errors import PipelineError
+from pitstop.kit.ids import check_name
+from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sources import Source
+from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One stage. Identity is the object; ``name`` is what a snapshot knows it by."""
+    """One stage. Two nodes are equal only if they are the same object; ``name`` is what a snapshot knows the stage by."""
 
-    op: Op
+    spec: Spec
     name: str
     inputs: tuple[Node, ...] = ()
-    params: dict[str, Any] = field(default_factory=dict)
     location: str = ""
     """``file.py:12``, for messages."""
+
+    @property
+    def source(self) -> Source:
+        """What a source node reads."""
+        assert isinstance(self.spec, SourceSpec), f"'{self.name}' is no source"
+        return self.spec.source
+
+    @property
+    def sink(self) -> Sink:
+        """What a sink node writes to."""
+        assert isinstance(self.spec, SinkSpec), f"'{self.name}' is no sink"
+        return self.spec.sink
+
+    @property
+    def event_time(self) -> str | None:
+        """The event-time column of its rows, None without one."""
+        return self.spec.event_time([parent.event_time for parent in self.inputs])
 
     def upstream(self) -> Iterator[Node]:
         """This node and all before it, each once, nearest first."""
@@ -60,7 +54,57 @@ class Node:
                 pending.extend(node.inputs)
 
 
-def caller_location() -> str:
+class Graph:
+    """The nodes of one pipeline, in the order in which they were defined."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+
+    def add(self, spec: Spec, name: str, inputs: tuple[Node, ...] = ()) -> Node:
+        """A new node; UsageError if the name is none, PipelineError if another node has it."""
+        check_name("stage", name)
+        location = _caller_location()
+        for other in self.nodes:
+            if other.name == name:
+                raise PipelineError(f"Two stages are named '{name}' ({other.location} and {location}): give one another name.")
+        node = Node(spec, name, inputs, location)
+        self.nodes.append(node)
+        return node
+
+    def free_name(self, base: str) -> str:
+        """``filter``, ``filter-2``, ... for stages without state, whose names the user need not choose."""
+        taken = {node.name for node in self.nodes}
+        number, name = 1, base
+        while name in taken:
+            number += 1
+            name = f"{base}-{number}"
+        return name
+
+
+class Rows:
+    """A node of a graph as something that further stages can read: the part of a Stage that its verbs are made of."""
+
+    def __init__(self, graph: Graph, node: Node) -> None:
+        self._graph, self._node = graph, node
+
+    @property
+    def name(self) -> str:
+        return self._node.name
+
+    def timestamp_column(self) -> str | None:
+        """The event-time column that reaches this stage, None without timestamps."""
+        return self._node.event_time
+
+    def _then(self, spec: Spec, name: str | None, *others: Rows) -> Self:
+        """The stage that does ``spec`` to these rows, and to those of others in the same pipeline; None: a free name."""
+        for other in others:
+            if other._graph is not self._graph:
+                raise PipelineError(f"Stage '{other.name}' belongs to another pipeline.")
+        chosen = name if name is not None else self._graph.free_name(spec.op)
+        return type(self)(self._graph, self._graph.add(spec, chosen, (self._node, *(other._node for other in others))))
+
+
+def _caller_location() -> str:
     """File and line of the user's code that is defining a stage now."""
     package = str(Path(__file__).parent)
     frame = sys._getframe(1)

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 from pitstop.errors import UsageError
-
-
-@dataclass(frozen=True)
-class Sink:
-    """A sink before it has a name."""
-
-    kind: str
-    options: dict[str, Any] = field(default_factory=dict)
-    writer: Any = None
-    """For ``map``: the merge or update function; for ``custom``: the SinkWriter."""
-
-    def describe(self) -> str:
-        return self.kind
 
 
 class EpochInfo(Protocol):
     """What a writer is told about the epoch it writes."""
 
-    job: str
-    stage: str
-    lineage: str
-    epoch: int
-    guarantee: str
+    @property
+    def job(self) -> str:
+        """The job's name."""
+
+    @property
+    def stage(self) -> str:
+        """The sink's name."""
+
+    @property
+    def lineage(self) -> str:
+        """Names the unbroken chain of epochs that this one belongs to."""
+
+    @property
+    def epoch(self) -> int:
+        """Its number in the lineage."""
+
+    @property
+    def guarantee(self) -> str:
+        """``exactly_once``, ``at_least_once`` or ``none``."""
 
 
 class SinkWriter(Protocol):
@@ -43,6 +44,67 @@ class SinkWriter(Protocol):
     def write(self, rows: Any, info: EpochInfo) -> None:
         """``rows``: a Spark DataFrame."""
         ...
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where rows are to go. A kind of sink is a frozen subclass with what its user says; see docs/extending.md."""
+
+    kind: ClassVar[str]
+    """Names the SinkKind by which the engine writes it."""
+
+
+@dataclass(frozen=True)
+class MapSink(Sink):
+    """Entries of a map."""
+
+    kind: ClassVar[str] = "map"
+    map: str
+    """Name of the map."""
+    key: Any
+    """Name or expression of the key column."""
+    value: Any
+    """Name or expression of the value; None: an object of all columns."""
+    mode: str
+    """``upsert``, ``delete``, ``merge`` or ``update``."""
+    function: Callable[[Any, Any], Any] | None = None
+    """For ``merge`` and ``update``: old and new value, or old value and row, to the value to keep."""
+
+
+@dataclass(frozen=True)
+class LoggerSink(Sink):
+    """Lines of the job's log."""
+
+    kind: ClassVar[str] = "logger"
+    template: str | None
+    """Text with columns in braces; None: the row as JSON."""
+
+
+@dataclass(frozen=True)
+class FilesSink(Sink):
+    """Files in a folder."""
+
+    kind: ClassVar[str] = "files"
+    path: str
+    format: str
+    """``parquet``, ``json`` or ``csv``."""
+    partition_by: tuple[str, ...]
+    """Columns that become folders."""
+
+
+@dataclass(frozen=True)
+class NoopSink(Sink):
+    """Nowhere."""
+
+    kind: ClassVar[str] = "noop"
+
+
+@dataclass(frozen=True)
+class CustomSink(Sink):
+    """Wherever the user's own writer puts them."""
+
+    kind: ClassVar[str] = "custom"
+    writer: SinkWriter
 
 
 def map(
@@ -65,7 +127,7 @@ def map(
     if merge is not None and update is not None:
         raise UsageError("A map sink has a merge or an update function, not both.")
     chosen = "merge" if merge is not None else "update" if update is not None else mode
-    return Sink("map", {"map": name, "key": key, "value": value, "mode": chosen}, writer=merge or update)
+    return MapSink(name, key, value, chosen, merge or update)
 
 
 def logger(template: str | None = None) -> Sink:
@@ -73,21 +135,21 @@ def logger(template: str | None = None) -> Sink:
 
     ``template`` names columns in braces, ``"speed {vin} {avg}"``; default: the row as JSON. At least once.
     """
-    return Sink("logger", {"template": template})
+    return LoggerSink(template)
 
 
 def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | list[str] = ()) -> Sink:
     """Files in a folder: ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears only with its epoch."""
     if format not in ("parquet", "json", "csv"):
         raise UsageError(f"files writes parquet, json or csv, not {format!r}.")
-    return Sink("files", {"path": str(path), "format": format, "partition_by": tuple(partition_by)})
+    return FilesSink(str(path), format, tuple(partition_by))
 
 
 def noop() -> Sink:
     """Takes every row and writes none."""
-    return Sink("noop")
+    return NoopSink()
 
 
 def custom(writer: SinkWriter) -> Sink:
     """A sink of one's own, see :class:`SinkWriter`."""
-    return Sink("custom", writer=writer)
+    return CustomSink(writer)

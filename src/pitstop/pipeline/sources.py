@@ -13,25 +13,23 @@ from pitstop.pipeline.windows import Duration
 
 @dataclass(frozen=True)
 class Source:
-    """A source before it has a name.
-
-    ``kind`` names the reader. ``schema`` is the DDL of its rows, None where the reader knows it.
-    ``parse`` is ``csv`` or ``json`` if the reader delivers text (column ``value``) that Spark parses
-    with the schema; rows that do not parse are counted, sampled in the log and go to the dead letters.
-    ``bounded``: it ends; a job whose sources are all bounded completes.
-    """
+    """Where rows are to come from. Functions make one for their users; see docs/extending.md."""
 
     kind: str
+    """Names the SourceKind by which the engine opens it."""
     options: dict[str, str] = field(default_factory=dict)
+    """What its reader is told."""
     schema: str | None = None
+    """DDL of its rows; None where the reader knows it."""
     parse: str | None = None
+    """``csv`` or ``json`` if the reader delivers text, in a column ``value``, that Spark is to parse with the schema. Rows
+    that do not parse are counted, sampled in the log, and go to the dead letters."""
     parse_options: dict[str, str] = field(default_factory=dict)
+    """What Spark's parser is told."""
     bounded: bool = False
+    """True if it ends; a job whose sources all end completes."""
     reader: Any = None
     """For ``custom``: the DataSource class; for ``items``: the rows."""
-
-    def describe(self) -> str:
-        return self.kind
 
 
 def csv_tail(path: str, schema: str, glob: str = "*.csv", separator: str = ",", max_bytes: int = 16 * 1024 * 1024) -> Source:

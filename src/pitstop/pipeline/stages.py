@@ -7,12 +7,27 @@ from typing import Any
 
 from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import milliseconds
-from pitstop.kit.ids import check_name
 from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration
-from pitstop.pipeline.nodes import Node, Op, caller_location
+from pitstop.pipeline.nodes import Graph, Node, Rows
 from pitstop.pipeline.sinks import Sink, logger
 from pitstop.pipeline.sources import Source
+from pitstop.pipeline.specs import (
+    DeadLettersSpec,
+    FilterSpec,
+    HashJoinSpec,
+    IngestionTimestampsSpec,
+    JoinSpec,
+    MergeSpec,
+    OwnCodeSpec,
+    ParsedSpec,
+    SelectSpec,
+    SinkSpec,
+    SourceSpec,
+    TimestampsSpec,
+    TransformSpec,
+    WithColumnsSpec,
+)
 from pitstop.pipeline.windows import Duration
 
 
@@ -20,17 +35,17 @@ class Pipeline:
     """A graph of named stages. Reading starts it, writing ends it; nothing runs until it is submitted."""
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = []
+        self._graph = Graph()
         self._migrations: dict[str, Migration] = {}
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """All stages, inputs before what reads them."""
-        return tuple(self._nodes)
+        return tuple(self._graph.nodes)
 
     @property
     def migrations(self) -> dict[str, Migration]:
-        """Stage -> the user's own way from its old state to its new one."""
+        """Stage -> the user's function that turns its saved state into the form that it keeps now."""
         return dict(self._migrations)
 
     def migrate(self, migration: Migration) -> None:
@@ -47,15 +62,15 @@ class Pipeline:
         ``dead_letters`` if given (columns ``stage string, text string, time timestamp``; its
         stage is ``<name>-dead-letters``).
         """
-        node = self._add(Op.SOURCE, name, (), {"source": source})
+        node = self._graph.add(SourceSpec(source), name)
         if source.parse is None:
             if dead_letters is not None:
                 raise PipelineError(f"Source '{name}' delivers no text to parse, so it has no dead letters.")
-            return Stage(self, node)
+            return Stage(self._graph, node)
         if dead_letters is not None:
-            bad = self._add(Op.DEAD_LETTERS, f"{name}-unparsed", (node,), {})
-            Stage(self, bad).write_to(dead_letters, name=f"{name}-dead-letters")
-        return Stage(self, self._add(Op.PARSED, f"{name}-rows", (node,), {}))
+            bad = self._graph.add(DeadLettersSpec(), f"{name}-unparsed", (node,))
+            Stage(self._graph, bad).write_to(dead_letters, name=f"{name}-dead-letters")
+        return Stage(self._graph, self._graph.add(ParsedSpec(), f"{name}-rows", (node,)))
 
     def write_to(self, sink: Sink, *stages: Stage, name: str) -> None:
         """End several stages in one sink; their columns must agree."""
@@ -66,82 +81,55 @@ class Pipeline:
 
     def check(self) -> None:
         """Raise PipelineError unless every stage leads to a sink and there is at least one."""
-        sinks = [node for node in self._nodes if node.op is Op.SINK]
-        if not self._nodes:
+        sinks = [node for node in self.nodes if isinstance(node.spec, SinkSpec)]
+        if not self.nodes:
             raise PipelineError("The pipeline is empty: begin with read_from and end with write_to.")
         if not sinks:
             raise PipelineError("The pipeline has no sink: end at least one stage with write_to.")
         reached = {id(node) for sink in sinks for node in sink.upstream()}
         self._check_migrations()
-        for node in self._nodes:
+        for node in self.nodes:
             if id(node) not in reached:
                 raise PipelineError(
                     f"Stage '{node.name}' ({node.location}) leads to no sink: end it with write_to, or remove it."
                 )
 
     def _check_migrations(self) -> None:
-        names = {node.name for node in self._nodes}
+        names = {node.name for node in self.nodes}
         for stage, migration in self._migrations.items():
             if stage not in names:
                 raise PipelineError(f"Migration '{migration.name}' is for stage '{stage}', which the pipeline does not have.")
 
-    def _add(self, op: Op, name: str, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node:
-        check_name("stage", name)
-        location = caller_location()
-        for other in self._nodes:
-            if other.name == name:
-                raise PipelineError(f"Two stages are named '{name}' ({other.location} and {location}): give one another name.")
-        node = Node(op, name, inputs, params, location)
-        self._nodes.append(node)
-        return node
 
-    def _free_name(self, base: str) -> str:
-        """``filter``, ``filter-2``, ... for stateless stages, whose names carry no state."""
-        taken = {node.name for node in self._nodes}
-        number, name = 1, base
-        while name in taken:
-            number += 1
-            name = f"{base}-{number}"
-        return name
-
-
-class Stage:
+class Stage(Rows):
     """Rows on their way. Every method gives a new stage; a stage may be read by several others.
 
     A column is given by name, as a SQL expression, or as a Spark Column.
     """
 
-    def __init__(self, pipeline: Pipeline, node: Node) -> None:
-        self._pipeline = pipeline
-        self._node = node
-
-    @property
-    def name(self) -> str:
-        return self._node.name
-
     def select(self, *columns: Any, name: str | None = None) -> Stage:
         """Keep or compute these columns. A name or SQL expression, or a Spark Column."""
-        return self._next(Op.SELECT, name, columns=columns)
+        return self._then(SelectSpec(columns), name)
 
     def filter(self, condition: Any, name: str | None = None) -> Stage:
         """Keep the rows for which the condition is true."""
-        return self._next(Op.FILTER, name, condition=condition)
+        return self._then(FilterSpec(condition), name)
 
     def with_columns(self, name: str | None = None, /, **columns: Any) -> Stage:
         """Add or replace columns: ``with_columns(speed="distance / hours")``."""
-        return self._next(Op.WITH_COLUMNS, name, columns=columns)
+        return self._then(WithColumnsSpec(columns), name)
 
     def transform(self, function: Callable[[Any], Any], name: str | None = None) -> Stage:
         """Any stateless ``DataFrame -> DataFrame``. Stateful operators in it are refused."""
-        return self._next(Op.TRANSFORM, name, function=function)
+        return self._then(TransformSpec(function), name)
 
     def merge(self, *stages: Stage, name: str | None = None) -> Stage:
         """This stage's rows and those of others, by column name; the columns must agree."""
-        return self._joined(Op.MERGE, name, stages)
+        return self._then(MergeSpec(), name, *stages)
 
     def peek(self, name: str = "peek", template: str | None = None) -> Stage:
         """Log each row as the logger sink does, under this name, and go on with the same rows."""
-        self.write_to(logger(template), self._pipeline._free_name(name))
+        self.write_to(logger(template), self._graph.free_name(name))
         return self
 
     def with_timestamps(
@@ -153,7 +141,7 @@ class Stage:
         ``idle_timeout``; 0: it always counts. Rows that come after that may be late.
         """
         lag_ms = milliseconds(allowed_lag, "allowed lag")
-        return self._next(Op.TIMESTAMPS, name, column=column, allowed_lag_ms=lag_ms, idle_timeout_ms=_idle(idle_timeout))
+        return self._then(TimestampsSpec(column, lag_ms, _idle(idle_timeout)), name)
 
     def with_ingestion_timestamps(
         self, column: str = "ingestion_time", idle_timeout: Duration = 0, name: str | None = None
@@ -162,9 +150,9 @@ class Stage:
 
         ``idle_timeout`` as in :meth:`with_timestamps`.
         """
-        return self._next(Op.INGESTION_TIMESTAMPS, name, column=column, idle_timeout_ms=_idle(idle_timeout))
+        return self._then(IngestionTimestampsSpec(column, _idle(idle_timeout)), name)
 
-    def group_by(self, *columns: str) -> KeyedStage:
+    def group_by(self, *columns: str) -> KeyedStage[Stage]:
         """Group rows by these columns, for an aggregate or for state of one's own; no columns: all rows are one group."""
         return KeyedStage(self, tuple(columns))
 
@@ -178,12 +166,8 @@ class Stage:
         if how not in ("inner", "left"):
             raise UsageError(f"Stage '{name}': a join of two streams is inner or left, not {how!r}.")
         keys = (on,) if isinstance(on, str) else tuple(on)
-        times = tuple(stage.timestamp_column() for stage in (self, other))
-        for stage, time in zip((self, other), times, strict=True):
-            if time is None:
-                raise PipelineError(f"Stage '{name}' needs the event time of '{stage.name}': call with_timestamps before it.")
-        ms = milliseconds(within, "time between two rows")
-        return self._joined(Op.JOIN, name, (other,), on=keys, within_ms=ms, how=how, times=times)
+        times = (_needed_time(name, self), _needed_time(name, other))
+        return self._then(JoinSpec(keys, milliseconds(within, "time between two rows"), how, times), name, other)
 
     def hash_join(
         self,
@@ -203,8 +187,8 @@ class Stage:
         keys = (on,) if isinstance(on, str) else tuple(on)
         refresh_ms = None if refresh is None else milliseconds(refresh, "refresh time")
         if isinstance(side, Stage):
-            return self._joined(Op.HASH_JOIN, name, (side,), on=keys, how=how, refresh_ms=refresh_ms, function=None)
-        return self._next(Op.HASH_JOIN, name, on=keys, how=how, refresh_ms=refresh_ms, function=side)
+            return self._then(HashJoinSpec(keys, how, refresh_ms, None), name, side)
+        return self._then(HashJoinSpec(keys, how, refresh_ms, side), name)
 
     def stateful(self, name: str, function: Callable[..., Any], *others: Stage) -> Stage:
         """Any Structured Streaming code, stateful operators included: ``function(DataFrame, *others) -> DataFrame``.
@@ -212,43 +196,19 @@ class Stage:
         Aggregations need a watermark (``with_timestamps``), for every job writes in append mode. ``name`` is the key of
         this state in snapshots; it is restored as long as the operators in it keep their form.
         """
-        return self._joined(Op.STATEFUL, name, others, function=function)
+        return self._then(OwnCodeSpec(function), name, *others)
 
     def write_to(self, sink: Sink, name: str) -> None:
         """End in a sink."""
-        self._pipeline._add(Op.SINK, name, (self._node,), {"sink": sink})
-
-    def timestamp_column(self) -> str | None:
-        """The event-time column that reaches this stage, None without timestamps."""
-        return _timestamp_column(self._node)
-
-    def _joined(self, op: Op, name: str | None, others: tuple[Stage, ...], **params: Any) -> Stage:
-        for stage in others:
-            if stage._pipeline is not self._pipeline:
-                raise PipelineError(f"Stage '{stage.name}' belongs to another pipeline.")
-        return self._next(op, name, tuple(stage._node for stage in others), **params)
-
-    def _next(self, op: Op, name: str | None, others: tuple[Node, ...] = (), **params: Any) -> Stage:
-        chosen = name if name is not None else self._pipeline._free_name(op.value)
-        return Stage(self._pipeline, self._pipeline._add(op, chosen, (self._node, *others), params))
+        self._graph.add(SinkSpec(sink), name, (self._node,))
 
 
 def _idle(timeout: Duration) -> int:
     return milliseconds(timeout, "idle timeout")
 
 
-_WITHOUT_TIME = (Op.WINDOW_AGGREGATE, Op.ROLLING_AGGREGATE, Op.MAP_STATEFUL, Op.STATEFUL)
-"""Stages whose rows have no event time of their own."""
-
-
-def _timestamp_column(node: Node) -> str | None:
-    if node.op in (Op.TIMESTAMPS, Op.INGESTION_TIMESTAMPS):
-        return str(node.params["column"])
-    if node.op in _WITHOUT_TIME:
-        return None
-    if node.op in (Op.JOIN, Op.HASH_JOIN):
-        return _timestamp_column(node.inputs[0])
-    found = [_timestamp_column(parent) for parent in node.inputs]
-    if node.op is Op.MERGE and len(set(found)) > 1:
-        return None
-    return found[0] if found else None
+def _needed_time(name: str, stage: Stage) -> str:
+    time = stage.timestamp_column()
+    if time is None:
+        raise PipelineError(f"Stage '{name}' needs the event time of '{stage.name}': call with_timestamps before it.")
+    return time

@@ -12,13 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pitstop.model.layout import StateLayout
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import HashJoinSpec, OwnCodeSpec, SinkSpec, SourceSpec
 from pitstop.plan.model import OperatorSlot, SourceSlot
-
-PASSABLE = frozenset({Op.SELECT, Op.FILTER, Op.WITH_COLUMNS, Op.TRANSFORM, Op.TIMESTAMPS, Op.PARSED, Op.DEAD_LETTERS})
-"""Steps that mean the same on a stream and on the rows of one epoch."""
-STATEFUL = frozenset({Op.WINDOW_AGGREGATE, Op.ROLLING_AGGREGATE, Op.MAP_STATEFUL, Op.DISTINCT, Op.JOIN, Op.STATEFUL})
-"""Steps that keep state."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,7 @@ class Cut:
 def cuts_of(nodes: tuple[Node, ...]) -> tuple[Cut, ...]:
     """The cuts of a pipeline, in the order of their first sinks."""
     groups: dict[int, list[tuple[Node, list[Node]]]] = {}
-    for sink in (node for node in nodes if node.op is Op.SINK):
+    for sink in (node for node in nodes if isinstance(node.spec, SinkSpec)):
         path = _path_to_anchor(sink.inputs[0])
         groups.setdefault(id(path[-1]), []).append((sink, path))
     return tuple(_cut(members) for members in groups.values())
@@ -40,22 +36,23 @@ def cuts_of(nodes: tuple[Node, ...]) -> tuple[Cut, ...]:
 
 def chained(nodes: tuple[Node, ...]) -> bool:
     """True if a stateful stage reads what another one gives, as a stage of the user's own Spark code may within itself."""
-    if any(node.op is Op.STATEFUL for node in nodes):
+    if any(isinstance(node.spec, OwnCodeSpec) for node in nodes):
         return True
-    return any(other is not node and other.op in STATEFUL for node in nodes if node.op in STATEFUL for other in node.upstream())
+    stateful = [node for node in nodes if node.spec.stateful]
+    return any(other is not node and other.spec.stateful for node in stateful for other in node.upstream())
 
 
 def _path_to_anchor(node: Node) -> list[Node]:
-    """From a sink's input up through passable steps to the first stage that is none."""
+    """A sink's input and what is upstream of it, up to and with the first stage that is not passable."""
     path = [node]
-    while path[-1].op in PASSABLE:
+    while path[-1].spec.passable:
         path.append(path[-1].inputs[0])
     return path
 
 
 def _cut(members: list[tuple[Node, list[Node]]]) -> Cut:
     paths = [path for _, path in members]
-    if paths[0][-1].op in STATEFUL:
+    if paths[0][-1].spec.stateful:
         # What follows must not shape the stage's state (Spark would prune columns, and filter keys, before they are kept),
         # and early results join the rows of the stage itself.
         return Cut(paths[0][-1], tuple(sink for sink, _ in members))
@@ -89,7 +86,7 @@ def _walk(node: Node, layouts: Mapping[str, StateLayout]) -> Iterator[tuple[str,
 
 def streams_of(node: Node) -> tuple[Node, ...]:
     """The inputs of a node that are streams: the table of a hash join is none."""
-    return node.inputs[:1] if node.op is Op.HASH_JOIN else node.inputs
+    return node.inputs[:1] if isinstance(node.spec, HashJoinSpec) else node.inputs
 
 
 def tables_of(nodes: tuple[Node, ...]) -> set[int]:
@@ -103,7 +100,7 @@ def tables_of(nodes: tuple[Node, ...]) -> set[int]:
                 walk(parent)
 
     for node in nodes:
-        if node.op is Op.SINK:
+        if isinstance(node.spec, SinkSpec):
             walk(node)
     return {id(node) for node in nodes} - streaming
 
@@ -113,7 +110,7 @@ def sources_of(cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> tup
     slots: list[SourceSlot] = []
 
     def walk(node: Node, reader: str) -> None:
-        if node.op is Op.SOURCE:
+        if isinstance(node.spec, SourceSpec):
             slots.append(SourceSlot(node.name, reader))
         layout = layouts.get(node.name)
         below = reader if layout is None else node.name

@@ -7,11 +7,9 @@ from typing import Any
 
 from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.report import Report, StageVerdict, Verdict, Way
 from pitstop.plan.model import Plan
-from pitstop.plan.report import Report, StageVerdict, Verdict, Way
 from pitstop.plan.rules import judge_stage
-
-_TRANSACTIONAL = ("sink map", "sink files")
 
 __all__ = ["Report", "StageVerdict", "Verdict", "Way", "compare"]
 
@@ -43,7 +41,7 @@ def compare(
 
 
 def _unless_fixed(line: StageVerdict, after: Plan) -> StageVerdict:
-    """Refused if the state would have to move, and has an operator whose state Spark cannot move."""
+    """The verdict on a stage when anything else changes: its state then has to move, which Spark cannot do for some operators."""
     layout = after.stateful.get(line.stage)
     fixed = layout.parameters.get("fixed") if layout is not None else None
     if fixed is None or line.verdict is not Verdict.RESTORED:
@@ -87,9 +85,9 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
 
 
 def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
-    """Sinks keep no state; but what one of them has written, and marked as written, another kind cannot know of."""
+    """A transactional sink knows which epochs it has: a sink of another kind under its name would write the last one again."""
     lines = []
-    known = {stage.name: stage for stage in before.stages if stage.description in _TRANSACTIONAL}
+    known = {stage.name: stage for stage in before.stages if stage.transactional}
     for stage in after.stages:
         old = known.get(stage.name)
         if old is not None and stage.kind is StageKind.SINK and old.description != stage.description:

@@ -8,6 +8,8 @@ from typing import Any
 from pitstop.model.layout import StageKind, StateLayout
 
 PLAN_VERSION = 1
+_TRANSACTIONAL = ("sink map", "sink files")
+"""Descriptions of the transactional sinks in plans that do not yet say of each sink whether it is one."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +36,32 @@ class SourceSlot:
     stage: str
     reader: str
     relation: int | None = None
-    """Readers with the same one share what Spark keeps below ``sources/<relation>``; None: not noted."""
+    """Number of the folder ``sources/<relation>`` in which Spark keeps what a reader has read; equal readers share one. None: the
+    plan is older than this field."""
 
 
 @dataclass(frozen=True)
 class PlanStage:
+    """One stage of a compiled pipeline."""
+
     name: str
     kind: StageKind
     op: str
+    """Name of its kind of spec."""
     inputs: tuple[str, ...]
+    """Names of the stages that it reads."""
     description: str
+    """What it does, in a few words; of a source its kind, of a sink ``sink`` and its kind."""
     location: str = ""
+    """``file.py:12``: where it was defined."""
     layout: StateLayout | None = None
+    """The form of its state; None without state."""
     columns: tuple[tuple[str, str], ...] = ()
     """(column, Spark type as text) of the rows it gives."""
     migration: str | None = None
     """Name of the user's function from its old state to its new one."""
+    transactional: bool = False
+    """True of a sink that knows which epochs it has."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -62,6 +74,7 @@ class PlanStage:
             "layout": self.layout.to_dict() if self.layout else None,
             "columns": [list(pair) for pair in self.columns],
             "migration": self.migration,
+            "transactional": self.transactional,
         }
 
     @classmethod
@@ -76,6 +89,7 @@ class PlanStage:
             layout=StateLayout.from_dict(data["layout"]) if data.get("layout") else None,
             columns=tuple((a, b) for a, b in data.get("columns", ())),
             migration=data.get("migration"),
+            transactional=data.get("transactional", data["description"] in _TRANSACTIONAL),
         )
 
 
@@ -88,7 +102,7 @@ class Plan:
     source_slots: tuple[SourceSlot, ...] = ()
     """Readers of sources, in the order in which the query numbers them."""
     partitions: int | None = None
-    """Shuffle partitions the user asked for; None leaves them as they are."""
+    """Shuffle partitions that the user asked for; None: as many as saved state has."""
     version: int = PLAN_VERSION
 
     def stage(self, name: str) -> PlanStage | None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option
-from pitstop.plan.report import StageVerdict, Way
+from pitstop.model.report import StageVerdict, Way
 from pitstop.service.results import Difference
 
 Json = Annotated[dict[str, Any], Field(description="A JSON object")]
@@ -92,7 +92,7 @@ class StateQueryBody(_Request):
 
 
 class ReportModel(BaseModel):
-    """How a new version would take over saved state (plan.report.Report)."""
+    """How a new version would take over saved state (model.report.Report)."""
 
     refused: bool = Field(description="True if any stage is refused: the new version would not start from there")
     way: Way = Field(description="The checkpoint is resumed, or laid down anew")

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import StateRows
 from pitstop.rest.models import StateQueryBody
 from pitstop.service.api import Service
-from pitstop.service.results import StateRows
 
 PARQUET = "application/vnd.apache.parquet"
 Name = Annotated[str, Path(description="Name of a snapshot")]

@@ -1,4 +1,4 @@
-"""``python -m pitstop.runner run | spare | once``: started by the launcher, not by people."""
+"""``python -m pitstop.runner run | spare | worker``: started by the launcher, not by people."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import psutil
 from pyspark.sql import SparkSession
 
 from pitstop.kit.wake import WakeSocket, wake
+from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
+from pitstop.launchers.wake import UnixSocketWake
+from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.runner.logs import log
-from pitstop.runner.prepared import Prepared, RunnerSettings, Standby
+from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
 from pitstop.runner.run import Runner
 from pitstop.runner.session import session
-from pitstop.runner.worker_tasks import TASKS, run_once
+from pitstop.runner.spark_engine import SparkEngine
+from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
+from pitstop.spark.starting.warm_up import warm_up
 from pitstop.store.database import Database, open_database
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.runner_link import SqlRunnerLink
@@ -39,21 +42,21 @@ def main() -> int:
         sub.add_argument("--job" if name == "run" else "--spare", required=True)
         if name == "run":
             sub.add_argument("--token", required=True, type=int)
-    sub = commands.add_parser("once")
-    sub.add_argument("--task", required=True, choices=sorted(TASKS))
+    sub = commands.add_parser("worker")
+    sub.add_argument("--task", required=True, choices=sorted(WORK))
     sub.add_argument("--folder", required=True, type=Path)
     options = parser.parse_args()
     if options.command == "run":
-        return run_job(options.job, options.token, options.store, options.data)
+        return run_job(options.job, options.token, options.store, DataFolder(options.data))
     if options.command == "spare":
-        return wait_as_spare(options.spare, options.store, options.data)
-    return _leave(run_once(options.task, options.folder))
+        return wait_as_spare(options.spare, options.store, DataFolder(options.data))
+    return _leave(do_task(options.task, WorkerFolder(options.folder)))
 
 
-def run_job(job_id: str, token: int, store_url: str, data_dir: Path) -> int:
+def run_job(job_id: str, token: int, store_url: str, data: DataFolder) -> int:
     """Run one job to its end."""
-    settings = RunnerSettings(data_dir, store_url, STORE_FACTORY)
-    work = settings.job_dir(job_id) / "work"
+    settings = RunnerSettings(data, store_url, STORE_FACTORY)
+    work = data.job(job_id).work
     return _run(job_id, token, settings, open_database(store_url), lambda: session(work), None)
 
 
@@ -65,36 +68,38 @@ def _run(
     spark: Callable[[], SparkSession],
     prepared: Prepared | None,
 ) -> int:
-    link = SqlRunnerLink(database, lambda: wake(settings.data_dir / "control.sock"))
-    return _leave(Runner(job_id, token, link, SqlMapStore(database), settings, spark, prepared).run())
+    waking = UnixSocketWake(settings.data)
+    link = SqlRunnerLink(database, waking)
+    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared)
+    return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
 
 
-def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
+def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     """Keep a Spark session warm until a job is assigned, or the control plane is gone; do what a standby is asked for."""
-    folder = data_dir / "spares" / spare_id
-    folder.mkdir(parents=True, exist_ok=True)
-    socket = WakeSocket(folder / "wake.sock")
-    assignment = folder / "assignment.json"
-    spark = session(folder / "work")
-    if not assignment.exists():
-        _warm_up(spark, folder / "work")
-    settings, database = RunnerSettings(data_dir, store_url, STORE_FACTORY), open_database(store_url)
-    process, standby = psutil.Process(), Standby(spark, settings, folder)
-    _write(folder / "ready", {"pid": process.pid, "created": process.create_time()})
+    folder = data.spare(spare_id)
+    folder.root.mkdir(parents=True, exist_ok=True)
+    socket = WakeSocket(folder.socket)
+    spark = session(folder.work)
+    if not folder.assignment.exists():
+        warm_up(spark, folder.work / "warm-up")
+    settings, database = RunnerSettings(data, store_url, STORE_FACTORY), open_database(store_url)
+    standby = StandbyTasks(spark, settings, folder)
+    write_handle(folder.ready, own_handle())
     answered = 0
-    while not assignment.exists():
-        if not _control_alive(data_dir):
+    while not folder.assignment.exists():
+        if not _control_alive(data):
             return _leave(0)
-        task = folder / f"task-{answered + 1}.json"
-        if task.exists():
+        asked = folder.task(answered + 1)
+        if asked.exists():
             answered += 1
-            _write(folder / f"answer-{answered}.json", standby.do(json.loads(task.read_text())))
-            wake(folder / "answer.sock")
+            found = json.loads(asked.read_text())
+            write_json(folder.answer(answered), answer(standby.do, read_task(found["task"], found["request"])))
+            wake(folder.answer_socket)
             continue
         socket.wait(ORPHAN_CHECK_SECONDS)
-    wanted = json.loads(assignment.read_text())
+    wanted = json.loads(folder.assignment.read_text())
     socket.close()
-    log_file = data_dir / "jobs" / wanted["job"] / "runner.log"
+    log_file = data.job(wanted["job"]).log
     log_file.parent.mkdir(parents=True, exist_ok=True)
     # The descriptors are replaced, so that what this process' JVM and workers write goes to the job's log too.
     target = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -103,40 +108,9 @@ def wait_as_spare(spare_id: str, store_url: str, data_dir: Path) -> int:
     return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content))
-    temporary.rename(path)
-
-
-def _warm_up(spark, work: Path) -> None:  # type: ignore[no-untyped-def]
-    """One epoch of a small stateful query: the classes, workers and compiled code that every job's first epoch needs."""
-    from pyspark.sql import functions as F
-
-    from pitstop.spark.internals import forget_rows
-
-    done = threading.Event()
-
-    def epoch(rows, number: int) -> None:  # type: ignore[no-untyped-def]
-        kept = rows.localCheckpoint(eager=False)
-        kept.toArrow()
-        forget_rows(kept)
-        done.set()
-
-    numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")
-    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-    counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
-    query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(work / "warm-up")).start()
-    done.wait(60)
-    query.stop()
-
-
-def _control_alive(data_dir: Path) -> bool:
-    try:
-        owner = json.loads((data_dir / "control.pid").read_text())
-        return abs(psutil.Process(owner["pid"]).create_time() - owner["created"]) < 1
-    except (OSError, ValueError, psutil.NoSuchProcess):
-        return False
+def _control_alive(data: DataFolder) -> bool:
+    owner = handle_in(data.control_process)
+    return owner is not None and is_alive(owner)
 
 
 def _leave(code: int) -> int:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pitstop.errors import ConflictError, EngineError, PitstopError
+from pitstop.errors import ConflictError
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.model.job import Job, JobSource
+from pitstop.model.task import Compilation, Compile, Rehearse
 from pitstop.runner.artifacts import load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint
-from pitstop.spark.base.environment import Environment
-from pitstop.spark.engine import Engine
-from pitstop.spark.lowering.source import SourceSettings
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import Environment, SourceSettings
+from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.restoring.migrations import try_migrations
+from pitstop.spark.starting.gated_query import start_gated
+from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.rehearsal import rehearse
 
 LOGGER = "pitstop.runner"
@@ -30,45 +33,41 @@ LOGGER = "pitstop.runner"
 class RunnerSettings:
     """Where a run works."""
 
-    data_dir: Path
+    data: DataFolder
     store_url: str
     store_factory: str
     """``module:function`` by which worker processes open the map store."""
 
-    def job_dir(self, job_id: str) -> Path:
-        return self.data_dir / "jobs" / job_id
-
     def sources(self, job_id: str, job_name: str) -> SourceSettings:
         """What the sources of a job are told."""
-        return SourceSettings.working_in(self.job_dir(job_id) / "work", job_name, self.store_url, self.store_factory)
+        return SourceSettings.working_in(self.data.job(job_id).work, job_name, self.store_url, self.store_factory)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An engine, and what it was made of."""
+    """A compiled job, and what it was made of."""
 
     source: JobSource
     options: dict[str, Any]
     base: JobConfig
     """The options in the job's own code."""
-    engine: Engine
+    compiled: CompiledJob
+    head_start: HeadStart = field(default_factory=HeadStart)
 
-    def engine_of(self, job: Job, environment: Environment) -> Engine | None:
-        """The engine, for this run of a job; None if the job's code or options are others."""
+    def for_run_of(self, job: Job) -> Prepared | None:
+        """The same, with the options of this job as they are now; None if the job's code or options are others."""
         if (job.source, _own(job.options)) != (self.source, _own(self.options)):
             return None
-        self.engine.take_over(JobConfig.from_options(job.options, base=self.base), environment)
-        return self.engine
+        return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.options, base=self.base)))
 
 
-def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], environment: Environment) -> Prepared:
+def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
     definition = load_entry(Path(source.artifact), source.entry)
     spark.sparkContext.addPyFile(source.artifact)
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
-    engine = Engine(spark, pipeline, config, replace(environment, guarantee=config.processing_guarantee))
-    return Prepared(source, options, definition.config, engine)
+    return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources))
 
 
 def _own(options: dict[str, Any]) -> dict[str, Any]:
@@ -76,60 +75,71 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key != "initial_snapshot"}
 
 
-class Standby:
-    """The tasks of a spare that makes itself ready for one version (launchers.standby)."""
+def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
+    """A version compiled as its run would compile it, only to be judged."""
+    return _compilation(prepare(spark, task.source, task.options, SourceSettings()), task, folder.state)
 
-    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: Path) -> None:
+
+def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
+    """What was compiled, with its migrations tried on the state that it is to take over."""
+    compiled = prepared.compiled
+    against = Path(task.against) if task.against is not None else None
+    try:
+        tried = try_migrations(compiled.spark, compiled.pipeline, compiled.plan, against, compiled.config.renamed, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return Compilation(compiled.plan.to_dict(), compiled.config, tried)
+
+
+class StandbyTasks:
+    """What a spare does that makes itself ready for one version of a job (launchers.standby)."""
+
+    def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: SpareFolder) -> None:
         self._spark, self._settings, self._folder = spark, settings, folder
         self.prepared: Prepared | None = None
+        self._environment: Environment | None = None
 
-    def do(self, task: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a task: its result, or ``{"error"}``."""
+    def do(self, task: Compile | Rehearse) -> Compilation | None:
+        """Do a task, and tell in the log how long it took."""
         began = time.monotonic()
-        try:
-            result = self._compile(task) if task["do"] == "compile" else self._rehearse(task)
-            log("INFO", LOGGER, f"{task['do']} took {time.monotonic() - began:.1f} s")
-            return result
-        except PitstopError as error:
-            return {"error": error.to_dict()}
-        except Exception as error:
-            return {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
+        result: Compilation | None = None
+        if isinstance(task, Compile):
+            result = self._compile(task)
+        else:
+            self._rehearse(task)
+        log("INFO", LOGGER, f"{task.kind} took {time.monotonic() - began:.1f} s")
+        return result
 
-    def _compile(self, task: dict[str, Any]) -> dict[str, Any]:
-        environment = Environment(
-            job_id=task["job"],
-            job_name=task["name"],
+    def _compile(self, task: Compile) -> Compilation:
+        sources = self._settings.sources(task.job_id, task.job_name)
+        self.prepared = prepare(self._spark, task.source, task.options, sources)
+        self._environment = Environment(
+            job_id=task.job_id,
+            job_name=task.job_name,
             lineage="",
-            guarantee=JobConfig().processing_guarantee,
-            work_dir=self._folder / "work",
+            guarantee=self.prepared.compiled.config.processing_guarantee,
+            work_dir=self._folder.work,
             log=log,
-            sources=self._settings.sources(task["job"], task["name"]),
+            sources=sources,
         )
-        self.prepared = prepare(self._spark, JobSource.from_dict(task["source"]), task["options"], environment)
-        engine, against = self.prepared.engine, task["against"]
-        state, scratch = Path(against) if against is not None else None, self._folder / "migrations"
-        try:
-            tried = try_migrations(self._spark, engine.pipeline, engine.plan, state, engine.config.renamed, scratch)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-        return {"plan": engine.plan.to_dict(), "migrations": tried}
+        return _compilation(self.prepared, task, self._folder.migrations)
 
-    def _rehearse(self, task: dict[str, Any]) -> dict[str, Any]:
-        if self.prepared is None:
+    def _rehearse(self, task: Rehearse) -> None:
+        if self.prepared is None or self._environment is None:
             raise ConflictError("A version is compiled before it is rehearsed.")
-        engine = self.prepared.engine
-        running = Checkpoint(checkpoint_folder(self._settings.data_dir, engine.environment.job_id, task["lineage"]))
-        scratch = self._folder / "rehearsal"
-        engine.keep_aside(self._folder)
+        compiled, environment, data = self.prepared.compiled, self._environment, self._settings.data
+        running = Checkpoint(data.job(environment.job_id).checkpoint(task.lineage))
+        scratch, laid_down = self._folder.rehearsal, self._folder.laid_down
+        self.prepared = replace(self.prepared, head_start=HeadStart(laid_down))
         try:
-            record = export_checkpoint(running, scratch, "rehearsal")
-            rehearsed = rehearse(engine, Path(record.path), scratch)
+            record = export_checkpoint(running, DataFolder(scratch), "rehearsal")
+            rehearsed = rehearse(compiled, environment, Path(record.path), scratch, laid_down)
             if rehearsed is not None:
-                engine.get_ready(self._settings.data_dir, rehearsed, self._folder, self._claim)
+                gated = start_gated(compiled, environment, data, rehearsed, self._folder.gate, self._claim)
+                self.prepared = replace(self.prepared, head_start=HeadStart(laid_down, gated))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        return {}
 
     def _claim(self, checkpoint: Path) -> None:
         # Whoever removes this standby's folder although it never got its run removes that one, too (launchers.spares).
-        (self._folder / "checkpoint").write_text(str(checkpoint))
+        self._folder.begun.write_text(str(checkpoint))

@@ -1,4 +1,4 @@
-"""One run of a job: claim, compile, restore, run, obey, report. All waiting is on the wake socket."""
+"""One run of a job: claim, open, start, obey, report. Each step looks once; all waiting is between steps."""
 
 from __future__ import annotations
 
@@ -8,185 +8,264 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import psutil
-from pyspark.sql import SparkSession
-
-from pitstop.control.ports import RunnerLink
-from pitstop.errors import EngineError, FencedError, PitstopError, SnapshotError
-from pitstop.kit.wake import WakeSocket, wake
-from pitstop.maps.ports import Fence, MapStore
+from pitstop.control.lanes import Lanes, Spawn, in_thread
+from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
+from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError
+from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
-from pitstop.runner.logs import log
-from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
-from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import export_checkpoint
-from pitstop.spark.base.environment import Environment
-from pitstop.spark.engine import Engine, StartPoint
+from pitstop.model.run import (
+    Compiled,
+    Completed,
+    EpochCommitted,
+    Exported,
+    ExportFailed,
+    Fact,
+    Failed,
+    Observation,
+    Running,
+    Stopped,
+    StopRun,
+    TakeSnapshot,
+)
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.logs import Log, log
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
 REPORT_SECONDS = 0.5
 STOP_SECONDS = 120.0
+EXPORTS = "exports"
 LOGGER = "pitstop.runner"
 
 
+class Started(Protocol):
+    """A query that runs."""
+
+    @property
+    def active(self) -> bool: ...
+
+    @property
+    def up(self) -> bool:
+        """True once it has done an epoch, or is idle and waits for data."""
+        ...
+
+    @property
+    def first_epoch(self) -> bool:
+        """True once this run has committed an epoch."""
+        ...
+
+    def look(self) -> Progress:
+        """What the job has reached by now."""
+        ...
+
+    def failure(self) -> PitstopError | None:
+        """Why it ended by itself."""
+        ...
+
+    def committed_at(self, epoch: int) -> float | None:
+        """When an epoch was committed, in seconds since the epoch; None if it was not."""
+        ...
+
+    def stop(self, seconds: float) -> int:
+        """End between two epochs; the last committed one."""
+        ...
+
+    def export(self, name: str) -> SnapshotRecord:
+        """Save the state of the last committed epoch under a name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A version that is compiled, on the checkpoint that it starts from."""
+
+    plan: dict[str, Any]
+    config: JobConfig
+    lineage: str
+    start: Callable[[Progress], Started]
+    """Start its query; told what the runs before had reached."""
+    run_to_end: Callable[[], None] | None = None
+    """Instead, where all sources end: run it as one epoch."""
+
+
+class Engine(Protocol):
+    """What drives a job's code."""
+
+    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+        """Compile a job's version and make its checkpoint ready, from a snapshot's folder if it starts from one.
+
+        ``check_fence`` raises FencedError once another run has the job; ``poke`` is called when there is something new to see.
+        """
+        ...
+
+
 class Runner:
-    """Drives one job until it is told to stop, ends, fails, or has lost its lease."""
+    """Drives one job until it is told to stop, ends, fails, or has lost its lease.
+
+    ``handle`` names its process; ``log`` takes the lines of the job's log.
+    """
 
     def __init__(
         self,
         job_id: str,
         token: int,
+        handle: RunHandle,
         link: RunnerLink,
-        maps: MapStore,
-        settings: RunnerSettings,
-        spark: Callable[[], SparkSession],
-        prepared: Prepared | None = None,
+        wake: Wake,
+        engine: Engine,
+        spawn: Spawn = in_thread,
+        log: Log = log,
     ) -> None:
         self.job_id, self.token = job_id, token
-        self._link, self._maps, self._settings, self._spark = link, maps, settings, spark
-        self._prepared = prepared
-        self._dir = settings.job_dir(job_id)
-        self._dir.mkdir(parents=True, exist_ok=True)
-        self._wake = WakeSocket(self._dir / "runner.sock")
+        self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
+        self._log = log
         self._fenced: FencedError | None = None
+        self._exports = Lanes(spawn)
+        self._started: Started | None = None
         self._last_command = 0
-        self._exports: list[threading.Thread] = []
         self._reported = Progress()
         self._told_running = self._told_epoch = False
 
     def run(self) -> int:
         """Exit code of the process: 0 if the job ended in order, 1 if it failed, 3 if another run has taken over."""
+        waiter = self._wake.waiter(self.job_id)
         try:
-            process = psutil.Process()
-            job = self._link.claim(self.job_id, self.token, process.pid, process.create_time(), LEASE_SECONDS)
-            threading.Thread(target=self._keep_lease, daemon=True).start()
-            return self._drive(job)
+            return self._to_the_end(waiter)
         except FencedError as error:
-            log("WARN", LOGGER, f"this run (token {self.token}) has lost the job: {error}")
+            self._log("WARN", LOGGER, f"this run (token {self.token}) has lost the job: {error}")
+            if self._started is not None:
+                os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
             return 3
+        finally:
+            waiter.close()
+
+    def _to_the_end(self, waiter: Waiter) -> int:
+        code = self.begin(lambda: _keep_lease(self))
+        while code is None:
+            waiter.wait(REPORT_SECONDS)
+            code = self.step()
+        return code
+
+    def begin(self, claimed: Callable[[], None] = lambda: None) -> int | None:
+        """Claim the job, call ``claimed``, and start it; the exit code if that is its end already."""
+
+        def begin() -> int | None:
+            job = self._claim()
+            claimed()
+            return self._begin(job)
+
+        return self._unless_failed(begin)
+
+    def step(self) -> int | None:
+        """Look once: report, obey; the exit code if the run has come to its end."""
+        return self._unless_failed(self._step)
+
+    def renew(self) -> bool:
+        """Renew the lease; False if the job is lost for good. A store that is busy or away is tried again later."""
+        try:
+            self._link.renew(LEASE_SECONDS)
+        except FencedError as error:
+            self._fenced = error
+            self._poke()
+            return False
+        except PitstopError as error:
+            self._log("WARN", LOGGER, f"could not renew the lease: {error}")
+        return True
+
+    def _unless_failed(self, work: Callable[[], int | None]) -> int | None:
+        try:
+            return work()
+        except FencedError:
+            raise
         except Exception as error:
             return self._failed(error)
-        finally:
-            self._wake.close()
 
-    def _drive(self, job: Job) -> int:
-        log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
-        engine = self._engine(job)
-        job = dataclasses.replace(job, config=engine.config)
-        point = engine.prepare(self._settings.data_dir, job.lineage, self._snapshot(job))
-        self._say_start(job, point)
-        self._observe(ObservationKind.COMPILED, self._compiled(engine, point))
-        if engine.bounded:
-            return self._run_bounded(engine, point)
-        engine.start(point, self._link.progress(), self._poke)
-        return self._loop(engine)
+    def _claim(self) -> Job:
+        job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
+        self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
+        return job
 
-    def _engine(self, job: Job) -> Engine:
-        environment = self._environment(job)
-        ready = self._prepared.engine_of(job, environment) if self._prepared is not None else None
-        return ready or prepare(self._spark(), job.source, job.options, environment).engine
-
-    def _loop(self, engine: Engine) -> int:
-        while True:
-            self._wake.wait(REPORT_SECONDS)
-            if self._fenced is not None:
-                os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
-            self._report(engine)
-            if not engine.active:
-                self._finish_exports()
-                raise engine.failure() or EngineError("The query ended by itself.")
-            for command in self._link.commands(self._last_command):
-                self._last_command = command.id
-                if command.kind is CommandKind.STOP:
-                    return self._stop(engine, command)
-                self._export(engine, command)
-
-    def _run_bounded(self, engine: Engine, point: StartPoint) -> int:
-        self._observe(ObservationKind.RUNNING, {"epoch": -1})
-        engine.run_bounded(point.lineage)
-        self._observe(ObservationKind.COMPLETED, {})
+    def _begin(self, job: Job) -> int | None:
+        opened = self._engine.open(job, self._snapshot(job), self._check_fence, self._poke)
+        self._observe(Compiled(opened.plan, opened.lineage, opened.config))
+        if opened.run_to_end is None:
+            self._started = opened.start(self._link.progress())
+            return None
+        self._observe(Running(-1))
+        opened.run_to_end()
+        self._observe(Completed())
         return 0
 
-    def _stop(self, engine: Engine, command: Command) -> int:
-        log("INFO", LOGGER, "stopping at the next epoch boundary")
-        self._finish_exports()
-        epoch = engine.stop(STOP_SECONDS)
-        self._report(engine, force=True)
-        payload: dict[str, Any] = {"epoch": epoch, "operation": command.args.get("operation")}
-        payload["committed_at"] = engine.running.checkpoint.committed_at(epoch)
-        if command.args.get("snapshot"):
+    def _step(self) -> int | None:
+        started = self._started
+        assert started is not None, "the run has not begun"
+        if self._fenced is not None:
+            raise self._fenced
+        self._report(started)
+        if not started.active:
+            self._exports.settle(STOP_SECONDS)
+            raise started.failure() or EngineError("The query ended by itself.")
+        for command in self._link.commands(self._last_command):
+            self._last_command = command.id
+            if isinstance(command.order, StopRun):
+                return self._stop(started, command.order)
+            self._export(started, command.order)
+        return None
+
+    def _stop(self, started: Started, order: StopRun) -> int:
+        self._log("INFO", LOGGER, "stopping at the next epoch boundary")
+        self._exports.settle(STOP_SECONDS)
+        epoch = started.stop(STOP_SECONDS)
+        self._report(started, force=True)
+        snapshot: SnapshotRecord | None = None
+        problem: Problem | None = None
+        if order.snapshot is not None:
             try:
-                payload["snapshot"] = self._take_snapshot(engine, command.args["snapshot"])
+                snapshot = self._take_snapshot(started, order.snapshot)
             except (PitstopError, OSError) as error:
-                payload["error"] = _travelling(error)
-        self._observe(ObservationKind.STOPPED, payload)
-        log("INFO", LOGGER, f"stopped after epoch {epoch}")
+                problem = _problem(error)
+        self._observe(Stopped(started.committed_at(epoch), snapshot, problem))
+        self._log("INFO", LOGGER, f"stopped after epoch {epoch}")
         return 0
 
-    def _export(self, engine: Engine, command: Command) -> None:
-        """In a thread of its own: the job goes on meanwhile, and exports follow one another."""
-        before = list(self._exports)
+    def _export(self, started: Started, order: TakeSnapshot) -> None:
+        """The job goes on meanwhile, and exports follow one another."""
 
         def work() -> None:
-            for thread in before:
-                thread.join()
-            operation = command.args.get("operation")
             try:
-                record = self._take_snapshot(engine, command.args["snapshot"])
-                self._observe(ObservationKind.EXPORTED, {"operation": operation, "snapshot": record})
+                try:
+                    fact: Fact = Exported(order.operation, self._take_snapshot(started, order.snapshot))
+                except (PitstopError, OSError) as error:
+                    fact = ExportFailed(order.operation, _problem(error))
+                self._observe(fact)
             except FencedError as error:
                 self._fenced = error
-            except (PitstopError, OSError) as error:
-                self._observe(ObservationKind.EXPORT_FAILED, {"operation": operation, "error": _travelling(error)})
+            except PitstopError as error:
+                self._log("ERROR", LOGGER, f"could not tell what became of snapshot '{order.snapshot}': {error}")
 
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        self._exports = [t for t in self._exports if t.is_alive()] + [thread]
+        self._exports.put(EXPORTS, work)
 
-    def _take_snapshot(self, engine: Engine, name: str) -> dict[str, Any]:
-        checkpoint: Checkpoint = engine.running.checkpoint
-        record = export_checkpoint(checkpoint, self._settings.data_dir, name, engine.stage_facts())
-        log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
-        return dataclasses.asdict(record)
+    def _take_snapshot(self, started: Started, name: str) -> SnapshotRecord:
+        record = started.export(name)
+        self._log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
+        return record
 
-    def _finish_exports(self) -> None:
-        for thread in self._exports:
-            thread.join()
-
-    def _report(self, engine: Engine, force: bool = False) -> None:
-        tracker = engine.tracker
-        assert tracker is not None
-        progress = engine.look()
-        if not self._told_running and tracker.ready and engine.active:
+    def _report(self, started: Started, force: bool = False) -> None:
+        progress = started.look()
+        if not self._told_running and started.up and started.active:
             self._told_running = True
-            epoch = progress.epoch if tracker.first_epoch else -1
-            at = engine.running.checkpoint.committed_at(epoch)
-            self._observe(ObservationKind.RUNNING, {"epoch": epoch, "committed_at": at})
-        if not self._told_epoch and tracker.first_epoch:
+            epoch = progress.epoch if started.first_epoch else -1
+            self._observe(Running(epoch, started.committed_at(epoch)))
+        if not self._told_epoch and started.first_epoch:
             self._told_epoch = True
-            self._observe(ObservationKind.EPOCH, {"epoch": progress.epoch})
+            self._observe(EpochCommitted(progress.epoch))
         if progress != self._reported or force:
             self._reported = progress
             self._link.report(progress)
-
-    def _environment(self, job: Job) -> Environment:
-        return Environment(
-            job_id=job.id,
-            job_name=job.display_name,
-            lineage=job.lineage or "",
-            guarantee=job.config.processing_guarantee,
-            work_dir=self._dir / "work",
-            log=log,
-            check_fence=self._check_fence,
-            fence=Fence(job.id, self.token),
-            maps=self._maps,
-            sources=self._settings.sources(job.id, job.display_name),
-        )
 
     def _snapshot(self, job: Job) -> Path | None:
         name = job.config.initial_snapshot
@@ -199,61 +278,39 @@ class Runner:
             )
         return Path(record.path)
 
-    def _say_start(self, job: Job, point: StartPoint) -> None:
-        if point.report is not None:
-            log("INFO", LOGGER, f"state taken over from snapshot '{job.config.initial_snapshot}' ({point.report.way.value})")
-            for line in point.report.lines:
-                level = "WARN" if line.verdict.value == "dropped" else "INFO"
-                log(level, LOGGER, f"stage '{line.stage}' {line.verdict.value}: {line.detail}")
-        elif job.lineage == point.lineage:
-            log("INFO", LOGGER, f"goes on after epoch {Checkpoint(point.checkpoint).committed()}")
-        else:
-            log("INFO", LOGGER, "starts with empty state")
-
-    def _compiled(self, engine: Engine, point: StartPoint) -> dict[str, Any]:
-        report = point.report.to_dict() if point.report is not None else None
-        config = engine.config.to_dict()
-        return {"plan": engine.plan.to_dict(), "lineage": point.lineage, "report": report, "config": config}
-
     def _check_fence(self) -> None:
         if self._fenced is not None:
             raise self._fenced
         self._link.check()
 
-    def _keep_lease(self) -> None:
-        while True:
-            time.sleep(RENEW_SECONDS)
-            try:
-                self._link.renew(LEASE_SECONDS)
-            except FencedError as error:
-                self._fenced = error
-                self._poke()
-                return
-            except Exception as error:  # the store is busy or away: the next round may work
-                log("WARN", LOGGER, f"could not renew the lease: {error}")
-
     def _poke(self) -> None:
-        wake(self._wake.path)
+        self._wake.wake(self.job_id)
 
-    def _observe(self, kind: ObservationKind, payload: dict[str, Any]) -> None:
-        self._link.observe(Observation(self.job_id, self.token, kind, payload))
+    def _observe(self, fact: Fact) -> None:
+        self._link.observe(Observation(self.job_id, self.token, fact))
 
     def _failed(self, error: Exception) -> int:
-        details = traceback.format_exc()
-        restartable = False
+        problem, details, restartable = _problem(error), traceback.format_exc(), False
         if isinstance(error, PitstopError):
-            details = str(error.details.pop("trace", details))
-            restartable = bool(error.details.pop("restartable", False))
-        travelling = _travelling(error)
-        log("ERROR", LOGGER, travelling["message"])
-        try:
-            self._observe(ObservationKind.FAILED, {"error": travelling, "details": details, "restartable": restartable})
-        except FencedError:
-            return 3
+            told = dict(problem.details)
+            details, restartable = str(told.pop("trace", details)), bool(told.pop("restartable", False))
+            problem = dataclasses.replace(problem, details=told)
+        self._log("ERROR", LOGGER, problem.message)
+        self._observe(Failed(problem, details, restartable))
         return 1
 
 
-def _travelling(error: BaseException) -> dict[str, Any]:
+def _keep_lease(runner: Runner) -> None:
+    """Renew the lease of a run in a thread of its own, until the job is lost."""
+
+    def renew() -> None:
+        while runner.renew():
+            time.sleep(RENEW_SECONDS)
+
+    threading.Thread(target=renew, daemon=True, name="lease").start()
+
+
+def _problem(error: BaseException) -> Problem:
     if isinstance(error, PitstopError):
-        return error.to_dict()
-    return EngineError(f"{type(error).__name__}: {error}").to_dict()
+        return error.problem
+    return EngineError(f"{type(error).__name__}: {error}").problem

@@ -1,75 +1,100 @@
-"""Processes that do one thing for the control plane and leave its result in a file: it runs no user code and no JVM itself."""
+"""Tasks that a process of their own does for the control plane, and leaves the result of in a file."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pitstop.errors import EngineError, PitstopError
-from pitstop.plan.rules import check_state_store
-from pitstop.runner.artifacts import load_entry
+from pitstop.errors import EngineError, PitstopError, UsageError
+from pitstop.kit.jsonable import from_json, to_json
+from pitstop.model.data_folder import DataFolder, WorkerFolder
+from pitstop.model.task import TASKS, Compile, ExportState, ImportState, QueryState, Task
 from pitstop.runner.session import session
 
 
-def compile_job(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """``{plan, options, migrations}`` of an artifact's job.
+def compile_version(task: Compile, folder: WorkerFolder) -> object:
+    """Compile a version as its run would, and try its migrations on the state that it is to take over."""
+    from pitstop.runner.prepared import compiled_for_check
 
-    ``request``: ``artifact``, ``entry``, ``args``; ``against`` the folder of the snapshot or checkpoint whose state the job
-    is to take over, or None, and ``renamed``. Migrations are then run on that state, and told as stage -> words.
-    """
-    from pitstop.spark.lowering.compile import compile_pipeline
-    from pitstop.spark.restoring.migrations import try_migrations
-
-    definition = load_entry(Path(request["artifact"]), request["entry"])
-    spark = session(folder / "work")
-    pipeline = definition.build(request["args"])
-    plan = compile_pipeline(spark, pipeline, partitions=definition.config.partitions)
-    check_state_store(plan, definition.config.state_store)
-    against = Path(request["against"]) if request["against"] is not None else None
-    migrations = try_migrations(spark, pipeline, plan, against, request["renamed"], folder / "state")
-    return {"plan": plan.to_dict(), "options": definition.config.to_dict(), "migrations": migrations}
+    return compiled_for_check(session(folder.work), task, folder)
 
 
-def work_on_state(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Query, export or import (``action``) the state of a ``stage`` in the snapshot of folder ``snapshot``.
+def query_state(task: QueryState, folder: WorkerFolder) -> object:
+    """Run SQL on a stage's rows."""
+    from pitstop.spark.state import in_snapshot
 
-    ``query``: ``sql`` and ``limit``; ``{columns, rows, more}``. ``export``: ``file``, which is written; ``{rows}``.
-    ``import``: ``file``, ``data`` and ``name`` of the snapshot that is made; its record.
-    """
+    state = _stage(task, folder)
+    return in_snapshot.query(session(folder.work), state, task.sql, task.limit)
+
+
+def export_state(task: ExportState, folder: WorkerFolder) -> object:
+    """Write a stage's rows to a parquet file."""
+    from pitstop.spark.state import in_snapshot
+
+    state = _stage(task, folder)
+    in_snapshot.export(session(folder.work), state, Path(task.file))
+    return None
+
+
+def import_state(task: ImportState, folder: WorkerFolder) -> object:
+    """Make a snapshot of another one, with the rows of a parquet file as a stage's state; its record."""
+    from pitstop.snapshots import manifest as manifests
+    from pitstop.spark.state import in_snapshot
+
+    path = Path(task.snapshot)
+    manifest = manifests.read(path)
+    state = in_snapshot.SnapshotState.open(path, manifest, task.stage)
+    manifests.verify(path, manifest, manifest.job_name or manifest.job_id)
+    return in_snapshot.put(session(folder.work), state, Path(task.file), DataFolder(Path(task.data)), task.name)
+
+
+def _stage(task: QueryState | ExportState, folder: WorkerFolder) -> Any:
+    """A stage's state in a verified snapshot, by links in which Spark finds all of it."""
     from pitstop.snapshots import manifest as manifests
     from pitstop.snapshots.export import lay_view
-    from pitstop.spark.state import in_snapshot as snapshot_state
+    from pitstop.spark.state import in_snapshot
 
-    path, view = Path(request["snapshot"]), folder / "snapshot"
+    path, view = Path(task.snapshot), folder.state
     manifest = manifests.read(path)
-    state = snapshot_state.SnapshotState.open(path, manifest, request["stage"])
+    in_snapshot.SnapshotState.open(path, manifest, task.stage)  # no such stage is told before all files are read
     manifests.verify(path, manifest, manifest.job_name or manifest.job_id)
-    spark = session(folder / "work")
-    if request["action"] == "import":
-        record = snapshot_state.put(spark, state, Path(request["file"]), Path(request["data"]), request["name"])
-        return dataclasses.asdict(record)
     lay_view(path, manifest, view)
-    state = snapshot_state.SnapshotState.open(view, manifest, request["stage"])
-    if request["action"] == "query":
-        return snapshot_state.query(spark, state, request["sql"], request["limit"])
-    return snapshot_state.export(spark, state, Path(request["file"]))
+    return in_snapshot.SnapshotState.open(view, manifest, task.stage)
 
 
-TASKS: dict[str, Callable[[dict[str, Any], Path], dict[str, Any]]] = {"compile": compile_job, "state": work_on_state}
+WORK: dict[str, Callable[[Any, WorkerFolder], object]] = {
+    Compile.kind: compile_version,
+    QueryState.kind: query_state,
+    ExportState.kind: export_state,
+    ImportState.kind: import_state,
+}
 
 
-def run_once(task: str, folder: Path) -> int:
-    """Do what ``request.json`` in ``folder`` asks; ``result.json`` is the result or ``{"error": {code, message, details}}``."""
+def answer(work: Callable[[Any], object], task: Task) -> dict[str, Any]:
+    """``{"result": …}`` of a task, or ``{"error": {code, message, details}}``."""
     try:
-        result = TASKS[task](json.loads((folder / "request.json").read_text()), folder)
+        result = work(task)
+        return {"result": to_json(result) if result is not None else None}
     except PitstopError as error:
-        result = {"error": error.to_dict()}
+        return {"error": error.to_dict()}
     except Exception as error:
-        result = {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
-    temporary = folder / "result.tmp"
-    temporary.write_text(json.dumps(result))
-    temporary.rename(folder / "result.json")
-    return 1 if "error" in result else 0
+        return {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
+
+
+def read_task(kind: str, request: Any) -> Task:
+    """A task as it came through a pipe."""
+    if kind not in TASKS:
+        raise UsageError(f"There is no task '{kind}'.")
+    return from_json(TASKS[kind], request)
+
+
+def do_task(kind: str, folder: WorkerFolder) -> int:
+    """Do what the request in the folder asks, and leave the answer there."""
+    task = read_task(kind, json.loads(folder.request.read_text()))
+    found = answer(lambda task: WORK[kind](task, folder), task)
+    temporary = folder.result.with_suffix(".tmp")
+    temporary.write_text(json.dumps(found))
+    temporary.rename(folder.result)
+    return 1 if "error" in found else 0

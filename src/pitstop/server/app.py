@@ -8,7 +8,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType
 
 import structlog
@@ -16,6 +15,7 @@ import uvicorn
 
 from pitstop.kit.java import find_java
 from pitstop.kit.version import __version__
+from pitstop.model.data_folder import DataFolder
 from pitstop.rest.app import create_app
 from pitstop.server.exclusive import listening, only_server
 from pitstop.server.plane import ControlPlane
@@ -28,14 +28,14 @@ REQUEST_SECONDS = 10
 def run_server(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. One sentence for each thing that prevents it (port in use, no Java, second server)."""
     _configure_logs()
-    data_dir = settings.data_dir.resolve()
-    data_dir.mkdir(parents=True, exist_ok=True)
+    data = DataFolder(settings.data_dir.resolve())
+    data.root.mkdir(parents=True, exist_ok=True)
     token = settings.effective_token()
-    with only_server(data_dir), listening(settings.host, settings.port) as listener:
+    with only_server(data), listening(settings.host, settings.port) as listener:
         address = _address(settings.host, listener.getsockname()[1])
-        plane = ControlPlane(settings, data_dir, find_java(data_dir), address)
+        plane = ControlPlane(settings, data, find_java(data.java), address)
         try:
-            _serve(plane, token, listener, lambda: _say_where(address, data_dir, settings, token))
+            _serve(plane, token, listener, lambda: _say_where(address, data, settings, token))
         finally:
             plane.end()
 
@@ -97,7 +97,7 @@ def _address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _say_where(address: str, data_dir: Path, settings: Settings, token: str | None) -> None:
-    print(f"Pitstop {__version__} serves at http://{address}  (data in {data_dir})", flush=True)
+def _say_where(address: str, data: DataFolder, settings: Settings, token: str | None) -> None:
+    print(f"Pitstop {__version__} serves at http://{address}  (data in {data.root})", flush=True)
     if token is not None and settings.token is None:
-        print(f"Clients need the token in {data_dir / 'token'}", flush=True)
+        print(f"Clients need the token in {data.token}", flush=True)

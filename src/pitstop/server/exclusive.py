@@ -11,28 +11,26 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 from pitstop.errors import ConflictError, UsageError
+from pitstop.launchers.processes import own_handle, write_json
+from pitstop.model.data_folder import DataFolder
 
 BACKLOG = 128
 
 
 @contextlib.contextmanager
-def only_server(data_dir: Path) -> Iterator[None]:
+def only_server(data: DataFolder) -> Iterator[None]:
     """Hold the data folder; ConflictError naming the process that holds it already.
 
-    The lock goes with the process, however it ends. ``control.pid`` tells spares whose they are.
+    The lock goes with the process, however it ends. ``data.control_process`` tells spares whose they are.
     """
-    path = data_dir / "control.pid"
-    with (data_dir / "control.lock").open("a") as lock:
+    path = data.control_process
+    with data.control_lock.open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConflictError(f"Another server (process {_owner(path)}) already serves the data in {data_dir}.") from None
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps({"pid": os.getpid(), "created": psutil.Process().create_time()}))
-        temporary.rename(path)
+            raise ConflictError(f"Another server (process {_owner(path)}) already serves the data in {data.root}.") from None
+        write_json(path, {"pid": os.getpid(), "handle": own_handle()})
         yield
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from uuid import NAMESPACE_URL, uuid5
 
 import structlog
 
 from pitstop.control.controller import Controller
+from pitstop.control.ports import Members
 from pitstop.control.shutdown import end_runs
 from pitstop.kit.clock import SystemClock
 from pitstop.kit.version import __version__
-from pitstop.kit.wake import wake
 from pitstop.launchers.local_process import LocalProcessLauncher
+from pitstop.launchers.wake import UnixSocketWake
+from pitstop.model.cluster import ClusterSettings
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
+from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
@@ -36,18 +41,22 @@ log = structlog.get_logger("pitstop.server")
 class ControlPlane:
     """Everything that ``pitstop serve`` is, but HTTP. ``address``: where clients reach it (host:port)."""
 
-    def __init__(self, settings: Settings, data_dir: Path, java_home: Path, address: str) -> None:
-        self._settings, self._data_dir, self._address = settings, data_dir, address
-        store_url = sqlite_url(data_dir / "pitstop.db")
+    def __init__(self, settings: Settings, data: DataFolder, java_home: Path, address: str) -> None:
+        self._settings, self._wake = settings, UnixSocketWake(data)
+        self._members: Members = OneMember(data, address, settings.master)
+        store_url = sqlite_url(data.store)
         self._database = open_database(store_url)
         self._registry, self._changes = SqlRegistry(self._database), Changes()
-        shutil.rmtree(data_dir / "once", ignore_errors=True)
-        environment = {"JAVA_HOME": str(java_home), "PITSTOP_MASTER": settings.master}
-        self._launcher = LocalProcessLauncher(data_dir, store_url, self._wake, settings.spares, environment)
-        self._controller = Controller(self._registry, self._launcher, SystemClock(), data_dir, store_url, self._changes.notify)
+        shutil.rmtree(data.workers, ignore_errors=True)
+        cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
+        environment = {"JAVA_HOME": str(java_home)} | cluster.environment()
+        launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
+        self._controller = Controller(
+            self._registry, launcher, launcher, SystemClock(), self._wake, data, store_url, self._changes.notify
+        )
         self._loop: threading.Thread | None = None
         self.service = LocalService(
-            self._registry, SqlMapStore(self._database), self._launcher, data_dir, self._wake, self._changes, self._info
+            self._registry, SqlMapStore(self._database), self._launcher, data, self._wake, self._changes, self._info
         )
 
     def start(self, failed: Callable[[], None]) -> None:
@@ -74,15 +83,11 @@ class ControlPlane:
             self._loop.join(LOOP_SECONDS)
         self._launcher.end_spares()
         if self._settings.stop_jobs_on_exit:
-            end_runs(self._registry, self._launcher, self._data_dir, STOP_SECONDS)
+            end_runs(self._registry, self._launcher, self._wake, STOP_SECONDS)
         self._launcher.close()
         self._database.close()
 
-    def _wake(self) -> None:
-        wake(self._data_dir / "control.sock")
-
     def _info(self) -> ClusterInfo:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
-        uuid = str(uuid5(NAMESPACE_URL, str(self._data_dir)))
-        members = [MemberInfo(self._address, uuid, self._settings.master)]
+        members = [MemberInfo(member.address, member.id, member.master) for member in self._members.list()]
         return ClusterInfo("ACTIVE", __version__, len(members), members, len(running))

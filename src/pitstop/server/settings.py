@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pitstop.errors import UsageError
+from pitstop.model.data_folder import DataFolder
 
 SHORTEST_TOKEN = 8
 
@@ -45,7 +46,7 @@ class Settings:
             return self.token
         if self.loopback:
             return None
-        return kept_token(self.data_dir / "token")
+        return kept_token(DataFolder(self.data_dir).token)
 
 
 def kept_token(path: Path) -> str:

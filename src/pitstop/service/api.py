@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from pitstop.maps.model import Entry
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.task import StateRows
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -16,7 +17,6 @@ from pitstop.service.results import (
     LogPage,
     MapFacts,
     SnapshotDiff,
-    StateRows,
     UpdateResult,
 )
 

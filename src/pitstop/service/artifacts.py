@@ -10,22 +10,23 @@ from pathlib import Path
 import fsspec
 
 from pitstop.errors import ArtifactError
+from pitstop.model.data_folder import DataFolder
 
 SUFFIXES = (".py", ".zip", ".whl")
 
 
-def store_artifact(data_dir: Path, name: str, content: bytes | None) -> Path:
+def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
     """Keep an artifact and return its path. ``name`` is a path or URL to read it from unless ``content`` is given."""
     file_name = name.rsplit("/", 1)[-1]
     if not file_name.endswith(SUFFIXES):
         raise ArtifactError(f"{file_name} is no artifact: a job is a {', '.join(SUFFIXES)} file.")
-    data = content if content is not None else _read(name)
-    folder = data_dir / "artifacts" / hashlib.sha256(data).hexdigest()
-    target = folder / file_name
+    found = content if content is not None else _read(name)
+    target = data.artifact(hashlib.sha256(found).hexdigest(), file_name)
+    folder = target.parent
     folder.mkdir(parents=True, exist_ok=True)
     if not target.exists():
         temporary = folder / f".{secrets.token_hex(4)}.tmp"
-        temporary.write_bytes(data)
+        temporary.write_bytes(found)
         temporary.rename(target)
     os.utime(folder)  # young artifacts are kept although no job names them yet
     return target

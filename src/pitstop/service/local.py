@@ -6,34 +6,52 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
-from pitstop.control.ports import Registry
-from pitstop.errors import ConflictError, NotFoundError, WaitTimeoutError, from_dict
+from pitstop.control.compatibility import Judge
+from pitstop.control.ports import CONTROL, Registry, Wake, Workers
+from pitstop.errors import ConflictError, EngineError, NotFoundError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Progress
-from pitstop.model.operation import Operation, OperationState, Verb
+from pitstop.model.operation import (
+    Cancel,
+    CancelAndExport,
+    Export,
+    Operation,
+    OperationState,
+    Request,
+    Restart,
+    Resume,
+    Submit,
+    Suspend,
+    Updated,
+    snapshot_of,
+)
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import StateRows
+from pitstop.plan.model import Plan
 from pitstop.service import updates
 from pitstop.service.api import SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
-from pitstop.service.compatibility import Judge, refuse_if_incompatible
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import LOOK_SECONDS, Reads
-from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, StateRows, UpdateResult
-from pitstop.service.saved_state import StateDesk, Workers
+from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
+from pitstop.service.saved_state import StateDesk
 
 OPERATION_SECONDS = 300.0
+UPDATE_SECONDS = 1800.0
+"""An update compiles and rehearses the new version before anything stops."""
 
 
 class LocalService(Reads, MapVerbs):
     """Service on a registry and a map store in this process.
 
-    ``wake`` is called after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
+    The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
     ``now`` and ``new_id`` stamp new jobs.
     """
 
@@ -42,23 +60,22 @@ class LocalService(Reads, MapVerbs):
         registry: Registry,
         maps: MapStore,
         workers: Workers,
-        data_dir: Path,
-        wake: Callable[[], object],
+        data: DataFolder,
+        wake: Wake,
         changes: Changes,
         info: Callable[[], ClusterInfo],
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_job_id,
     ) -> None:
-        Reads.__init__(self, registry, data_dir, changes)
+        Reads.__init__(self, registry, data, changes)
         MapVerbs.__init__(self, maps)
-        self._workers = workers
-        self._states, self._judge = StateDesk(workers, data_dir), Judge(registry, workers, data_dir)
+        self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._info, self._now, self._new_id = wake, info, now, new_id
 
     # verbs
 
     def submit(self, request: SubmitRequest) -> JobStatus:
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         name = check_name("job", request.name or Path(request.artifact_name).stem)
         asked = request.options | {"initial_snapshot": request.initial_snapshot}
         options = {key: value for key, value in asked.items() if value is not None}
@@ -75,61 +92,56 @@ class LocalService(Reads, MapVerbs):
         )
         with self._registry.transaction():
             self._registry.add_job(job)
-            self._registry.add_operation(job.id, Verb.SUBMIT, {})
-        self._wake()
+            self._registry.add_operation(job.id, Submit())
+        self._wake.wake(CONTROL)
         return JobStatus.of(job, Progress())
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         found = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
-        return self._judge.check(artifact, request, found, record)
+        source = JobSource(str(artifact), request.entry, tuple(request.args))
+        options = {key: value for key, value in request.options.items() if value is not None}
+        checked = self._judge.check(source, options, found, record)
+        return CheckResult(checked.plan, checked.report, checked.report.text() if checked.report else _fresh(checked.plan))
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
-        artifact = store_artifact(self._data_dir, request.artifact_name, request.artifact_bytes)
-        wish = updates.wish_for_update(job, artifact, request, watch_seconds)
-        # A suspended job has no gap to keep small.
-        running = job.state is JobState.RUNNING
-        with self._workers.standby(updates.WARM_SECONDS) if running else nullcontext() as standby:
-            compiled = self._judge.compile_version(job, wish, standby)
-            report = self._judge.against_job(job, compiled, request.options)
-            refuse_if_incompatible(report, f"job '{job.display_name}', which {'goes on' if running else 'stays as it is'}")
-            if standby is not None and job.lineage is not None:
-                standby.rehearse(job.lineage)
-                wish["standby"] = standby.id
-            with self._registry.transaction():
-                self._refuse_if_exporting(wish["snapshot"], but=job)
-                asked = self._registry.add_operation(job.id, Verb.UPDATE, wish)
-            result = dict(self._answer(job, asked).result or {})
-        if watch_seconds and running:
-            updates.watch(self._registry, self._changes, job.id, int(result["version"]), watch_seconds)
-        return UpdateResult(int(result["version"]), result["snapshot"], result["gap_seconds"], report, report.text())
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
+        wanted = updates.update_request(job, artifact, request, watch_seconds)
+        with self._registry.transaction():
+            self._refuse_if_exporting(wanted.snapshot, but=job)
+            asked = self._registry.add_operation(job.id, wanted)
+        done = self._answer(job, asked, UPDATE_SECONDS).result
+        assert isinstance(done, Updated)
+        assert done.report is not None
+        if watch_seconds and done.gap_seconds is not None:
+            updates.watch(self._registry, self._changes, job.id, done.version, watch_seconds)
+        return UpdateResult(done.version, done.snapshot, done.gap_seconds, done.report, done.report.text())
 
     def suspend(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Verb.SUSPEND)
+        self._carry_out(self._find(name_or_id), Suspend())
 
     def resume(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Verb.RESUME)
+        self._carry_out(self._find(name_or_id), Resume())
 
     def restart(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Verb.RESTART)
+        self._carry_out(self._find(name_or_id), Restart())
 
     def cancel(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Verb.CANCEL)
+        self._carry_out(self._find(name_or_id), Cancel())
 
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
         check_name("snapshot", snapshot)
         job = self._find(name_or_id)
         with self._registry.transaction():
             self._refuse_if_exporting(snapshot, but=job)
-            asked = self._registry.add_operation(
-                job.id, Verb.CANCEL_AND_EXPORT if cancel else Verb.EXPORT, {"snapshot": snapshot}
-            )
-        done = self._answer(job, asked)
-        return SnapshotRecord(**(done.result or {}))
+            asked = self._registry.add_operation(job.id, CancelAndExport(snapshot) if cancel else Export(snapshot))
+        done = self._answer(job, asked).result
+        assert isinstance(done, SnapshotRecord)
+        return done
 
     # snapshots
 
@@ -160,27 +172,26 @@ class LocalService(Reads, MapVerbs):
 
     # inside
 
-    def _carry_out(self, job: Job, verb: Verb) -> Operation:
-        return self._answer(job, self._registry.add_operation(job.id, verb, {}))
+    def _carry_out(self, job: Job, request: Request) -> Operation:
+        return self._answer(job, self._registry.add_operation(job.id, request))
 
-    def _answer(self, job: Job, operation: Operation) -> Operation:
+    def _answer(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Operation:
         """Wait for the end of an operation that is written; its error is raised."""
-        self._wake()
-        deadline = time.monotonic() + OPERATION_SECONDS
+        self._wake.wake(CONTROL)
+        deadline = time.monotonic() + seconds
         while True:
             seen = self._changes.seen
             found = self._registry.get_operation(operation.id)
             if found is None:
                 raise NotFoundError(f"Job '{job.display_name}' was forgotten before {operation.verb.value} was answered.")
             if found.state is OperationState.FAILED:
-                raise from_dict(found.error or {})
+                raise found.error.error() if found.error is not None else EngineError(f"{operation.verb.value} failed.")
             if found.state is OperationState.DONE:
                 return found
             left = deadline - time.monotonic()
             if left <= 0:
                 raise WaitTimeoutError(
-                    f"{operation.verb.value} of job '{job.display_name}' is not done after {OPERATION_SECONDS:.0f} seconds; "
-                    "it goes on."
+                    f"{operation.verb.value} of job '{job.display_name}' is not done after {seconds:.0f} seconds; it goes on."
                 )
             self._changes.wait(seen, min(LOOK_SECONDS, left))
 
@@ -188,5 +199,10 @@ class LocalService(Reads, MapVerbs):
         """Who exports to a name that another job is exporting to would overwrite its files (jet.md §2.1)."""
         for other in self._registry.jobs(include_ended=False):
             for operation in self._registry.open_operations(other.id) if but is None or other.id != but.id else ():
-                if operation.args.get("snapshot") == snapshot:
+                if snapshot_of(operation.request) == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
+
+
+def _fresh(plan: dict[str, Any]) -> str:
+    names = ", ".join(stage.name for stage in Plan.from_dict(plan).stages)
+    return f"The pipeline is sound; nothing to compare with. Stages: {names}."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from pitstop.control.ports import Registry
 from pitstop.errors import NotFoundError, WaitTimeoutError
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
@@ -22,8 +22,8 @@ LOOK_SECONDS = 0.5
 class Reads:
     """The part of the service that only looks at jobs and snapshots."""
 
-    def __init__(self, registry: Registry, data_dir: Path, changes: Changes) -> None:
-        self._registry, self._data_dir, self._changes = registry, data_dir, changes
+    def __init__(self, registry: Registry, data: DataFolder, changes: Changes) -> None:
+        self._registry, self._data, self._changes = registry, data, changes
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         return [self._status(job) for job in self._registry.jobs(include_ended)]
@@ -46,7 +46,7 @@ class Reads:
             self._changes.wait(seen, min(LOOK_SECONDS, left))
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
-        path = self._data_dir / "jobs" / self._find(name_or_id).id / "runner.log"
+        path = self._data.job(self._find(name_or_id).id).log
         lines: list[str] = []
         if not path.exists():
             return LogPage(lines, after)

@@ -8,8 +8,8 @@ from typing import Any
 from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Progress
-from pitstop.plan.report import Report
+from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
+from pitstop.model.report import Report
 
 
 @described
@@ -67,6 +67,8 @@ class JobStatus:
     @classmethod
     def of(cls, job: Job, progress: Progress) -> JobStatus:
         """The view of a record."""
+        ending = job.termination
+        coming = job.update is not None and not isinstance(job.update.phase, Watched)
         return cls(
             id=job.id,
             name=job.name,
@@ -82,7 +84,7 @@ class JobStatus:
             options=job.options,
             source=job.source,
             token=job.token,
-            termination=job.termination,
+            termination=f"{ending.mode}#{ending.operation}" if ending is not None else None,
             attempts=job.attempts,
             due=job.due,
             lineage=job.lineage,
@@ -90,7 +92,7 @@ class JobStatus:
             update_failure=job.update_failure,
             plan=job.plan,
             progress=progress,
-            updating=job.update is not None and job.update.started_at is None,
+            updating=coming or job.preparation is not None,
         )
 
     @property
@@ -141,19 +143,6 @@ class UpdateResult:
     """What became of each stage's state."""
     text: str
     """The report as a person reads it, a line a stage."""
-
-
-@described
-@dataclass(frozen=True)
-class StateRows:
-    """Rows of a query on a stage's state."""
-
-    columns: list[tuple[str, str]]
-    """Name and Spark type of each column."""
-    rows: list[list[Any]]
-    """JSON values by row; times are ISO 8601 text."""
-    more: bool
-    """True if there are more rows than the limit."""
 
 
 @described

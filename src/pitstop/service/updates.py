@@ -5,38 +5,31 @@ from __future__ import annotations
 import dataclasses
 import time
 from pathlib import Path
-from typing import Any
 
 from pitstop.control.ports import Registry
 from pitstop.errors import ConflictError, EngineError
 from pitstop.kit.ids import check_name
-from pitstop.model.config import renamed_stages
-from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Verb
+from pitstop.model.config import JobConfig, renamed_stages
+from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.operation import UpdateJob, Verb
 from pitstop.service.api import SubmitRequest
 from pitstop.service.changes import Changes
 
-WARM_SECONDS = 60.0
-"""How long an update waits for a warm runner before it goes on without."""
 
-
-def wish_for_update(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> dict[str, Any]:
-    """The arguments of the operation."""
+def update_request(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> UpdateJob:
+    """What is asked of the control loop: the new version's options go over those the job was submitted with."""
     options = job.options | {key: value for key, value in request.options.items() if value is not None}
     options.pop("renamed", None)
     if request.options.get("renamed"):
         options["renamed"] = renamed_stages(request.options["renamed"])
+    JobConfig.from_options(options)
     snapshot = request.initial_snapshot or f"{job.name}-before-{job.version + 1}"
-    return {
-        "source": {"artifact": str(artifact), "entry": request.entry, "args": list(request.args)},
-        "options": options,
-        "snapshot": check_name("snapshot", snapshot),
-        "watch_seconds": watch_seconds,
-    }
+    source = JobSource(str(artifact), request.entry, tuple(request.args))
+    return UpdateJob(source, options, check_name("snapshot", snapshot), watch_seconds)
 
 
 def refuse_unless_updatable(job: Job) -> None:
-    """The old job is not touched by an update that could not be carried out."""
+    """Raise ConflictError unless the job is RUNNING or SUSPENDED."""
     if job.state not in (JobState.RUNNING, JobState.SUSPENDED):
         raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING or SUSPENDED")
 

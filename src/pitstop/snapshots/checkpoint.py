@@ -11,16 +11,15 @@ ours: which plan wrote it.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pitstop.errors import SnapshotError
+from pitstop.snapshots.files import LOCAL_FILES, Files, read_text, write_text
 
 FACTS = "pitstop.json"
 _VERSION = re.compile(r"\.?(\d+)(?:_[^.]*)?\.(?:changelog|zip|delta|snapshot)(?:\..+)?")
@@ -38,7 +37,7 @@ class OffsetLog:
     """Offset as JSON text of each source, in the query's order; None: has not begun."""
 
     def text(self) -> str:
-        lines = ["v1", json.dumps(self.metadata, separators=(",", ":"))]
+        lines = ["v1", _compact(self.metadata)]
         return "\n".join([*lines, *(NO_OFFSET if offset is None else offset for offset in self.offsets)])
 
     @classmethod
@@ -52,8 +51,8 @@ class OffsetLog:
 class Checkpoint:
     """A checkpoint folder. Nothing is cached: another process may be writing it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, files: Files = LOCAL_FILES) -> None:
+        self.path, self.files = path, files
 
     def committed(self) -> int:
         """The last committed epoch, -1 if there is none."""
@@ -61,10 +60,8 @@ class Checkpoint:
 
     def committed_at(self, epoch: int) -> float | None:
         """When an epoch was committed, in seconds since the epoch; None if it was not, or is forgotten."""
-        try:
-            return (self.path / "commits" / str(epoch)).stat().st_mtime
-        except FileNotFoundError:
-            return None
+        facts = self.files.facts(self.path / "commits" / str(epoch))
+        return facts.modified if facts is not None else None
 
     def planned(self) -> int:
         """The last planned epoch, -1 if there is none; one more than committed if it was cut off."""
@@ -73,7 +70,7 @@ class Checkpoint:
     def offsets(self, epoch: int) -> OffsetLog:
         """What epoch ``epoch`` has read up to."""
         path = self.path / "offsets" / str(epoch)
-        return OffsetLog.parse(path.read_text(), path)
+        return OffsetLog.parse(read_text(self.files, path), path)
 
     def offsets_by_source(self, epoch: int) -> dict[str, dict[str, str]]:
         """Stage -> what reads it -> offset as JSON text, of the sources that have begun (see plan.model.SourceSlot)."""
@@ -96,35 +93,35 @@ class Checkpoint:
 
     def write_commit(self, epoch: int, watermark_ms: int) -> None:
         """Mark an epoch as done, the next one to run with this watermark."""
-        existing = self._commit(epoch) if (self.path / "commits" / str(epoch)).exists() else {}
-        text = json.dumps(existing | {"nextBatchWatermarkMs": watermark_ms}, separators=(",", ":"))
+        existing = self._commit(epoch) if self.committed_at(epoch) is not None else {}
+        text = _compact(existing | {"nextBatchWatermarkMs": watermark_ms})
         self._write("commits", epoch, f"v1\n{text}")
 
     def as_if_committed(self, epoch: int, folder: Path) -> Checkpoint:
         """A view, in ``folder``, in which ``epoch`` is the only one and committed: its state is written, its commit is not yet.
 
-        Spark's readers of state refuse an epoch without a commit.
+        Spark's readers of state refuse an epoch without a commit. Of checkpoints on a local disk only: state that Spark is
+        writing is not copied, but seen through a symbolic link.
         """
-        shutil.rmtree(folder, ignore_errors=True)
-        view = Checkpoint(folder)
+        self.files.remove(folder)
+        view = Checkpoint(folder, self.files)
         view.write_offsets(epoch, self.offsets(epoch))
         view.write_commit(epoch, 0)
-        shutil.copy2(self.path / "metadata", folder / "metadata")
+        self.files.copy(self.path / "metadata", folder / "metadata")
         (folder / "state").symlink_to(self.path.resolve() / "state", target_is_directory=True)
         return view
 
     def rename_query(self) -> None:
         """Give a copy a query id of its own: Spark ends a query in its process that bears the same one."""
-        (self.path / ".metadata.crc").unlink(missing_ok=True)
-        # The file may be a hard link to that of the original.
-        (self.path / "metadata").unlink(missing_ok=True)
-        (self.path / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}))
+        self.files.remove(self.path / ".metadata.crc")
+        write_text(self.files, self.path / "metadata", json.dumps({"id": str(uuid.uuid4())}))
 
     def copy_logs(self, target: Path) -> None:
         """Make ``target`` a checkpoint of these epochs without their state, of a query of its own."""
         for folder in ("offsets", "commits"):
-            shutil.copytree(self.path / folder, target / folder)
-        Checkpoint(target).rename_query()
+            for path in self.files.walk(self.path / folder):
+                self.files.copy(self.path / folder / path, target / folder / path)
+        Checkpoint(target, self.files).rename_query()
 
     def drop_after(self, epoch: int) -> None:
         """Forget planned and committed epochs beyond ``epoch``."""
@@ -150,32 +147,30 @@ class Checkpoint:
 
     def facts(self) -> dict[str, Any]:
         """What the runner wrote down about it: job, plan, lineage, rows of each stage."""
-        path = self.path / FACTS
-        return json.loads(path.read_text()) if path.exists() else {}
+        try:
+            return dict(json.loads(read_text(self.files, self.path / FACTS)))
+        except FileNotFoundError:
+            return {}
 
     def write_facts(self, facts: dict[str, Any]) -> None:
-        temporary = self.path / f".{FACTS}.tmp"
-        self.path.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(facts))
-        temporary.rename(self.path / FACTS)
+        write_text(self.files, self.path / FACTS, json.dumps(facts))
 
     def relocate(self, target: Path) -> None:
         """Let it be found at ``target``: Spark notes the absolute paths of some operators' schemas (transformWithState)."""
-        for path in _notes(self.path.glob("state/*/_metadata/v2/*")):
-            version, text = path.read_text().split("\n", 1)
+        operators = self.files.names(self.path / "state")
+        for path in (path for operator in operators for path in self._notes(operator)):
+            version, text = read_text(self.files, path).split("\n", 1)
             metadata = json.loads(text)
             for store in metadata["stateStoreInfo"]:
                 store["stateSchemaFilePaths"] = [_moved(schema, target) for schema in store["stateSchemaFilePaths"]]
-            # A file of its own: this one may be a link to a snapshot's.
-            self._remove(str(path.parent.relative_to(self.path)), int(path.name))
-            path.write_text(f"{version}\n{json.dumps(metadata, separators=(',', ':'))}")
+            self._write(str(path.parent.relative_to(self.path)), int(path.name), f"{version}\n{_compact(metadata)}")
 
     def schema_files(self, operator: int) -> dict[str, list[str]]:
         """Store -> paths of its schema, of an operator whose metadata tell them; of others nothing."""
-        notes = _notes(self.path.glob(f"state/{operator}/_metadata/v2/*"))
+        notes = list(self._notes(str(operator)))
         if not notes:
             return {}
-        stores = json.loads(notes[-1].read_text().split("\n", 1)[1])["stateStoreInfo"]
+        stores = json.loads(read_text(self.files, notes[-1]).split("\n", 1)[1])["stateStoreInfo"]
         return {store["storeName"]: store["stateSchemaFilePaths"] for store in stores}
 
     def files_of(self, epoch: int) -> list[Path]:
@@ -183,13 +178,7 @@ class Checkpoint:
 
         State files have versions epoch + 1 and older; a log's hidden checksum follows its file.
         """
-        chosen = []
-        for folder, _, names in os.walk(self.path):
-            relative = Path(folder).relative_to(self.path)
-            for name in names:
-                if self._belongs(relative, name, epoch):
-                    chosen.append(relative / name)
-        return sorted(chosen)
+        return [path for path in self.files.walk(self.path) if self._belongs(path.parent, path.name, epoch)]
 
     def _belongs(self, folder: Path, name: str, epoch: int) -> bool:
         # Spark writes a file of any version, also one long past, under a name like .40.zip.<uuid>.tmp first.
@@ -205,29 +194,29 @@ class Checkpoint:
         return True
 
     def _epochs(self, folder: str) -> list[int]:
-        try:
-            return [int(name) for name in os.listdir(self.path / folder) if name.isdigit()]
-        except FileNotFoundError:
-            return []
+        return [int(name) for name in self.files.names(self.path / folder) if name.isdigit()]
 
     def _commit(self, epoch: int) -> dict[str, Any]:
-        lines = (self.path / "commits" / str(epoch)).read_text().splitlines()
-        return json.loads(lines[1]) if len(lines) > 1 else {}
+        lines = read_text(self.files, self.path / "commits" / str(epoch)).splitlines()
+        return dict(json.loads(lines[1])) if len(lines) > 1 else {}
 
     def _write(self, folder: str, epoch: int, text: str) -> None:
         self._remove(folder, epoch)
-        (self.path / folder).mkdir(parents=True, exist_ok=True)
-        (self.path / folder / str(epoch)).write_text(text)
+        write_text(self.files, self.path / folder / str(epoch), text)
 
     def _remove(self, folder: str, epoch: int) -> None:
         # Hadoop's local file system checks a file against its hidden .crc: they go together.
         for name in (str(epoch), f".{epoch}.crc"):
-            (self.path / folder / name).unlink(missing_ok=True)
+            self.files.remove(self.path / folder / name)
+
+    def _notes(self, operator: str) -> Iterator[Path]:
+        """Metadata of an operator by epoch."""
+        folder = f"state/{operator}/_metadata/v2"
+        return (self.path / folder / str(epoch) for epoch in sorted(self._epochs(folder)))
 
 
-def _notes(paths: Iterable[Path]) -> list[Path]:
-    """Metadata of an operator by epoch, without their hidden checksums."""
-    return sorted((path for path in paths if path.name.isdigit()), key=lambda path: int(path.name))
+def _compact(value: dict[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _moved(path: str, target: Path) -> str:

@@ -6,56 +6,44 @@ meanwhile. Another file system gets real copies.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 from pitstop.errors import SnapshotError
-from pitstop.kit.canonical import file_checksum
-from pitstop.kit.ids import check_name
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
-from pitstop.model.snapshot import SnapshotFile, SnapshotManifest, SnapshotRecord
+from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 _ATTEMPTS = 5
 
 
-def snapshot_folder(data_dir: Path, name: str) -> Path:
-    """Where the snapshot of a name lives."""
-    return data_dir / "snapshots" / check_name("snapshot", name)
-
-
-def checkpoint_folder(data_dir: Path, job_id: str, lineage: str) -> Path:
-    """Where the checkpoint of a job's lineage lives."""
-    return data_dir / "jobs" / job_id / f"checkpoint-{lineage}"
-
-
 def export_checkpoint(
-    checkpoint: Checkpoint, data_dir: Path, name: str, stages: dict[str, dict[str, Any]] | None = None
+    checkpoint: Checkpoint, data: DataFolder, name: str, stages: dict[str, dict[str, Any]] | None = None
 ) -> SnapshotRecord:
     """Export the last committed epoch of a checkpoint that may be in use, under ``name``; replaces one of that name.
 
     Only this process' job may be exporting to ``name``. Raises SnapshotError if no epoch is committed yet.
     """
-    target = snapshot_folder(data_dir, name)
+    target = data.snapshot(name)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
         manifest = _copy_with_retries(checkpoint, temporary, name, stages)
-        manifests.write(temporary, manifest)
-        replace_folder(temporary, target)
+        manifests.write(temporary, manifest, checkpoint.files)
+        checkpoint.files.publish(temporary, target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        checkpoint.files.remove(temporary)
     return record_of(manifest, target)
 
 
 def copy_checkpoint(checkpoint: Checkpoint, folder: Path, name: str) -> SnapshotManifest:
     """Make a snapshot of the last committed epoch in ``folder``, which must not exist and is in no registry."""
     manifest = _copy_with_retries(checkpoint, folder, name, None)
-    manifests.write(folder, manifest)
+    manifests.write(folder, manifest, checkpoint.files)
     return manifest
 
 
@@ -72,12 +60,12 @@ def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
     )
 
 
-def export_suspended(job: Job, data_dir: Path, name: str) -> SnapshotRecord:
+def export_suspended(job: Job, data: DataFolder, name: str, files: Files = LOCAL_FILES) -> SnapshotRecord:
     """Export the last good state of a job that is not running (jet.md SN9)."""
     lineage = job.saved.lineage
     if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
-    return export_checkpoint(Checkpoint(checkpoint_folder(data_dir, job.id, lineage)), data_dir, name)
+    return export_checkpoint(Checkpoint(data.job(job.id).checkpoint(lineage), files), data, name)
 
 
 def _copy_with_retries(
@@ -86,15 +74,15 @@ def _copy_with_retries(
     # Spark purges old epochs while we copy; a file that vanished belongs to none that matters, or the copy
     # is begun again from a newer epoch.
     for attempt in range(_ATTEMPTS):
-        shutil.rmtree(temporary, ignore_errors=True)
+        checkpoint.files.remove(temporary)
         epoch = checkpoint.committed()
         if epoch < 0:
             raise SnapshotError(f"No epoch is committed yet, so there is no state to export as '{name}': try again soon.")
         try:
             paths = checkpoint.files_of(epoch)
             for path in paths:
-                link(checkpoint.path / path, temporary / manifests.FILES / path)
-            return _manifest(checkpoint, Checkpoint(temporary / manifests.FILES), name, epoch, stages)
+                checkpoint.files.copy(checkpoint.path / path, temporary / manifests.FILES / path)
+            return _manifest(checkpoint, Checkpoint(temporary / manifests.FILES, checkpoint.files), name, epoch, stages)
         except FileNotFoundError:
             if attempt == _ATTEMPTS - 1:
                 raise SnapshotError(f"The state kept changing while it was exported as '{name}': try again.") from None
@@ -105,10 +93,7 @@ def _manifest(
     live: Checkpoint, copy: Checkpoint, name: str, epoch: int, stages: dict[str, dict[str, Any]] | None
 ) -> SnapshotManifest:
     facts = live.facts()
-    files = []
-    for path in copy.files_of(epoch):
-        full = copy.path / path
-        files.append(SnapshotFile(str(path), full.stat().st_size, file_checksum(full)))
+    files = manifests.described(copy.files, copy.path, copy.files_of(epoch))
     return SnapshotManifest(
         name=name,
         job_id=facts["job_id"],
@@ -123,50 +108,22 @@ def _manifest(
         offsets=copy.offsets_by_source(epoch),
         stages=stages if stages is not None else facts.get("stages", {}),
         versions=facts.get("versions", {}),
-        files=tuple(files),
+        files=files,
     )
 
 
-def replace_folder(temporary: Path, target: Path) -> None:
-    """Put a finished snapshot in the place of the one of that name."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    old = target.with_name(f".{target.name}.{time.monotonic_ns()}.old")
-    with contextlib.suppress(FileNotFoundError):
-        target.rename(old)
-    temporary.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def link(source: Path, target: Path) -> None:
-    """Hard-link a file, or copy it where the file systems differ."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        raise
-    except OSError:
-        shutil.copy2(source, target)
-
-
-def restore_files(folder: Path, manifest: SnapshotManifest, target: Path) -> None:
+def restore_files(folder: Path, manifest: SnapshotManifest, target: Path, files: Files = LOCAL_FILES) -> None:
     """Lay a verified snapshot's checkpoint into ``target``, which must not exist."""
     for file in manifest.files:
-        link(folder / manifests.FILES / file.path, target / file.path)
+        files.copy(folder / manifests.FILES / file.path, target / file.path)
 
 
-def lay_view(folder: Path, manifest: SnapshotManifest, target: Path) -> None:
-    """Links to all files of a snapshot below ``target``, where Spark finds all state whatever became of what was saved.
+def lay_view(folder: Path, manifest: SnapshotManifest, target: Path, files: Files = LOCAL_FILES) -> None:
+    """Copies of all files of a snapshot below ``target``, where Spark finds all state whatever became of what was saved.
 
     Some operators' metadata tell the absolute path of the checkpoint that was exported.
     """
-    shutil.rmtree(target, ignore_errors=True)
+    files.remove(target)
     for path, _ in manifests.files_of(folder, manifest):
-        link(path, target / path.relative_to(folder))
-    Checkpoint(target / manifests.FILES).relocate(target / manifests.FILES)
-
-
-def delete(data_dir: Path, name: str) -> None:
-    """Remove a snapshot's files: the manifest first, so that a half-deleted one is seen as none."""
-    folder = snapshot_folder(data_dir, name)
-    (folder / manifests.MANIFEST).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+        files.copy(path, target / path.relative_to(folder))
+    Checkpoint(target / manifests.FILES, files).relocate(target / manifests.FILES)

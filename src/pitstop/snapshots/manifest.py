@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from pitstop.errors import SnapshotError
-from pitstop.kit.canonical import file_checksum
 from pitstop.model.snapshot import SnapshotFile, SnapshotManifest
+from pitstop.snapshots.files import LOCAL_FILES, Files, checksum, read_text, write_text
 
 MANIFEST = "manifest.json"
 FILES, IMPORTED = "checkpoint", "imported"
 
 
-def read(path: Path | str) -> SnapshotManifest:
+def read(path: Path | str, files: Files = LOCAL_FILES) -> SnapshotManifest:
     """The manifest of the snapshot in a folder; SnapshotError if it is missing or unreadable."""
     folder = Path(path)
     try:
-        return SnapshotManifest.from_dict(json.loads((folder / MANIFEST).read_text()))
+        return SnapshotManifest.from_dict(json.loads(read_text(files, folder / MANIFEST)))
     except FileNotFoundError:
         raise SnapshotError(f'snapshot "{folder.name}" doesn\'t exist or is damaged: it has no manifest.') from None
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise SnapshotError(f'snapshot "{folder.name}" is damaged: its manifest cannot be read ({error}).') from None
 
 
-def write(folder: Path, manifest: SnapshotManifest) -> None:
-    """Write the manifest atomically: a snapshot exists once this file does."""
-    temporary = folder / f".{MANIFEST}.tmp"
-    temporary.write_text(json.dumps(manifest.to_dict(), indent=1))
-    temporary.rename(folder / MANIFEST)
+def write(folder: Path, manifest: SnapshotManifest, files: Files = LOCAL_FILES) -> None:
+    """Write the manifest, whole or not at all: a snapshot exists once this file does."""
+    write_text(files, folder / MANIFEST, json.dumps(manifest.to_dict(), indent=1))
+
+
+def described(files: Files, folder: Path, paths: Iterable[Path]) -> tuple[SnapshotFile, ...]:
+    """What a manifest says of files, given as paths from a folder; FileNotFoundError if one is gone."""
+    return tuple(_described(files, folder, path) for path in paths)
 
 
 def files_of(folder: Path, manifest: SnapshotManifest) -> list[tuple[Path, SnapshotFile]]:
@@ -37,14 +41,15 @@ def files_of(folder: Path, manifest: SnapshotManifest) -> list[tuple[Path, Snaps
     return found + [(folder / IMPORTED / file.path, file) for files in manifest.imported.values() for file in files]
 
 
-def verify(folder: Path, manifest: SnapshotManifest, job: str) -> None:
+def verify(folder: Path, manifest: SnapshotManifest, job: str, store: Files = LOCAL_FILES) -> None:
     """Check every file against its size and checksum (jet.md SN12); SnapshotError names what is wrong."""
     missing, damaged = [], []
     files = files_of(folder, manifest)
     for path, file in files:
-        if not path.is_file():
+        facts = store.facts(path)
+        if facts is None:
             missing.append(file.path)
-        elif path.stat().st_size != file.bytes or file_checksum(path) != file.sha256:
+        elif facts.bytes != file.bytes or checksum(store, path) != file.sha256:
             damaged.append(file.path)
     if missing:
         raise SnapshotError(
@@ -56,3 +61,10 @@ def verify(folder: Path, manifest: SnapshotManifest, job: str) -> None:
             f'State for {job} in snapshot "{manifest.name}" is corrupted: {len(damaged)} of its files do not match '
             f"their checksums ({damaged[0]})."
         )
+
+
+def _described(files: Files, folder: Path, path: Path) -> SnapshotFile:
+    facts = files.facts(folder / path)
+    if facts is None:
+        raise FileNotFoundError(folder / path)
+    return SnapshotFile(str(path), facts.bytes, checksum(files, folder / path))

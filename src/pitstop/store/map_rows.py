@@ -1,20 +1,22 @@
-"""Rows of maps and journals in SQLite, inside a transaction of the caller.
+"""Rows of maps and journals, inside a transaction of the caller.
 
-The statements are SQLite's own and go to the driver: a sink writes a hundred thousand rows a second here.
+The statements go to the driver: a sink writes a hundred thousand rows a second here. They are such as SQLite and PostgreSQL
+both understand.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pitstop.errors import FencedError
 from pitstop.kit.ids import check_name
 from pitstop.maps.journal import Event, Stored, Update, apply_changes, removals
 from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, MapConfig
 from pitstop.maps.ports import EpochId, Fence
+from pitstop.store.dialects.ports import Cursor
 
 PURGE_BATCH = 1000
 """Expired entries removed by one write, so that no put pays for a whole map that expires at once."""
@@ -36,14 +38,14 @@ class MapRow:
     stored: int
 
 
-def find_map(cursor: sqlite3.Cursor, name: str) -> MapRow | None:
+def find_map(cursor: Cursor, name: str) -> MapRow | None:
     row = cursor.execute(
         "SELECT id, incarnation, journal_capacity, ttl_seconds, newest, stored FROM maps WHERE name = ?", (name,)
     ).fetchone()
     return MapRow(*row) if row else None
 
 
-def ensure_map(cursor: sqlite3.Cursor, name: str) -> MapRow:
+def ensure_map(cursor: Cursor, name: str) -> MapRow:
     """The map, made with the usual settings if there is none; UsageError if its name cannot be one."""
     found = find_map(cursor, name)
     if found is not None:
@@ -57,13 +59,13 @@ def ensure_map(cursor: sqlite3.Cursor, name: str) -> MapRow:
     return MapRow(*made)
 
 
-def drop_map(cursor: sqlite3.Cursor, found: MapRow) -> None:
+def drop_map(cursor: Cursor, found: MapRow) -> None:
     for table in ("map_entries", "map_journal", "sink_epochs"):
         cursor.execute(f"DELETE FROM {table} WHERE map_id = ?", (found.id,))
     cursor.execute("DELETE FROM maps WHERE id = ?", (found.id,))
 
 
-def trim(cursor: sqlite3.Cursor, map_id: int, newest: int, capacity: int) -> None:
+def trim(cursor: Cursor, map_id: int, newest: int, capacity: int) -> None:
     """Drop the events that are too many: one range at the journal's old end."""
     cursor.execute("DELETE FROM map_journal WHERE map_id = ? AND sequence <= ?", (map_id, newest - capacity))
 
@@ -71,7 +73,7 @@ def trim(cursor: sqlite3.Cursor, map_id: int, newest: int, capacity: int) -> Non
 class MapWriter:
     """One write transaction's changes of one map: entries at once, their events and the counts with :meth:`finish`."""
 
-    def __init__(self, cursor: sqlite3.Cursor, found: MapRow, now: float) -> None:
+    def __init__(self, cursor: Cursor, found: MapRow, now: float) -> None:
         self._cursor = cursor
         self._map = found
         self._now = now
@@ -79,13 +81,11 @@ class MapWriter:
         self._stored = found.stored
         self._events: list[Event] = []
 
-    def expire(self, limit: int = PURGE_BATCH) -> int:
-        """Remove entries that have expired, oldest first; returns how many. -1 removes all of them."""
-        due = self._cursor.execute(
-            "SELECT key, value FROM map_entries WHERE map_id = ? AND expires <= ? ORDER BY expires, key LIMIT ?",
-            (self._map.id, self._now, limit),
-        ).fetchall()
-        return self._expire(due)
+    def expire(self, limit: int | None = PURGE_BATCH) -> int:
+        """Remove entries that have expired, oldest first, at most so many; returns how many."""
+        sql = "SELECT key, value FROM map_entries WHERE map_id = ? AND expires <= ? ORDER BY expires, key"
+        limited, arguments = _limited(sql, [self._map.id, self._now], limit)
+        return self._expire(self._cursor.execute(limited, arguments).fetchall())
 
     def change(self, changes: Sequence[tuple[str, str | None]], update: Update | None = None) -> None:
         """Apply changes in order; ``update`` as in MapStore.update_epoch."""
@@ -103,7 +103,7 @@ class MapWriter:
 
     def clear(self) -> int:
         """Remove all entries, in the order of their keys; returns how many there were."""
-        self.expire(limit=-1)
+        self.expire(limit=None)
         count = self._stored
         # Only events that the journal can hold are made: a map may be much larger than memory.
         last = self._cursor.execute(
@@ -142,8 +142,9 @@ class MapWriter:
         self._stored -= len(due)
         return len(due)
 
-    def _select(self, columns: str, keys: set[str], condition: str) -> list[tuple]:
-        wanted, rows = sorted(keys), []
+    def _select(self, columns: str, keys: set[str], condition: str) -> list[tuple[Any, ...]]:
+        wanted = sorted(keys)
+        rows: list[tuple[Any, ...]] = []
         for start in range(0, len(wanted), _LOOKUP):
             some = wanted[start : start + _LOOKUP]
             marks = ",".join("?" * len(some))
@@ -174,7 +175,11 @@ class MapWriter:
         return len(puts)
 
 
-def get_entry(cursor: sqlite3.Cursor, found: MapRow, key: str, now: float) -> Entry | None:
+def _limited(sql: str, arguments: list[Any], limit: int | None) -> tuple[str, list[Any]]:
+    return (sql, arguments) if limit is None else (f"{sql} LIMIT ?", [*arguments, limit])
+
+
+def get_entry(cursor: Cursor, found: MapRow, key: str, now: float) -> Entry | None:
     row = cursor.execute(
         f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key = ? AND {_LIVE}",
         (found.id, key, now),
@@ -183,33 +188,32 @@ def get_entry(cursor: sqlite3.Cursor, found: MapRow, key: str, now: float) -> En
 
 
 def scan_entries(
-    cursor: sqlite3.Cursor, found: MapRow, low: str, high: str | None, after: str | None, limit: int, now: float
+    cursor: Cursor, found: MapRow, low: str, high: str | None, after: str | None, limit: int | None, now: float
 ) -> Iterable[Entry]:
-    """Entries with ``low <= key < high`` (None: no end) and key > ``after``, ordered by key; limit -1: all."""
+    """Entries with ``low <= key < high`` (None: no end) and key > ``after``, ordered by key; at most ``limit`` of them."""
     sql = f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key >= ? AND {_LIVE}"
-    arguments: list[object] = [found.id, low, now]
+    arguments: list[Any] = [found.id, low, now]
     if high is not None:
         sql += " AND key < ?"
         arguments.append(high)
     if after is not None:
         sql += " AND key > ?"
         arguments.append(after)
-    rows = cursor.execute(f"{sql} ORDER BY key LIMIT ?", (*arguments, limit))
-    return (Entry(*row) for row in rows)
+    return (Entry(*row) for row in cursor.execute(*_limited(f"{sql} ORDER BY key", arguments, limit)))
 
 
-def count_expired(cursor: sqlite3.Cursor, found: MapRow, now: float) -> int:
+def count_expired(cursor: Cursor, found: MapRow, now: float) -> int:
     """Entries that have expired and are not yet purged."""
     sql = "SELECT COUNT(*) FROM map_entries WHERE map_id = ? AND expires <= ?"
     return int(cursor.execute(sql, (found.id, now)).fetchone()[0])
 
 
-def journal_bounds(cursor: sqlite3.Cursor, found: MapRow) -> JournalBounds:
+def journal_bounds(cursor: Cursor, found: MapRow) -> JournalBounds:
     oldest = cursor.execute("SELECT MIN(sequence) FROM map_journal WHERE map_id = ?", (found.id,)).fetchone()[0]
     return JournalBounds(found.incarnation, found.newest + 1 if oldest is None else int(oldest), found.newest)
 
 
-def read_events(cursor: sqlite3.Cursor, found: MapRow, after: int, limit: int) -> tuple[JournalEvent, ...]:
+def read_events(cursor: Cursor, found: MapRow, after: int, limit: int) -> tuple[JournalEvent, ...]:
     rows = cursor.execute(
         "SELECT sequence, kind, key, old_value, new_value, at FROM map_journal "
         "WHERE map_id = ? AND sequence > ? ORDER BY sequence LIMIT ?",
@@ -218,7 +222,7 @@ def read_events(cursor: sqlite3.Cursor, found: MapRow, after: int, limit: int) -
     return tuple(JournalEvent(number, _KINDS[kind], key, old, new, at) for number, kind, key, old, new, at in rows)
 
 
-def mark_epoch(cursor: sqlite3.Cursor, map_id: int, epoch: EpochId) -> bool:
+def mark_epoch(cursor: Cursor, map_id: int, epoch: EpochId) -> bool:
     """Mark the epoch as written; False if it, or a later one, already is."""
     row = cursor.execute(
         "SELECT epoch FROM sink_epochs WHERE lineage = ? AND sink = ? AND map_id = ?", (epoch.lineage, epoch.sink, map_id)
@@ -233,7 +237,7 @@ def mark_epoch(cursor: sqlite3.Cursor, map_id: int, epoch: EpochId) -> bool:
     return True
 
 
-def check_fence(cursor: sqlite3.Cursor, fence: Fence) -> None:
+def check_fence(cursor: Cursor, fence: Fence) -> None:
     """FencedError if the job has a newer run. A job that the store does not know has none."""
     row = cursor.execute("SELECT token FROM jobs WHERE id = ?", (fence.job_id,)).fetchone()
     if row is not None and int(row[0]) > fence.token:

@@ -1,17 +1,15 @@
-"""Maps and their journals in SQLite (maps.ports.MapStore)."""
+"""Maps and their journals in the relational store (maps.ports.MapStore)."""
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 
 from pitstop.maps.journal import Update, lost, past_prefix
 from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.store import map_rows as rows
-from pitstop.store.database import Database, driver_cursor, open_database
+from pitstop.store.database import Database, open_database
 from pitstop.store.map_rows import MapWriter
 
 
@@ -23,7 +21,7 @@ class SqlMapStore:
         self._now = now
 
     def configure(self, config: MapConfig) -> None:
-        with self._write() as cursor:
+        with self._database.write_rows() as cursor:
             found = rows.ensure_map(cursor, config.name)
             cursor.execute(
                 "UPDATE maps SET journal_capacity = ?, ttl_seconds = ? WHERE id = ?",
@@ -32,16 +30,16 @@ class SqlMapStore:
             rows.trim(cursor, found.id, found.newest, config.journal_capacity)
 
     def config(self, name: str) -> MapConfig | None:
-        with self._read() as cursor:
+        with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
         return MapConfig(name, found.capacity, found.ttl) if found else None
 
     def names(self) -> list[str]:
-        with self._read() as cursor:
+        with self._database.read_rows() as cursor:
             return [name for (name,) in cursor.execute("SELECT name FROM maps ORDER BY name")]
 
     def drop(self, name: str) -> bool:
-        with self._write() as cursor:
+        with self._database.write_rows() as cursor:
             found = rows.find_map(cursor, name)
             if found is not None:
                 rows.drop_map(cursor, found)
@@ -53,12 +51,12 @@ class SqlMapStore:
         return len(changes)
 
     def get(self, name: str, key: str) -> Entry | None:
-        with self._read() as cursor:
+        with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             return rows.get_entry(cursor, found, key, self._now()) if found else None
 
     def delete(self, name: str, key: str) -> bool:
-        with self._write() as cursor:
+        with self._database.write_rows() as cursor:
             found, now = rows.find_map(cursor, name), self._now()
             if found is None or rows.get_entry(cursor, found, key, now) is None:
                 return False
@@ -68,7 +66,7 @@ class SqlMapStore:
         return True
 
     def clear(self, name: str) -> int:
-        with self._write() as cursor:
+        with self._database.write_rows() as cursor:
             found = rows.find_map(cursor, name)
             if found is None:
                 return 0
@@ -78,23 +76,23 @@ class SqlMapStore:
         return count
 
     def entries(self, name: str, prefix: str = "", after: str | None = None, limit: int | None = None) -> list[Entry]:
-        end, most = past_prefix(prefix), -1 if limit is None else max(0, limit)
-        with self._read() as cursor:
+        end, most = past_prefix(prefix), None if limit is None else max(0, limit)
+        with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             return list(rows.scan_entries(cursor, found, prefix, end, after, most, self._now())) if found else []
 
     def size(self, name: str) -> int:
-        with self._read() as cursor:
+        with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             return found.stored - rows.count_expired(cursor, found, self._now()) if found else 0
 
     def bounds(self, name: str) -> JournalBounds | None:
-        with self._read() as cursor:
+        with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             return rows.journal_bounds(cursor, found) if found else None
 
     def journal(self, name: str, after: int, limit: int) -> JournalSlice:
-        with self._read() as cursor:
+        with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             if found is None:
                 return JournalSlice((), 0, JournalBounds("", 1, 0))
@@ -106,7 +104,7 @@ class SqlMapStore:
         """Remove entries that have expired, each with its journal event; returns how many. A thousand a transaction."""
         total = 0
         while True:
-            with self._write() as cursor:
+            with self._database.write_rows() as cursor:
                 found = rows.find_map(cursor, name)
                 if found is None:
                     return total
@@ -140,7 +138,7 @@ class SqlMapStore:
         epoch: EpochId | None,
         fence: Fence | None,
     ) -> bool:
-        with self._write() as cursor:
+        with self._database.write_rows() as cursor:
             if fence is not None:
                 rows.check_fence(cursor, fence)
             found = rows.ensure_map(cursor, name)
@@ -150,16 +148,6 @@ class SqlMapStore:
             writer.change(changes, update)
             writer.finish()
         return True
-
-    @contextmanager
-    def _read(self) -> Iterator[sqlite3.Cursor]:
-        with self._database.read() as connection:
-            yield driver_cursor(connection)
-
-    @contextmanager
-    def _write(self) -> Iterator[sqlite3.Cursor]:
-        with self._database.write() as connection:
-            yield driver_cursor(connection)
 
 
 def open_map_store(url: str) -> SqlMapStore:

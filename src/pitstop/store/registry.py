@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from contextlib import AbstractContextManager
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
-from pitstop.errors import ConflictError
-from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Progress, Update
-from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind, Operation, OperationState, Verb
+from pitstop.control.ports import RunHandle
+from pitstop.errors import ConflictError, Problem
+from pitstop.kit.clock import Clock, SystemClock
+from pitstop.kit.jsonable import from_json, to_json
+from pitstop.model.job import Job, Progress
+from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Request, Result, Verb
+from pitstop.model.run import FACTS, Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database
@@ -25,8 +26,8 @@ _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 class SqlRegistry:
     """Registry over a :class:`Database`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        self._database, self._clock = database, clock or SystemClock()
 
     def transaction(self) -> AbstractContextManager[object]:
         return self._database.write()
@@ -81,18 +82,22 @@ class SqlRegistry:
     def progress(self, job_id: str) -> Progress:
         with self._database.read() as connection:
             row = connection.execute(select(schema.job_progress.c.body).where(schema.job_progress.c.job_id == job_id)).first()
-        return Progress.from_dict(row.body if row else None)
+        return from_json(Progress, row.body) if row else Progress()
 
-    def add_operation(self, job_id: str, verb: Verb, args: dict[str, Any]) -> Operation:
-        now = time.time()
+    def add_operation(self, job_id: str, request: Request) -> Operation:
+        now = self._clock.now()
         with self._database.write() as connection:
             result = connection.execute(
                 insert(schema.operations).values(
-                    job_id=job_id, verb=verb.value, args=args, state=OperationState.PENDING.value, created=now
+                    job_id=job_id,
+                    verb=request.verb.value,
+                    args=to_json(request),
+                    state=OperationState.PENDING.value,
+                    created=now,
                 )
             )
             number = _key_of(result)
-        return Operation(number, job_id, verb, args, created=now)
+        return Operation(number, job_id, request, created=now)
 
     def get_operation(self, operation_id: int) -> Operation | None:
         with self._database.read() as connection:
@@ -120,32 +125,28 @@ class SqlRegistry:
                 .values(state=OperationState.RUNNING.value)
             )
 
-    def finish_operation(
-        self,
-        operation_id: int,
-        state: OperationState,
-        error: dict[str, Any] | None = None,
-        result: dict[str, Any] | None = None,
-    ) -> None:
+    def finish_operation(self, operation_id: int, error: Problem | None = None, result: Result | None = None) -> None:
         table = schema.operations
+        values = {
+            "state": (OperationState.FAILED if error is not None else OperationState.DONE).value,
+            "error": to_json(error) if error is not None else None,
+            "result": to_json(result) if result is not None else None,
+            "finished": self._clock.now(),
+        }
         with self._database.write() as connection:
-            connection.execute(
-                update(table)
-                .where((table.c.id == operation_id) & table.c.state.in_(_OPEN))
-                .values(state=state.value, error=error, result=result, finished=time.time())
-            )
+            connection.execute(update(table).where((table.c.id == operation_id) & table.c.state.in_(_OPEN)).values(**values))
 
-    def add_command(self, job_id: str, token: int, kind: CommandKind, args: dict[str, Any]) -> Command:
+    def add_command(self, job_id: str, token: int, order: Order) -> Command:
         with self._database.write() as connection:
-            result = connection.execute(insert(schema.commands).values(job_id=job_id, token=token, kind=kind.value, args=args))
-            number = _key_of(result)
-        return Command(number, job_id, token, kind, args)
+            values = {"job_id": job_id, "token": token, "kind": order.kind, "args": to_json(order)}
+            number = _key_of(connection.execute(insert(schema.commands).values(**values)))
+        return Command(number, job_id, token, order)
 
     def take_observations(self) -> list[Observation]:
         table = schema.observations
         with self._database.read() as connection:
             rows = connection.execute(select(table).order_by(table.c.id)).all()
-        return [Observation(r.job_id, r.token, ObservationKind(r.kind), r.payload, r.id, r.at) for r in rows]
+        return [Observation(r.job_id, r.token, from_json(FACTS[r.kind], r.payload), r.id, r.at) for r in rows]
 
     def consume(self, observation_id: int) -> None:
         with self._database.write() as connection:
@@ -154,8 +155,7 @@ class SqlRegistry:
     def add_snapshot(self, record: SnapshotRecord) -> None:
         values = dataclasses.asdict(record)
         with self._database.write() as connection:
-            statement = upsert(schema.snapshots).values(**values)
-            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
+            connection.execute(self._database.dialect.upsert(schema.snapshots, ("name",), values))
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return snapshot_of(self._database, name)
@@ -173,9 +173,9 @@ class SqlRegistry:
         row = self._lease(job_id, token)
         return row.expires if row else None
 
-    def process_of(self, job_id: str, token: int) -> tuple[int, float] | None:
+    def handle_of(self, job_id: str, token: int) -> RunHandle | None:
         row = self._lease(job_id, token)
-        return (row.pid, row.process_created) if row else None
+        return RunHandle(row.handle) if row else None
 
     def _lease(self, job_id: str, token: int) -> Any:
         table = schema.leases
@@ -196,24 +196,7 @@ def snapshot_of(database: Database, name: str) -> SnapshotRecord | None:
 
 def job_from(body: dict[str, Any]) -> Job:
     """A job from its stored form."""
-    return Job(
-        **(
-            body
-            | {
-                "state": JobState(body["state"]),
-                "source": JobSource.from_dict(body["source"]),
-                "config": JobConfig.from_dict(body["config"]),
-                "update": Update.from_dict(body["update"]) if body.get("update") else None,
-            }
-        )
-    )
-
-
-def body_of(job: Job) -> dict[str, Any]:
-    """The stored form of a job."""
-    plain = {field.name: getattr(job, field.name) for field in dataclasses.fields(job)}
-    made = {"state": job.state.value, "source": job.source.to_dict(), "config": job.config.to_dict()}
-    return plain | made | {"update": job.update.to_dict() if job.update is not None else None}
+    return from_json(Job, body)
 
 
 def _row(job: Job) -> dict[str, Any]:
@@ -223,11 +206,19 @@ def _row(job: Job) -> dict[str, Any]:
         "active": job.active,
         "token": job.token,
         "submission_time": job.submission_time,
-        "body": body_of(job),
+        "body": to_json(job),
     }
 
 
 def _operation(row: Any) -> Operation:
+    verb = Verb(row.verb)
     return Operation(
-        row.id, row.job_id, Verb(row.verb), row.args, OperationState(row.state), row.error, row.result, row.created, row.finished
+        id=row.id,
+        job_id=row.job_id,
+        request=from_json(REQUESTS[verb], row.args),
+        state=OperationState(row.state),
+        error=from_json(Problem, row.error) if row.error else None,
+        result=from_json(RESULTS[verb], row.result) if row.result else None,
+        created=row.created,
+        finished=row.finished,
     )

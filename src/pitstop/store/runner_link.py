@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from sqlalchemy import Connection, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
+from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import FencedError, NotFoundError
+from pitstop.kit.clock import Clock, SystemClock
+from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation
+from pitstop.model.run import ORDERS, Command, Observation
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database
@@ -18,25 +17,23 @@ from pitstop.store.registry import job_from, snapshot_of
 
 
 class SqlRunnerLink:
-    """RunnerLink over a :class:`Database`; ``wake`` is called after each recorded fact."""
+    """RunnerLink over a :class:`Database`; the control plane is woken after each recorded fact."""
 
-    def __init__(self, database: Database, wake: Callable[[], object]) -> None:
-        self._database = database
-        self._wake = wake
+    def __init__(self, database: Database, wake: Wake, clock: Clock | None = None) -> None:
+        self._database, self._wake, self._clock = database, wake, clock or SystemClock()
         self._job_id, self._token = "", 0
 
-    def claim(self, job_id: str, token: int, pid: int, process_created: float, lease_seconds: float) -> Job:
+    def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
         self._job_id, self._token = job_id, token
         with self._database.write() as connection:
             row = connection.execute(select(schema.jobs.c.body).where(schema.jobs.c.id == job_id)).first()
             if row is None:
                 raise NotFoundError(f"No job with name or id '{job_id}' was found")
             self._check(connection)
-            self._check_unclaimed(connection, pid, process_created)
-            values = {"pid": pid, "process_created": process_created, "expires": time.time() + lease_seconds}
-            statement = upsert(schema.leases).values(job_id=job_id, token=token, **values)
-            connection.execute(statement.on_conflict_do_update(index_elements=["job_id", "token"], set_=values))
-        self._wake()
+            self._check_unclaimed(connection, handle)
+            values = {"job_id": job_id, "token": token, "handle": handle, "expires": self._clock.now() + lease_seconds}
+            connection.execute(self._database.dialect.upsert(schema.leases, ("job_id", "token"), values))
+        self._wake.wake(CONTROL)
         return job_from(row.body)
 
     def renew(self, lease_seconds: float) -> None:
@@ -46,7 +43,7 @@ class SqlRunnerLink:
             connection.execute(
                 update(table)
                 .where((table.c.job_id == self._job_id) & (table.c.token == self._token))
-                .values(expires=time.time() + lease_seconds)
+                .values(expires=self._clock.now() + lease_seconds)
             )
 
     def commands(self, after: int) -> list[Command]:
@@ -58,7 +55,7 @@ class SqlRunnerLink:
                 .where((table.c.job_id == self._job_id) & (table.c.token == self._token) & (table.c.id > after))
                 .order_by(table.c.id)
             ).all()
-        return [Command(row.id, row.job_id, row.token, CommandKind(row.kind), row.args) for row in rows]
+        return [Command(row.id, row.job_id, row.token, from_json(ORDERS[row.kind], row.args)) for row in rows]
 
     def observe(self, observation: Observation) -> None:
         with self._database.write() as connection:
@@ -67,26 +64,25 @@ class SqlRunnerLink:
                 insert(schema.observations).values(
                     job_id=observation.job_id,
                     token=observation.token,
-                    kind=observation.kind.value,
-                    payload=observation.payload,
-                    at=time.time(),
+                    kind=observation.fact.kind,
+                    payload=to_json(observation.fact),
+                    at=self._clock.now(),
                 )
             )
-        self._wake()
+        self._wake.wake(CONTROL)
 
     def report(self, progress: Progress) -> None:
-        values = {"body": progress.to_dict()}
+        values = {"job_id": self._job_id, "body": to_json(progress)}
         with self._database.write() as connection:
             self._check(connection)
-            statement = upsert(schema.job_progress).values(job_id=self._job_id, **values)
-            connection.execute(statement.on_conflict_do_update(index_elements=["job_id"], set_=values))
+            connection.execute(self._database.dialect.upsert(schema.job_progress, ("job_id",), values))
 
     def progress(self) -> Progress:
         with self._database.read() as connection:
             row = connection.execute(
                 select(schema.job_progress.c.body).where(schema.job_progress.c.job_id == self._job_id)
             ).first()
-        return Progress.from_dict(row.body if row else None)
+        return from_json(Progress, row.body) if row else Progress()
 
     def check(self) -> None:
         with self._database.read() as connection:
@@ -100,9 +96,9 @@ class SqlRunnerLink:
         if token is None or int(token) != self._token:
             raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {token}.")
 
-    def _check_unclaimed(self, connection: Connection, pid: int, process_created: float) -> None:
+    def _check_unclaimed(self, connection: Connection, handle: RunHandle) -> None:
         """A run that was started twice by mistake must not run twice: the first process has it."""
         table = schema.leases
         row = connection.execute(select(table).where((table.c.job_id == self._job_id) & (table.c.token == self._token))).first()
-        if row is not None and (row.pid, row.process_created) != (pid, process_created):
-            raise FencedError(f"Run {self._token} of job {self._job_id} belongs to process {row.pid} already.")
+        if row is not None and row.handle != handle:
+            raise FencedError(f"Run {self._token} of job {self._job_id} belongs to another process already ({row.handle}).")

@@ -31,8 +31,8 @@ leases = Table(
     metadata,
     Column("job_id", String(19), primary_key=True),
     Column("token", Integer, primary_key=True, autoincrement=False),
-    Column("pid", Integer, nullable=False),
-    Column("process_created", Float, nullable=False),
+    # Which process has the run, in words of the launcher that started it.
+    Column("handle", Text, nullable=False),
     Column("expires", Float, nullable=False),
 )
 

@@ -1,1 +1,4 @@
-"""Engines for tests: in memory, with clocks that a test sets."""
+"""For tests of Pitstop and of what is built on it: the ports in memory, time that stands still, processes that are values.
+
+The suites in tests/contract run against these and against the real ones alike.
+"""

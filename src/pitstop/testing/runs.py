@@ -1,4 +1,4 @@
-"""Runs without Spark: they claim their job, tell facts and obey commands as a runner does, on real files and a real store."""
+"""Runs without Spark: the real runner, in threads of this process, with an engine that does what scripts say."""
 
 from __future__ import annotations
 
@@ -6,44 +6,109 @@ import dataclasses
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports import CONTROL, RunHandle, RunSpec
 from pitstop.errors import EngineError, FencedError, PitstopError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
-from pitstop.kit.wake import WakeSocket, wake
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import Command, CommandKind, Observation, ObservationKind
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.run import RENEW_SECONDS, Opened, Runner
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
-from pitstop.snapshots.export import checkpoint_folder, export_checkpoint, record_of, snapshot_folder
+from pitstop.snapshots.export import export_checkpoint, record_of
 from pitstop.store.database import Database
 from pitstop.store.runner_link import SqlRunnerLink
 from pitstop.testing.scripts import Script
+from pitstop.testing.wake import MemoryWake
 
 SNAPSHOT_BYTES = 1196
 """Size of a snapshot of a job with one source (the manual's example, S002)."""
 WAIT_SECONDS = 30.0
 
-K = ObservationKind
+
+class ScriptedEngine:
+    """runner.run.Engine for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
+
+    def __init__(self, data: DataFolder, now: Callable[[], float]) -> None:
+        self._data, self._now = data, now
+        self.query: ScriptedQuery | None = None
+        """Once it is started."""
+
+    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+        script = Script.read(job.source.artifact)
+        lineage = job.lineage or new_lineage()
+        checkpoint = _checkpoint_of(job, self._data.job(job.id).checkpoint(lineage), lineage, script)
+
+        def start(before: Progress) -> ScriptedQuery:
+            failure = _failure(script)
+            if failure is not None:
+                raise failure
+            self.query = ScriptedQuery(script, checkpoint, self._data, before, poke, self._now)
+            poke()
+            return self.query
+
+        def run_to_end() -> None:
+            """There is nothing to read."""
+
+        config = JobConfig.from_options(job.options)
+        return Opened(script.plan.to_dict(), config, lineage, start, run_to_end if "completes" in script.does else None)
 
 
-class ScriptedRun:
-    """One run of a job, in a thread; its artifact is a script. ``now`` stamps its snapshots."""
+class ScriptedQuery:
+    """runner.run.Started: a query that is idle until a test commits an epoch. Its checkpoint holds one, so it can be exported."""
 
-    def __init__(self, spec: RunSpec, pid: int, database: Database, told: Callable[[], object], now: Callable[[], float]) -> None:
-        self._spec, self._pid, self._now = spec, pid, now
-        self._link = SqlRunnerLink(database, told)
-        self._folder = spec.data_dir / "jobs" / spec.job_id
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._socket = WakeSocket(self._folder / "runner.sock")
-        self._ended = threading.Event()
-        self._checkpoint: Checkpoint | None = None
-        self._last_command = 0
-        self._thread = threading.Thread(target=self._run, name=f"run-{pid}", daemon=True)
+    def __init__(
+        self,
+        script: Script,
+        checkpoint: Checkpoint,
+        data: DataFolder,
+        before: Progress,
+        poke: Callable[[], None],
+        now: Callable[[], float],
+    ) -> None:
+        self._checkpoint, self._data, self._progress, self._poke, self._now = checkpoint, data, before, poke, now
+        self.active, self.up, self.first_epoch = True, "hangs" not in script.does, False
+
+    def commit(self, progress: Progress) -> None:
+        """Commit the epoch of this progress."""
+        if progress.epoch >= 0:
+            _commit(self._checkpoint, progress)
+            self.first_epoch = True
+        self._progress = progress
+        self._poke()
+
+    def look(self) -> Progress:
+        return self._progress
+
+    def failure(self) -> PitstopError | None:
+        return None
+
+    def committed_at(self, epoch: int) -> float | None:
+        return self._checkpoint.committed_at(epoch)
+
+    def stop(self, seconds: float) -> int:
+        return self._checkpoint.committed()
+
+    def export(self, name: str) -> SnapshotRecord:
+        folder = Path(export_checkpoint(self._checkpoint, self._data, name).path)
+        stamped = dataclasses.replace(manifests.read(folder), created=self._now())
+        manifests.write(folder, stamped)
+        return record_of(stamped, folder)
+
+
+class ThreadRun:
+    """One run of a job in a thread of this process."""
+
+    def __init__(self, spec: RunSpec, handle: RunHandle, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
+        self.token = spec.token
+        self._database, self._wake, self._engine = database, wake, ScriptedEngine(spec.data, now)
+        link = SqlRunnerLink(database, wake)
+        self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._engine, log=lambda *_: None)
+        self._waiter, self._killed = wake.waiter(spec.job_id), threading.Event()
+        self._thread = threading.Thread(target=self._run, name=handle, daemon=True)
         self._thread.start()
 
     @property
@@ -53,111 +118,64 @@ class ScriptedRun:
 
     def kill(self) -> None:
         """End it without a word."""
-        self._ended.set()
-        wake(self._socket.path)
+        self._killed.set()
+        self._waiter.woken.set()
         self._thread.join(WAIT_SECONDS)
 
-    def advance(self, progress: Progress) -> None:
-        """Commit the epoch of this progress, and tell it."""
-        assert self._checkpoint is not None
-        if progress.epoch >= 0:
-            _commit(self._checkpoint, progress)
-        self._link.report(progress)
+    def commit(self, progress: Progress) -> None:
+        """Let its query commit the epoch of this progress; the run tells of it when it looks next, which is soon."""
+        assert self._engine.query is not None, "the run has not begun"
+        self._engine.query.commit(progress)
 
     def _run(self) -> None:
+        # Not Runner.run: a run that has lost its job while its query is up ends its whole process.
         try:
-            job = self._link.claim(self._spec.job_id, self._spec.token, self._pid, 1.0, 1e9)
-            if self._start(job):
-                self._obey()
+            # All that it tells until it is up is seen at once: a job that completes is never met while it runs.
+            with self._database.write():
+                code = self._runner.begin()
+            self._wake.wake(CONTROL)
+            while code is None and not self._killed.is_set():
+                self._waiter.wait(RENEW_SECONDS)
+                if not self._killed.is_set():
+                    self._runner.renew()
+                    code = self._runner.step()
         except FencedError:
             return
         finally:
-            self._socket.close()
-
-    def _start(self, job: Job) -> bool:
-        """Tell what becomes of it; False if it does not stay."""
-        script = Script.read(job.source.artifact)
-        lineage = job.lineage or new_lineage()
-        self._checkpoint = _checkpoint_of(job, self._spec.data_dir, lineage, script)
-        config = JobConfig.from_options(job.options).to_dict()
-        self._tell(K.COMPILED, plan=script.plan.to_dict(), lineage=lineage, config=config)
-        if "fails" in script.does or "breaks" in script.does:
-            sentence = script.does.get("fails") or "It broke off."
-            details = f"Traceback (most recent call last):\n{sentence}"
-            self._tell(K.FAILED, error=EngineError(sentence).to_dict(), details=details, restartable="breaks" in script.does)
-            return False
-        if "completes" in script.does:
-            self._tell(K.COMPLETED)
-            return False
-        if "hangs" not in script.does:
-            self._tell(K.RUNNING, epoch=0)
-        return True
-
-    def _obey(self) -> None:
-        while not self._ended.is_set():
-            for command in self._link.commands(self._last_command):
-                self._last_command = command.id
-                if command.kind is CommandKind.STOP:
-                    self._tell(K.STOPPED, epoch=0, operation=command.args.get("operation"), **self._asked_snapshot(command))
-                    return
-                self._export(command)
-            self._socket.wait(WAIT_SECONDS)
-
-    def _export(self, command: Command) -> None:
-        operation = command.args["operation"]
-        found = self._asked_snapshot(command)
-        self._tell(K.EXPORTED if "snapshot" in found else K.EXPORT_FAILED, operation=operation, **found)
-
-    def _asked_snapshot(self, command: Command) -> dict[str, Any]:
-        """The record of the snapshot that a command asks for, or the error; nothing if it asks for none."""
-        name = command.args.get("snapshot")
-        try:
-            return {"snapshot": dataclasses.asdict(self._take_snapshot(name))} if name else {}
-        except PitstopError as error:
-            return {"error": error.to_dict()}
-
-    def _take_snapshot(self, name: str) -> SnapshotRecord:
-        assert self._checkpoint is not None
-        export_checkpoint(self._checkpoint, self._spec.data_dir, name)
-        folder = snapshot_folder(self._spec.data_dir, name)
-        stamped = dataclasses.replace(manifests.read(folder), created=self._now())
-        manifests.write(folder, stamped)
-        return record_of(stamped, folder)
-
-    def _tell(self, kind: ObservationKind, **payload: Any) -> None:
-        self._link.observe(Observation(self._spec.job_id, self._spec.token, kind, payload))
+            self._waiter.close()
 
 
-class ScriptedLauncher:
-    """Starts scripted runs (control.ports.Launcher)."""
+class ThreadLauncher:
+    """control.ports.Launcher whose runs are threads of this process."""
 
-    def __init__(self, database: Database, told: Callable[[], object], now: Callable[[], float]) -> None:
-        self._database, self._told, self._now = database, told, now
-        self._runs: dict[int, ScriptedRun] = {}
-        self._run_of: dict[str, ScriptedRun] = {}
+    def __init__(self, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
+        self._database, self._wake, self._now = database, wake, now
+        self._runs: dict[RunHandle, ThreadRun] = {}
+        self._last_of: dict[str, ThreadRun] = {}
 
     def start(self, spec: RunSpec) -> None:
-        pid = len(self._runs) + 1
-        self._runs[pid] = self._run_of[spec.job_id] = ScriptedRun(spec, pid, self._database, self._told, self._now)
+        handle = RunHandle(f"run-{len(self._runs) + 1}")
+        self._runs[handle] = self._last_of[spec.job_id] = ThreadRun(spec, handle, self._database, self._wake, self._now)
 
-    def run_of(self, job_id: str) -> ScriptedRun:
+    def run_of(self, job_id: str) -> ThreadRun:
         """The job's newest run."""
-        return self._run_of[job_id]
+        return self._last_of[job_id]
 
     def start_failed(self, job_id: str, token: int) -> bool:
-        return False
+        last = self._last_of.get(job_id)
+        return last is not None and last.token == token and not last.alive
 
     def prepare(self) -> None:
         """There is nothing to make ready."""
 
-    def alive(self, pid: int, created: float) -> bool:
-        return self._runs[pid].alive
+    def alive(self, run: RunHandle) -> bool:
+        return self._runs[run].alive
 
-    def kill(self, pid: int, created: float) -> None:
-        self._runs[pid].kill()
+    def kill(self, run: RunHandle) -> None:
+        self._runs[run].kill()
 
-    def watch(self, job_id: str, token: int, pid: int, created: float) -> None:
-        """A scripted run tells how it ends; nobody has to watch it."""
+    def watch(self, run: RunHandle) -> None:
+        """A run tells how it ends, unless it is killed; nobody has to watch it."""
 
     def close(self) -> None:
         """End all runs."""
@@ -165,8 +183,15 @@ class ScriptedLauncher:
             run.kill()
 
 
-def _checkpoint_of(job: Job, data_dir: Path, lineage: str, script: Script) -> Checkpoint:
-    checkpoint = Checkpoint(checkpoint_folder(data_dir, job.id, lineage))
+def _failure(script: Script) -> EngineError | None:
+    if "fails" not in script.does and "breaks" not in script.does:
+        return None
+    sentence, breaks = script.does.get("fails") or "It broke off.", "breaks" in script.does
+    return EngineError(sentence, trace=f"Traceback (most recent call last):\n{sentence}", restartable=breaks)
+
+
+def _checkpoint_of(job: Job, folder: Path, lineage: str, script: Script) -> Checkpoint:
+    checkpoint = Checkpoint(folder)
     if checkpoint.committed() >= 0:
         return checkpoint
     checkpoint.write_facts(

@@ -12,7 +12,8 @@ from typing import Any
 from pitstop.control.controller import Controller
 from pitstop.kit.ids import new_job_id
 from pitstop.kit.version import __version__
-from pitstop.kit.wake import wake
+from pitstop.kit.waiting import wait_until
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
@@ -20,24 +21,25 @@ from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
-from pitstop.testing.runs import ScriptedLauncher
+from pitstop.testing.runs import ThreadLauncher
+from pitstop.testing.wake import MemoryWake
 from pitstop.testing.workers import ScriptedWorkers
 
 MEMBER = MemberInfo("127.0.0.1:8701", "6a0c5f4e-0000-4000-8000-000000000001", "local[*]")
+WAIT_SECONDS = 30.0
 
 
 class ScriptedService(LocalService):
     """LocalService whose jobs are scripts (``testing.scripts``), with a clock and ids that a test may set."""
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time, new_id: Callable[[], str] = new_job_id) -> None:
-        url = sqlite_url(folder / "pitstop.db")
+        data, wake, changes, workers = DataFolder(folder), MemoryWake(), Changes(), ScriptedWorkers()
+        url = sqlite_url(data.store)
         self._database = open_database(url)
-        self.registry, changes = SqlRegistry(self._database), Changes()
-        self._launcher = ScriptedLauncher(self._database, self._tell, now)
-        self._controller = Controller(self.registry, self._launcher, _Clock(now), folder, url, changes.notify)
-        self._socket = folder / "control.sock"
-        maps = SqlMapStore(self._database, now)
-        super().__init__(self.registry, maps, ScriptedWorkers(), folder, self._tell, changes, _cluster, now, new_id)
+        self.registry, maps = SqlRegistry(self._database), SqlMapStore(self._database, now)
+        self._launcher = ThreadLauncher(self._database, wake, now)
+        self._controller = Controller(self.registry, self._launcher, workers, _Clock(now), wake, data, url, changes.notify)
+        super().__init__(self.registry, maps, workers, data, wake, changes, _cluster, now, new_id)
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()
 
@@ -49,8 +51,9 @@ class ScriptedService(LocalService):
         self._database.close()
 
     def advance(self, job_id: str, progress: Progress) -> None:
-        """Let the job's run commit the epoch of this progress, and tell it."""
-        self._launcher.run_of(job_id).advance(progress)
+        """Let the job's run commit the epoch of this progress, and wait until it has told that."""
+        self._launcher.run_of(job_id).commit(progress)
+        assert wait_until(lambda: self.registry.progress(job_id) == progress, WAIT_SECONDS), "the run does not tell its progress"
 
     def put(self, job_id: str, **fields: Any) -> None:
         """Set fields of a job's record, for states that pass too quickly to be met."""
@@ -61,13 +64,10 @@ class ScriptedService(LocalService):
 
     def write_log(self, job_id: str, text: str) -> None:
         """Append to a job's log; a line counts once it has its end."""
-        path = self._data_dir / "jobs" / job_id / "runner.log"
+        path = self._data.job(job_id).log
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as log:
             log.write(text.encode())
-
-    def _tell(self) -> None:
-        wake(self._socket)
 
 
 @dataclasses.dataclass(frozen=True)

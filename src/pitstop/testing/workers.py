@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
+from pitstop.control.ports import Standby
 from pitstop.errors import NotFoundError, UsageError
-from pitstop.model.snapshot import SnapshotManifest
+from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows
 from pitstop.plan.model import Plan
-from pitstop.service.saved_state import Standby
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
 from pitstop.testing.scripts import Script
@@ -19,49 +19,52 @@ _ROWS = "rows"
 
 
 class ScriptedWorkers:
-    """What the service asks of processes of their own (service.saved_state.Workers), done at once in this one."""
+    """control.ports.Workers whose tasks are done at once, in this process."""
 
-    def do(self, task: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:
-        """``compile`` a script, or ``query``, ``export`` or ``import`` state."""
-        if task == "compile":
-            return {"plan": Script.read(request["artifact"]).plan.to_dict(), "migrations": {}}
-        path, stage = Path(request["snapshot"]), request["stage"]
-        manifest = manifests.read(path)
-        _check_stage(manifest, stage)
-        rows = imported_folder(path, stage) / _ROWS
-        if request["action"] == "import":
-            return _import(path, manifest, stage, request)
-        content = rows.read_bytes() if rows.exists() else b""
-        if request["action"] == "export":
-            Path(request["file"]).write_bytes(content)
-            return {}
-        return _query(content.decode().splitlines(), stage, request["sql"], request["limit"])
+    def compile(self, task: Compile) -> Compilation:
+        return Compilation(Script.read(task.source.artifact).plan.to_dict(), JobConfig.from_options(task.options))
 
-    def standby(self, seconds: float) -> AbstractContextManager[Standby | None]:
+    def query_state(self, task: QueryState) -> StateRows:
+        """Knows one query."""
+        if task.sql != "SELECT * FROM state":
+            known = "only SELECT * FROM state is known here"
+            raise UsageError(f"The query on stage '{task.stage}' failed: {known}, not {task.sql!r}.")
+        lines = _rows(task.snapshot, task.stage).decode().splitlines()
+        return StateRows([("line", "string")], [[line] for line in lines[: task.limit]], len(lines) > task.limit)
+
+    def export_state(self, task: ExportState) -> None:
+        Path(task.file).write_bytes(_rows(task.snapshot, task.stage))
+
+    def import_state(self, task: ImportState) -> SnapshotRecord:
+        manifest = _manifest_with(task.snapshot, task.stage)
+        content = Path(task.file).read_bytes()
+
+        def write(folder: Path) -> int:
+            folder.mkdir(parents=True)
+            (folder / _ROWS).write_bytes(content)
+            return len(content.splitlines())
+
+        return with_imported(Path(task.snapshot), manifest, DataFolder(Path(task.data)), task.name, task.stage, write)
+
+    def hold(self, seconds: float) -> Standby | None:
         """There is none: the new version starts cold."""
-        return nullcontext()
+        return None
+
+    def release(self, standby: str) -> None:
+        """None was held."""
 
 
-def _check_stage(manifest: SnapshotManifest, stage: str) -> None:
+def _rows(snapshot: str, stage: str) -> bytes:
+    _manifest_with(snapshot, stage)
+    rows = imported_folder(Path(snapshot), stage) / _ROWS
+    return rows.read_bytes() if rows.exists() else b""
+
+
+def _manifest_with(snapshot: str, stage: str) -> SnapshotManifest:
+    """The manifest of a snapshot; NotFoundError if it has no such stage."""
+    manifest = manifests.read(snapshot)
     known = Plan.from_dict(manifest.plan).stateful
     if stage not in known:
         stages = ", ".join(known) or "none"
         raise NotFoundError(f"Snapshot '{manifest.name}' has no stage '{stage}' with state. It has: {stages}.")
-
-
-def _import(path: Path, manifest: SnapshotManifest, stage: str, request: dict[str, Any]) -> dict[str, Any]:
-    content = Path(request["file"]).read_bytes()
-
-    def write(folder: Path) -> int:
-        folder.mkdir()
-        (folder / _ROWS).write_bytes(content)
-        return len(content.splitlines())
-
-    return asdict(with_imported(path, manifest, Path(request["data"]), request["name"], stage, write))
-
-
-def _query(lines: list[str], stage: str, sql: str, limit: int) -> dict[str, Any]:
-    """Knows one query."""
-    if sql != "SELECT * FROM state":
-        raise UsageError(f"The query on stage '{stage}' failed: only SELECT * FROM state is known here, not {sql!r}.")
-    return {"columns": [["line", "string"]], "rows": [[line] for line in lines[:limit]], "more": len(lines) > limit}
+    return manifest

@@ -11,8 +11,9 @@ from pitstop.client.http import HttpService
 from pitstop.errors import ConflictError, EngineError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.version import __version__
 from pitstop.model.job import JobState, Progress
-from pitstop.plan.report import Verdict
-from pitstop.service.results import ClusterInfo, Difference, LogPage, MapFacts, StateRows
+from pitstop.model.report import Verdict
+from pitstop.model.task import StateRows
+from pitstop.service.results import ClusterInfo, Difference, LogPage, MapFacts
 from pitstop.testing.service import MEMBER
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import MOMENT, brought_to, request, running

@@ -13,17 +13,16 @@ import pitstop as ps
 from pitstop.errors import SnapshotError, UsageError
 from pitstop.plan.diff import Verdict
 from pitstop.snapshots import manifest as manifests
-from tests.spark.reference import plain_windows, reframed_windows
+from tests.spark.reference import plain_windows
 from tests.spark.rules.versions import (
-    AFTER,
     ALL,
-    BEFORE,
     CUT,
     SLIDING,
     STEP,
     TUMBLING,
     Job,
     assert_complete,
+    assert_reframed,
     got_windows,
     last_end,
     mapped,
@@ -122,14 +121,8 @@ def test_c25_another_key_is_refused(harness, one):
 
 
 @pytest.mark.tried_on("tumbling, sliding")
-@pytest.mark.parametrize(("name", "old", "new"), [("speed", TUMBLING, SLIDING), ("trend", SLIDING, TUMBLING)])
-def test_c26_tumbling_becomes_sliding_and_back(harness, one, name, old, new):
-    job = Job()
-    window(job, name, new)
-    report = harness.run(job.pipeline)
-    assert verdicts(report)[name] == (Verdict.CONVERTED, "C26")
-    until = last_end(job.rows(name))
-    assert got_windows(job.rows(name)) == reframed_windows(BEFORE, AFTER, old, new, one.watermark, until)
+def test_c26_tumbling_becomes_sliding_and_back(harness, one):
+    assert_reframed(harness, one, "C26", {"speed": (TUMBLING, SLIDING), "trend": (SLIDING, TUMBLING)})
 
 
 @pytest.mark.tried_on("tumbling")

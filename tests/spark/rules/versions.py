@@ -4,11 +4,12 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import IncompatibleError
+from pitstop.plan.diff import Verdict
 from pitstop.snapshots import manifest as manifests
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.restoring.restore import judge
 from tests.spark.harness import Collected, numbers
-from tests.spark.reference import BURST, KEYS, PAUSE, happened, plain_windows
+from tests.spark.reference import BURST, KEYS, PAUSE, happened, plain_windows, reframed_windows
 from tests.spark.sequence import millis
 
 ROWS, CUT, STEP = 77_000, 44_000, 11_000
@@ -87,6 +88,18 @@ def assert_complete(one, job, name, size=TUMBLING):
     rows = one.job.rows(name) + job.rows(name)
     assert last_end(job.rows(name)) > one.watermark
     assert got_windows(rows) == plain_windows(ALL, *size, last_end(rows))
+
+
+def assert_reframed(harness, one, rule, changes):
+    """Stages whose windows change from the old (size, slide) to the new one, all in one version, go on from the old frames."""
+    job = Job()
+    for name, (_, new) in changes.items():
+        window(job, name, new)
+    report = harness.run(job.pipeline)
+    for name, (old, new) in changes.items():
+        assert verdicts(report)[name] == (Verdict.CONVERTED, rule)
+        until = last_end(job.rows(name))
+        assert got_windows(job.rows(name)) == reframed_windows(BEFORE, AFTER, old, new, one.watermark, until)
 
 
 def refused(harness, one, job, rule, **options):

@@ -4,7 +4,8 @@ import os
 
 from pitstop.control.retention import FRESH_SECONDS, sweep
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Update, Version
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 
@@ -12,7 +13,7 @@ NOW = 1_000_000_000.0
 
 
 def artifact(folder, name):
-    path = folder / "artifacts" / name / "job.py"
+    path = DataFolder(folder).artifact(name, "job.py")
     path.parent.mkdir(parents=True)
     path.write_text("")
     os.utime(path.parent, (NOW - FRESH_SECONDS - 1, NOW - FRESH_SECONDS - 1))
@@ -24,10 +25,10 @@ def test_artifacts_stay_as_long_as_a_job_may_run_them(tmp_path):
     names = ("runs", "before", "next", "nobody")
     sources = {name: artifact(tmp_path, name) for name in names}
     versions = {name: Version(1, sources[name], {}, JobConfig()) for name in names}
-    back = Update(1, 0.0, previous=versions["before"])
-    forward = Update(2, 0.0, target=versions["next"])
+    back = Update(1, 0.0, Starting(versions["before"], NOW))
+    forward = Update(2, 0.0, Asked(versions["next"]))
     for number, update in enumerate((back, forward)):
         job = Job(f"id{number}", f"job{number}", JobState.SUSPENDED, sources["runs"], JobConfig(), NOW, update=update)
         registry.add_job(job)
-    sweep(registry, tmp_path, NOW)
+    sweep(registry, DataFolder(tmp_path), NOW)
     assert {folder.name for folder in (tmp_path / "artifacts").iterdir()} == {"runs", "before", "next"}

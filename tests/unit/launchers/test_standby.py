@@ -9,9 +9,12 @@ import psutil
 import pytest
 
 from pitstop.errors import ArtifactError, EngineError
+from pitstop.kit.jsonable import from_json
 from pitstop.launchers.spares import Spares
-from pitstop.launchers.standby import Standby
+from pitstop.launchers.standby import HeldSpare
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource
+from pitstop.model.task import Compile, Rehearse
 
 SPARE = """
 import json, sys, time
@@ -29,13 +32,14 @@ while not (folder / "assignment.json").exists():
         continue
     asked += 1
     found = json.loads(task.read_text())
-    if found["do"] == "rehearse":
-        (folder / "checkpoint").write_text(found["lineage"])
-    if found.get("name") == "dies":
+    request = found["request"]
+    if found["task"] == "rehearse":
+        (folder / "checkpoint").write_text(request["lineage"])
+    if request.get("job_name") == "dies":
         print("out of memory", flush=True)
         sys.exit(9)
     wrong = {"error": {"code": "ARTIFACT", "message": "no such file", "details": {}}}
-    answer = wrong if found.get("name") == "wrong" else {"plan": found}
+    answer = wrong if request.get("job_name") == "wrong" else {"result": {"plan": request, "config": {}}}
     temporary = folder / "answer.tmp"
     temporary.write_text(json.dumps(answer))
     temporary.rename(folder / f"answer-{asked}.json")
@@ -55,7 +59,7 @@ def spares(tmp_path):
             made.append(subprocess.Popen(arguments, stdout=out, stderr=out, start_new_session=True))
         return made[-1]
 
-    found = Spares(tmp_path, 1, spawn)
+    found = Spares(DataFolder(tmp_path), 1, spawn)
     found.replenish()
     yield found
     found.end()
@@ -75,14 +79,13 @@ def waiting(tmp_path):
 
 
 def test_a_standby_answers_what_it_is_asked_and_its_errors_are_raised(spares, tmp_path):
-    standby = Standby(*held(spares))
-    found = standby.compile("id", "job", SOURCE, {"partitions": 2}, tmp_path)["plan"]
-    task = {"do": "compile", "job": "id", "name": "job", "source": SOURCE.to_dict(), "options": {"partitions": 2}}
-    assert found == task | {"against": str(tmp_path)}
+    standby = HeldSpare(*held(spares))
+    task = Compile(SOURCE, {"partitions": 2}, str(tmp_path), "id", "job")
+    assert from_json(Compile, standby.compile(task).plan) == task
     with pytest.raises(ArtifactError, match="no such file"):
-        standby.compile("id", "wrong", SOURCE, {}, None)
+        standby.compile(Compile(SOURCE, job_name="wrong"))
     with pytest.raises(EngineError, match=r"ended while it was to compile the new version \(exit code 9\): out of memory"):
-        standby.compile("id", "dies", SOURCE, {}, None)
+        standby.compile(Compile(SOURCE, job_name="dies"))
 
 
 def test_a_run_goes_to_the_spare_that_is_held_for_it_and_to_no_other(spares, tmp_path):
@@ -91,7 +94,7 @@ def test_a_run_goes_to_the_spare_that_is_held_for_it_and_to_no_other(spares, tmp
     assert len(waiting(tmp_path)) == 1, "none warms up while one is held"
     assert spares.assign("other", 1) is None
     assert spares.assign("id", 5, spare_id) is process
-    assert json.loads((folder / "assignment.json").read_text()) == {"job": "id", "token": 5}
+    assert json.loads(folder.assignment.read_text()) == {"job": "id", "token": 5}
     spares.release(spare_id)
     assert process.poll() is None, "what has its run is not ended with the update"
     spares.replenish()
@@ -102,10 +105,10 @@ def test_a_standby_that_gets_no_run_is_ended_with_the_checkpoint_that_it_began(s
     spare_id, folder, process = held(spares)
     begun = tmp_path / "begun"
     begun.mkdir()
-    Standby(spare_id, folder, process).rehearse(str(begun))
+    HeldSpare(spare_id, folder, process).rehearse(Rehearse(str(begun)))
     spares.release(spare_id)
     assert process.poll() is not None
-    assert not folder.exists()
+    assert not folder.root.exists()
     assert not begun.exists()
 
 
@@ -124,15 +127,15 @@ def test_the_next_control_plane_ends_a_standby_and_what_it_began(spares, tmp_pat
     spare_id, folder, process = held(spares)
     begun = tmp_path / "begun"
     begun.mkdir()
-    Standby(spare_id, folder, process).rehearse(str(begun))
+    HeldSpare(spare_id, folder, process).rehearse(Rehearse(str(begun)))
     reaper = threading.Thread(target=process.wait)
     reaper.start()
-    Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started"))
+    Spares(DataFolder(tmp_path), 0, lambda *_: pytest.fail("nothing is started"))
     reaper.join(10)
     assert not psutil.pid_exists(process.pid)
     assert not begun.exists()
-    assert not folder.exists()
+    assert not folder.root.exists()
 
 
 def test_there_is_no_standby_where_no_spare_is_wished(tmp_path):
-    assert Spares(tmp_path, 0, lambda *_: pytest.fail("nothing is started")).hold(60) is None
+    assert Spares(DataFolder(tmp_path), 0, lambda *_: pytest.fail("nothing is started")).hold(60) is None

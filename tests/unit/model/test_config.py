@@ -3,6 +3,7 @@ import dataclasses
 import pytest
 
 from pitstop.errors import UsageError
+from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.config import OPTIONS, JobConfig, ProcessingGuarantee
 
 
@@ -39,7 +40,8 @@ def test_a_wrong_option_is_named(options, message):
 
 def test_a_stored_config_reads_back_the_same():
     config = JobConfig.from_options({"processing_guarantee": "atLeastOnce", "partitions": 3, "spark": {"a": 1}})
-    assert JobConfig.from_dict(config.to_dict()) == config
+    assert from_json(JobConfig, to_json(config)) == config
+    assert to_json(config) == config.to_dict()
 
 
 def test_what_an_earlier_release_stored_is_read_with_the_defaults_of_what_it_did_not_know():
@@ -49,7 +51,7 @@ def test_what_an_earlier_release_stored_is_read_with_the_defaults_of_what_it_did
         "initial_snapshot": None,
         "state_store": "memory",
     }
-    config = JobConfig.from_dict(stored)
+    config = from_json(JobConfig, stored)
     assert config == JobConfig.from_options(
         {"processing_guarantee": "exactly_once", "snapshot_interval": "250 ms", "state_store": "memory"}
     )
@@ -63,4 +65,4 @@ def test_each_field_has_one_record_in_the_table_with_the_same_default():
 
 @pytest.mark.parametrize(("name", "value"), [(option.name, value) for option in OPTIONS for value in option.choices])
 def test_every_value_that_is_offered_is_accepted(name, value):
-    assert str(JobConfig.from_options({name: value}).to_dict()[name]).lower() == value
+    assert str(to_json(JobConfig.from_options({name: value}))[name]).lower() == value

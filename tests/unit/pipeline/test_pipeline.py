@@ -40,7 +40,7 @@ def test_a_stage_that_leads_nowhere_is_named():
 def test_an_idle_timeout_is_a_duration_and_none_by_default():
     _, stage = numbers()
     timeouts = [
-        timed._node.params["idle_timeout_ms"]
+        timed._node.spec.idle_timeout_ms
         for timed in (stage.with_timestamps("time"), stage.with_timestamps("time", "1 s", "30 seconds"))
     ]
     assert timeouts == [0, 30_000]

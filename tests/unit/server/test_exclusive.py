@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from pitstop.errors import ConflictError, UsageError
+from pitstop.model.data_folder import DataFolder
 from pitstop.server.exclusive import listening, only_server
 
 
@@ -23,8 +24,8 @@ def test_a_client_that_comes_before_the_server_accepts_waits():
 
 
 def test_one_folder_has_one_server_at_a_time(tmp_path):
-    with only_server(tmp_path), pytest.raises(ConflictError) as caught, only_server(tmp_path):
+    with only_server(DataFolder(tmp_path)), pytest.raises(ConflictError) as caught, only_server(DataFolder(tmp_path)):
         pass
     assert str(caught.value) == f"Another server (process {os.getpid()}) already serves the data in {tmp_path}."
-    with only_server(tmp_path):
+    with only_server(DataFolder(tmp_path)):
         pass

@@ -1,1 +1,1 @@
-"""What every phase of the engine stands on: the session, names of columns, what a run is told of the world."""
+"""What every phase of the engine stands on: session, names of columns, errors as sentences, what a run is told of the world."""

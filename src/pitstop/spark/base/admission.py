@@ -1,7 +1,8 @@
-"""How much of its usual share each source may bring into an epoch, so that epochs end within the snapshot interval.
+"""How much sources may bring into an epoch, as a share of their usual limit: epochs are to end within the snapshot interval.
 
 An epoch is a recovery point. If one takes longer than the interval, the next may bring half as much; once epochs end
-in less than half of it, twice as much again. Sources read the share from a small file, for each runs in its own process.
+in less than half of it, the share doubles again, up to the whole.
+Sources read the share from a small file, for each runs in its own process.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ SMALLEST = 1 / 1024
 
 
 def next_share(share: float, epoch_ms: int, interval_ms: int) -> float:
-    """The share after an epoch that took ``epoch_ms``. An interval of 0 asks for nothing."""
+    """The share of the next epoch after one that took ``epoch_ms``. With an interval of 0 an epoch may take any time."""
     if interval_ms and epoch_ms > interval_ms:
         return max(SMALLEST, share / 2)
     if epoch_ms * 2 < interval_ms:
@@ -23,7 +24,7 @@ def next_share(share: float, epoch_ms: int, interval_ms: int) -> float:
 
 
 class Admission:
-    """The side of the runner: writes the share when it changes."""
+    """Held by the runner: works the share out after each epoch and writes it into the file when it changes."""
 
     def __init__(self, path: Path, interval_ms: int) -> None:
         self._path, self._interval_ms = path, interval_ms
@@ -31,7 +32,7 @@ class Admission:
         path.unlink(missing_ok=True)
 
     def epoch_took(self, milliseconds: int) -> bool:
-        """Take note of an epoch with data; True if the share changed."""
+        """Take note of how long an epoch with data took; True if the share changed."""
         share = next_share(self.share, milliseconds, self._interval_ms)
         if share == self.share:
             return False
@@ -44,7 +45,7 @@ class Admission:
 
 
 class Throttle:
-    """The side of a source: ``limited(n)`` is its share of n, at least 1."""
+    """Held by a source: ``limited(n)`` is the share of n that the file allows, at least 1. Without a file it is n."""
 
     def __init__(self, path: str | None) -> None:
         self._path = path

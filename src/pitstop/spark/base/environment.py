@@ -8,19 +8,49 @@ from pathlib import Path
 
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.config import ProcessingGuarantee
-from pitstop.spark.lowering.source import SourceSettings
+
+
+@dataclass(frozen=True)
+class SourceSettings:
+    """What every reader of a job is told beside its own options."""
+
+    job: str = "job"
+    store_url: str | None = None
+    store_factory: str | None = None
+    """``module:function`` that opens the MapStore from ``store_url`` in a worker process."""
+    admission: str | None = None
+    """File that tells sources their share, see spark.base.admission."""
+    agreements: str | None = None
+    """Folder in which several readers of one source agree on where each epoch ends."""
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def working_in(cls, folder: Path, job: str, store_url: str | None, store_factory: str | None) -> SourceSettings:
+        """The settings of a job whose readers keep their files in ``folder``."""
+        return cls(job, store_url, store_factory, str(folder / "admission.json"), str(folder / "agreements"))
+
+    def options(self, stage: str) -> dict[str, str]:
+        pairs = {
+            "job": self.job,
+            "stage": stage,
+            "store": self.store_url,
+            "storeFactory": self.store_factory,
+            "admission": self.admission,
+            "agreements": self.agreements,
+        }
+        return {key: value for key, value in pairs.items() if value is not None} | self.extra
 
 
 @dataclass(frozen=True)
 class Environment:
-    """One run of one job."""
+    """What one run of one job is told. ``lineage`` names its checkpoint; it is empty until that is known."""
 
     job_id: str
     job_name: str
     lineage: str
     guarantee: ProcessingGuarantee
     work_dir: Path
-    """For scratch files of this run."""
+    """Folder for scratch files of this run."""
     log: Callable[[str, str, str], None]
     """``log(level, logger, message)`` writes one line of the job's log."""
     check_fence: Callable[[], None] = lambda: None
@@ -28,14 +58,3 @@ class Environment:
     fence: Fence | None = None
     maps: MapStore | None = None
     sources: SourceSettings = field(default_factory=SourceSettings)
-
-
-@dataclass(frozen=True)
-class EpochContext:
-    """What a sink's writer is told about the epoch it writes."""
-
-    job: str
-    stage: str
-    lineage: str
-    epoch: int
-    guarantee: str

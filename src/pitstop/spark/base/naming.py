@@ -1,13 +1,16 @@
-"""Stage names inside Spark: the columns that mark whose state it is."""
+"""Names that carry a stage's name into Spark, so that state and observations tell whose they are."""
 
 from __future__ import annotations
+
+OBSERVED = "source:"
+"""What the name of an observation of a source's rows begins with; the stage's name follows."""
 
 WINDOW_ROLES = ("frames", "windows", "sessions")
 """Roles of operators whose state is keyed by a window column, which is named after the stage."""
 
 
 def role_column(stage: str, role: str) -> str:
-    """The window column of a stage's state: its name in the state's key tells whose state it is."""
+    """The name of the window column in the key of a stage's state, such as ``frames@speed``."""
     return f"{role}@{stage}"
 
 

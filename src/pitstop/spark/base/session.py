@@ -10,15 +10,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pitstop.kit.java import find_java
+from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import StateStore
-
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, without_rules
 
 STREAM_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.offsetLog.formatVersion": "1",
     # The provider whose state can be rewritten under another plan; changelogs make an epoch's cost its changes.
-    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    STATE_PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
     # All state of a join in one store: the older form has four, and a rewriter that knows of one.
@@ -30,23 +30,19 @@ STREAM_SETTINGS = {
     "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.adaptive.enabled": "true",
     # Spark allows one applyInPandasWithState a query, though branches side by side do not touch one another. Each stateful
-    # stage is checked all the same, with all that leads to it (lower.py).
+    # stage is checked all the same, with all that leads to it (lowering/lowering.py).
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
-"""Settings of every job's session; a job's own ``spark`` option goes over them, but for those of model.config._ENGINES_OWN."""
+"""Settings of every job's session. A job's own ``spark`` option goes over them, but for those that state depends on."""
 
-
-_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 STATE_STORES = {
     StateStore.ROCKSDB: {
-        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        STATE_PROVIDER: ROCKSDB,
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "10",
         "spark.sql.streaming.stateStore.maintenanceInterval": "60s",
     },
     StateStore.MEMORY: {
-        "spark.sql.streaming.stateStore.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
-        ),
+        STATE_PROVIDER: IN_MEMORY,
         # A restart reads the last whole copy of the state, and all changes since: few of these.
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
         "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
@@ -64,26 +60,26 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
     """
     pushing = ("PushDownPredicates", "PushPredicateThroughNonJoin")
     rules = (*pushing, "ColumnPruning", "CollapseProject") if chained else pushing
-    return {"spark.sql.optimizer.excludedRules": ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
+    return without_rules(*rules)
 
 
-def build_session(master: str, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
-    """Start (or get) the session of this process. ``master``: ``local[*]``, ``spark://...``, ..."""
+def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
+    """Start (or get) the session of this process, the driver of that cluster, with scratch files in ``work_dir``."""
     # With another interpreter in the workers the query hangs silently at its first batch.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("SPARK_LOCAL_IP", cluster.bind_address)
     if SparkSession.getActiveSession() is None:
-        os.environ["JAVA_HOME"] = str(find_java(work_dir))
+        os.environ["JAVA_HOME"] = str(find_java(work_dir / "java"))
     work_dir.mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="spark-", dir=work_dir)
     builder = (
-        SparkSession.builder.master(master)
+        SparkSession.builder.master(cluster.master)
         .appName("pitstop")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", cluster.driver_host)
+        .config("spark.driver.bindAddress", cluster.bind_address)
         .config("spark.local.dir", scratch)
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
@@ -95,7 +91,12 @@ def build_session(master: str, work_dir: Path, settings: dict[str, str] | None =
 
 
 def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str]) -> None:
-    """Set what one job wants on a session that was started before the job was known."""
+    """Set a session up for one job; it may have served another, or have been started before the job was known."""
     for key, value in (STREAM_SETTINGS | settings).items():
         spark.conf.set(key, value)
+    use_partitions(spark, partitions)
+
+
+def use_partitions(spark: SparkSession, partitions: int) -> None:
+    """Let the queries that are started from now on keep their state in so many partitions."""
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

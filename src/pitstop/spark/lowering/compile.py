@@ -8,34 +8,26 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
-from pitstop.model.layout import StageKind
+from pitstop.model.layout import StateLayout
 from pitstop.pipeline.migration import Migration
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import SinkSpec, SourceSpec, WindowSpec
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import STATEFUL, cuts_of, operators_of, sources_of, tables_of
+from pitstop.plan.accumulators import READABLE
+from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
-from pitstop.plan.wording import describe
-from pitstop.spark.base.columns import errors_of_stage, to_column
-from pitstop.spark.internals import source_relations
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.running.epochs import joined
-from pitstop.spark.state.open_windows import check_early
-
-_KINDS = {
-    Op.SOURCE: StageKind.SOURCE,
-    Op.MERGE: StageKind.MERGE,
-    Op.TIMESTAMPS: StageKind.WATERMARK,
-    Op.INGESTION_TIMESTAMPS: StageKind.WATERMARK,
-    Op.HASH_JOIN: StageKind.LOOKUP,
-    Op.SINK: StageKind.SINK,
-}
+from pitstop.spark.lowering.streaming import joined
+from pitstop.spark.sinks import check_sink, sink_kind
+from pitstop.spark.sources import source_kind
 
 
 def bounded(pipeline: Pipeline) -> bool:
     """True if every source ends, so that the job is a batch job."""
     tables = tables_of(pipeline.nodes)
-    return all(node.params["source"].bounded for node in pipeline.nodes if node.op is Op.SOURCE and id(node) not in tables)
+    return all(node.source.bounded for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables)
 
 
 def compile_pipeline(
@@ -50,12 +42,12 @@ def compile_pipeline(
     stages = []
     for node in pipeline.nodes:
         _check_migration(node, pipeline.migrations)
-        if streaming and node.op is Op.SOURCE and id(node) not in tables:
+        if streaming and isinstance(node.spec, SourceSpec) and id(node) not in tables:
             _check_streamable(node)
-        if id(node) in tables and node.op is Op.SOURCE and not node.params["source"].bounded:
+        if id(node) in tables and isinstance(node.spec, SourceSpec) and not node.source.bounded:
             raise PipelineError(f"Source '{node.name}' ({node.location}) does not end, so it can be no table of a hash join.")
         frame = (static if id(node) in tables else lowering).frame(node)
-        if node.op is Op.SINK:
+        if isinstance(node.spec, SinkSpec):
             check_sink(node, frame)
         stages.append(_stage(node, frame, lowering, pipeline.migrations))
     check_early(pipeline.nodes, lowering.layouts)
@@ -73,60 +65,47 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
     layout = lowering.layouts.get(node.name)
     return PlanStage(
         name=node.name,
-        kind=layout.kind if layout is not None else _KINDS.get(node.op, StageKind.STATELESS),
-        op=node.op.value,
+        kind=layout.kind if layout is not None else node.spec.kind,
+        op=node.spec.op,
         inputs=tuple(parent.name for parent in node.inputs),
-        description=describe(node),
+        description=node.spec.describe(),
         location=node.location,
         layout=layout,
         columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
         migration=migrations[node.name].name if node.name in migrations else None,
+        transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
     )
 
 
 def _check_migration(node: Node, migrations: Mapping[str, Migration]) -> None:
-    if node.name in migrations and node.op not in STATEFUL:
+    if node.name in migrations and not node.spec.stateful:
         raise PipelineError(f"Migration '{migrations[node.name].name}' is for stage '{node.name}', which keeps no state.")
 
 
 def _check_streamable(node: Node) -> None:
-    source = node.params["source"]
-    if source.bounded and source.kind != "items":
-        raise PipelineError(
-            f"Source '{node.name}' ({node.location}) ends, and others do not: read its folder with streaming=True."
-        )
+    wrong = source_kind(node).check_stream(node.source)
+    if wrong is not None:
+        raise PipelineError(f"Source '{node.name}' ({node.location}) {wrong}")
 
 
-def check_sink(node: Node, frame: DataFrame) -> None:
-    """Raise PipelineError unless the sink can take these columns."""
-    sink = node.params["sink"]
-    if sink.kind == "map":
-        with errors_of_stage(node, frame):
-            keys = frame.select(to_column(frame, sink.options["key"]))
-            _ = keys.schema
-            if sink.options["value"] is not None:
-                _ = frame.select(to_column(frame, sink.options["value"])).schema
-    if sink.kind == "files":
-        for column in sink.options["partition_by"]:
-            if column not in frame.columns:
+def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
+    """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
+    for node in nodes:
+        if isinstance(node.spec, WindowSpec) and node.spec.early_ms:
+            layout = layouts.get(node.name)
+            for column, classes in layout.aggregates if layout is not None else ():
+                if not READABLE.issuperset(classes.split(",")):
+                    raise PipelineError(
+                        f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
+                        "read before its window ends: give it a stage of its own."
+                    )
+        if isinstance(node.spec, SinkSpec) or node.spec.passable:
+            continue
+        for parent in node.inputs:
+            while parent.spec.passable:
+                parent = parent.inputs[0]
+            if isinstance(parent.spec, WindowSpec) and parent.spec.early_ms:
                 raise PipelineError(
-                    f"Sink '{node.name}' ({node.location}): there is no column '{column}' to partition by. "
-                    f"There are: {', '.join(frame.columns)}."
+                    f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
+                    "by stateless steps only."
                 )
-        if sink.options["format"] == "csv":
-            nested = [f.name for f in frame.schema.fields if f.dataType.typeName() in ("struct", "array", "map")]
-            if nested:
-                raise PipelineError(f"Sink '{node.name}': csv has no place for nested column '{nested[0]}': use json or parquet.")
-    if sink.kind == "logger" and sink.options["template"]:
-        _check_template(node, frame, sink.options["template"])
-
-
-def _check_template(node: Node, frame: DataFrame, template: str) -> None:
-    from string import Formatter
-
-    for _, name, _, _ in Formatter().parse(template):
-        if name is not None and name not in frame.columns:
-            raise PipelineError(
-                f"Sink '{node.name}' ({node.location}): there is no column '{name}' for its text. "
-                f"There are: {', '.join(frame.columns)}."
-            )

@@ -10,9 +10,7 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.naming import quoted
-
-WATERMARK_DELAY = "spark.watermarkDelayMs"
-"""The metadata by which Spark marks event-time columns and their delay."""
+from pitstop.spark.internals.watermarks import WATERMARK_DELAY
 
 
 def with_event_time(frame: DataFrame, column: str, lag_ms: int) -> DataFrame:

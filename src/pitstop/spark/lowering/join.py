@@ -10,22 +10,21 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import DistinctSpec, HashJoinSpec, JoinSpec
 from pitstop.spark.base.naming import quoted
-from pitstop.spark.lowering.event_time import WATERMARK_DELAY, event_time, marked
+from pitstop.spark.internals.watermarks import WATERMARK_DELAY
+from pitstop.spark.lowering.event_time import event_time, marked
 from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"
 
 
-def lower_join(node: Node, left: DataFrame, right: DataFrame) -> tuple[DataFrame, StateLayout]:
+def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) -> tuple[DataFrame, StateLayout]:
     """Pairs of rows with equal keys whose event times are at most ``within_ms`` apart."""
-    params = node.params
-    keys = params["on"]
+    keys = spec.on
     check_columns(node, left, keys)
     check_columns(node, right, keys)
-    left_time, right_time = (
-        event_time(node, side, declared) for side, declared in zip((left, right), params["times"], strict=True)
-    )
+    left_time, right_time = (event_time(node, side, declared) for side, declared in zip((left, right), spec.times, strict=True))
     _check_names(node, left, right, keys)
     for key in keys:
         kinds = [side.schema[key].dataType.simpleString() for side in (left, right)]
@@ -34,12 +33,12 @@ def lower_join(node: Node, left: DataFrame, right: DataFrame) -> tuple[DataFrame
                 f"Stage '{node.name}' ({node.location}): '{key}' is {kinds[0]} on its left and {kinds[1]} on its right: cast one."
             )
     other = right.select(*[F.col(quoted(column)).alias(RIGHT + column) for column in right.columns])
-    bound = F.expr(f"INTERVAL {params['within_ms']} MILLISECONDS")
+    bound = F.expr(f"INTERVAL {spec.within_ms} MILLISECONDS")
     mine, theirs = F.col(quoted(left_time)), F.col(quoted(RIGHT + right_time))
     condition = (theirs >= mine - bound) & (theirs <= mine + bound)
     for key in keys:
         condition = (F.col(quoted(key)) == F.col(quoted(RIGHT + key))) & condition
-    joined = left.join(other, condition, params["how"])
+    joined = left.join(other, condition, spec.how)
     # Of two event times the left one goes on: the right one loses its mark.
     shown = [
         F.col(quoted(RIGHT + column)).alias(column, metadata={})
@@ -54,15 +53,15 @@ def lower_join(node: Node, left: DataFrame, right: DataFrame) -> tuple[DataFrame
         kind=StageKind.JOIN,
         keys=tuple((key, left.schema[key].dataType.simpleString()) for key in keys),
         accumulators=sides,
-        parameters={"how": params["how"], "within_ms": params["within_ms"], "text": f"join within {text(params['within_ms'])}"},
+        parameters={"how": spec.how, "within_ms": spec.within_ms, "text": f"join within {text(spec.within_ms)}"},
         roles=("join", 0, 1),
     )
     return result, layout
 
 
-def lower_hash_join(node: Node, stream: DataFrame, side: DataFrame) -> DataFrame:
+def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: DataFrame) -> DataFrame:
     """Each row with the row of the table that has its keys; the table's other columns are added."""
-    keys = node.params["on"]
+    keys = spec.on
     check_columns(node, stream, keys)
     check_columns(node, side, keys)
     if side.isStreaming:
@@ -70,21 +69,21 @@ def lower_hash_join(node: Node, stream: DataFrame, side: DataFrame) -> DataFrame
             f"Stage '{node.name}' ({node.location}): the table of a hash join must end, and this one is a stream: use join."
         )
     _check_names(node, stream, side, keys)
-    return stream.join(F.broadcast(side), list(keys), node.params["how"]).select(
+    return stream.join(F.broadcast(side), list(keys), spec.how).select(
         *[F.col(quoted(column)) for column in stream.columns],
         *[F.col(quoted(column)) for column in side.columns if column not in keys],
     )
 
 
-def lower_distinct(node: Node, frame: DataFrame) -> tuple[DataFrame, StateLayout]:
+def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[DataFrame, StateLayout]:
     """The first row of each key."""
-    keys, within_ms, timestamp = node.params["keys"], node.params["within_ms"], node.params["timestamp"]
+    keys, within_ms, timestamp = spec.keys, spec.within_ms, spec.timestamp
     check_columns(node, frame, keys)
     if timestamp is not None:
         timestamp = event_time(node, frame, timestamp)
     if not frame.isStreaming:
         result = _distinct_at_once(frame, keys, timestamp, within_ms)
-    elif within_ms is None:
+    elif within_ms is None or timestamp is None:  # a bound needs event time: checked when the stage was defined
         result = frame.dropDuplicates(list(keys))
     else:
         # Spark forgets a key when the watermark has passed its event time by the delay in the column's mark.

@@ -9,31 +9,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.streaming.state import GroupStateTimeout
+from pyspark.sql.types import DataType, StructField, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.columns import first_line
+from pitstop.pipeline.specs import MapStatefulSpec, RollingSpec
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.lowering.event_time import event_time
-from pitstop.spark.lowering.source import row_schema_of
 from pitstop.spark.lowering.window import Aggregation, check_columns
-from pitstop.spark.state.codec import TIMESTAMP_FORMAT, RowShape, StateCodec
+from pitstop.spark.state.codec import KEPT, LAST, STATE, TIMESTAMP_FORMAT, RowShape, StateCodec
 
 ALL = "__all"
 """The key of a stage without keys."""
 ROW, AT, SAVED, LIFTED = "__row", "__at", "__saved", "__lifted"
-STATE, LAST = "state", "__last"
-"""Fields of what Spark keeps: the state as JSON text; the latest event time of the key, in ms since the epoch."""
-KEPT = "state string, __last bigint"
+
+
+class KeyState(Protocol):
+    """What a keyed function needs of Spark's GroupState: the state of one key, and the key's timeout."""
+
+    @property
+    def exists(self) -> bool: ...
+    @property
+    def hasTimedOut(self) -> bool: ...
+    @property
+    def get(self) -> tuple[Any, ...]: ...
+    def update(self, values: tuple[Any, ...]) -> None: ...
+    def remove(self) -> None: ...
+    def setTimeoutTimestamp(self, at: int) -> None: ...
+    def getCurrentWatermarkMs(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -42,14 +54,21 @@ class KeyedFunction:
 
     keys: tuple[str, ...]
     codec: StateCodec
+    """Between the state's fields and the text that Spark keeps."""
     shape: RowShape
+    """Makes Rows of the structs in which rows travel."""
     outputs: tuple[str, ...]
+    """Columns of the rows that it makes, beside the keys."""
     handle: Callable[[SimpleNamespace, Row], Iterable[tuple[Any, ...]]]
+    """``(state, row) -> rows``; changes the state."""
     evict: Callable[[SimpleNamespace, tuple[Any, ...], int], Iterable[tuple[Any, ...]]]
+    """``(state, key, time in ms) -> rows``, when a key's state is dropped."""
     ttl_ms: int | None
+    """How long after its last event a key's state is dropped; None: never."""
     timed: bool
+    """True if rows have an event time, by which those of an epoch are then ordered."""
 
-    def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+    def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: KeyState) -> Iterator[pd.DataFrame]:
         held, last = self._open(state)
         out: list[tuple[Any, ...]] = []
         if state.hasTimedOut:
@@ -71,7 +90,7 @@ class KeyedFunction:
             shown = key if self.keys else ()
             yield pd.DataFrame([(*shown, *values) for values in out], columns=[*self.keys, *self.outputs], dtype=object)
 
-    def _open(self, state: GroupState) -> tuple[SimpleNamespace, int | None]:
+    def _open(self, state: KeyState) -> tuple[SimpleNamespace, int | None]:
         text, last = state.get if state.exists else (None, None)
         return SimpleNamespace(**self.codec.decode(text)), last
 
@@ -92,7 +111,7 @@ class KeyedFunction:
             rows.sort(key=lambda item: (item[2] is None, item[1] if item[1] is not None else 0))
         return rows
 
-    def _close(self, held: SimpleNamespace, last: int | None, key: tuple[Any, ...], state: GroupState) -> list[tuple[Any, ...]]:
+    def _close(self, held: SimpleNamespace, last: int | None, key: tuple[Any, ...], state: KeyState) -> list[tuple[Any, ...]]:
         """Keep the state until its time has come, which may be now."""
         # Without a time to live the stage may have no event time, and Spark then knows of no watermark.
         if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs()):
@@ -142,38 +161,40 @@ class UserFunction:
 
 
 def never(*_: Any) -> Iterable[tuple[Any, ...]]:
-    """No rows at eviction."""
+    """The ``evict`` of stages that never drop state."""
     return ()
 
 
-def lower_map_stateful(node: Node, frame: DataFrame, restored: DataFrame | None = None) -> tuple[DataFrame, StateLayout]:
+def lower_map_stateful(
+    node: Node, spec: MapStatefulSpec, frame: DataFrame, restored: DataFrame | None = None
+) -> tuple[DataFrame, StateLayout]:
     """The rows that the user's function makes, and the layout of its state."""
-    fields, output = _schema(node, "state"), _schema(node, "output")
-    params, names = node.params, tuple(output.fieldNames())
-    _refuse_doubled(node, params["keys"], names)
-    evict = UserFunction(params["on_evict"], names, node.name) if params["on_evict"] is not None else never
+    fields, output = _schema(node, "state", spec.state), _schema(node, "output", spec.output)
+    names = tuple(output.fieldNames())
+    _refuse_doubled(node, spec.keys, names)
+    evict = UserFunction(spec.on_evict, names, node.name) if spec.on_evict is not None else never
     function = KeyedFunction(
-        params["keys"],
+        spec.keys,
         StateCodec(node.name, fields),
         RowShape(frame.schema),
         names,
-        UserFunction(params["function"], names, node.name),
+        UserFunction(spec.function, names, node.name),
         evict,
-        params["ttl_ms"],
-        params["timestamp"] is not None,
+        spec.ttl_ms,
+        spec.timestamp is not None,
     )
-    result = _apply(node, frame, function, output, restored)
-    described = {"ttl_ms": params["ttl_ms"], "text": "state" + (f", ttl {text(params['ttl_ms'])}" if params["ttl_ms"] else "")}
-    return result, _layout(node, frame, StageKind.MAPPED, fields, described)
+    result = _apply(node, spec, frame, function, output, restored)
+    described = {"ttl_ms": spec.ttl_ms, "text": "state" + (f", ttl {text(spec.ttl_ms)}" if spec.ttl_ms else "")}
+    return result, _layout(spec.keys, frame, StageKind.MAPPED, fields, described)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Takes a row into its key's accumulators; the row goes on with what they are then."""
+    """Folds a row into the accumulators of its key, and gives the row with their new values."""
 
     columns: tuple[str, ...]
     folds: tuple[tuple[str, Callable[[Any, Any], Any], bool], ...]
-    """(accumulator, fold, whether it is a collection of what rows bring)."""
+    """(accumulator, fold, True if the accumulator is a list of lifted values, so that the first value becomes a list of one)."""
 
     def __call__(self, held: SimpleNamespace, row: Row) -> Iterable[tuple[Any, ...]]:
         lifted = row[LIFTED]
@@ -185,18 +206,19 @@ class Fold:
         return [(*(row[column] for column in self.columns), *(getattr(held, name) for name, _, _ in self.folds))]
 
 
-def lower_rolling(node: Node, frame: DataFrame, restored: DataFrame | None = None) -> tuple[DataFrame, StateLayout]:
+def lower_rolling(
+    node: Node, spec: RollingSpec, frame: DataFrame, restored: DataFrame | None = None
+) -> tuple[DataFrame, StateLayout]:
     """Each row with the results of its key so far, and the layout of the state."""
-    params = node.params
-    aggregation = Aggregation(node, (params["aggregates"],))
-    check_columns(node, frame, params["keys"])
+    keys = spec.keys
+    aggregation = Aggregation(node, (spec.aggregates,))
+    check_columns(node, frame, keys)
     _refuse_doubled(node, frame.columns, aggregation.all)
-    timestamp = None if params["timestamp"] is None else event_time(node, frame, params["timestamp"])
-    lifted = frame.select("*", *aggregation.lifted(frame, params["aggregates"], timestamp))
+    timestamp = None if spec.timestamp is None else event_time(node, frame, spec.timestamp)
+    lifted = frame.select("*", *aggregation.lifted(frame, spec.aggregates, timestamp))
     lifted, types = aggregation.stable(lifted)
     with_lifted = lifted.select(*map(quoted, frame.columns), F.struct(*map(quoted, types)).alias(LIFTED))
-    fields = StructType([StructField(name, row_schema_of(kind)) for name, kind in types.items()])
-    keys: tuple[str, ...] = params["keys"]
+    fields = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in types.items()])
     carried = tuple(column for column in frame.columns if column not in keys)
     folds = tuple((name, _fold_of(c), c.gather is not None) for name, c in aggregation.combines.items())
     outputs = StructType([*(frame.schema[column] for column in carried), *fields.fields])
@@ -208,11 +230,11 @@ def lower_rolling(node: Node, frame: DataFrame, restored: DataFrame | None = Non
         Fold(carried, folds),
         never,
         None,
-        params["timestamp"] is not None,
+        spec.timestamp is not None,
     )
-    rows = _apply(node, with_lifted, function, outputs, restored)
+    rows = _apply(node, spec, with_lifted, function, outputs, restored)
     result = rows.select(*map(quoted, frame.columns), *aggregation.results())
-    layout = _layout(node, frame, StageKind.ROLLING, fields, {"text": "rolling"})
+    layout = _layout(keys, frame, StageKind.ROLLING, fields, {"text": "rolling"})
     classes = tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items())
     return result, StateLayout(layout.kind, layout.keys, layout.accumulators, classes, layout.parameters, layout.roles)
 
@@ -225,12 +247,14 @@ def _fold_of(combine: Any) -> Callable[[Any, Any], Any]:
 
 def _apply(
     node: Node,
+    spec: MapStatefulSpec | RollingSpec,
     frame: DataFrame,
     function: KeyedFunction,
     output: StructType,
     restored: DataFrame | None,
 ) -> DataFrame:
-    keys, timestamp = node.params["keys"], node.params["timestamp"]
+    """The rows that the function makes of a frame, behind the key columns; ``restored`` holds saved state to begin with."""
+    keys, timestamp = spec.keys, spec.timestamp
     check_columns(node, frame, keys)
     if timestamp is not None:
         timestamp = event_time(node, frame, timestamp)
@@ -256,7 +280,7 @@ def _apply(
 
 
 def _once(function: KeyedFunction) -> Callable[[tuple[Any, ...], pd.DataFrame], pd.DataFrame]:
-    """All rows of a key at once, as a bounded pipeline has them: its state begins empty and is not kept."""
+    """The function for a bounded pipeline, which has all rows of a key at once: state begins empty and is not kept."""
     names = [*function.keys, *function.outputs]
 
     def whole(key: tuple[Any, ...], frame: pd.DataFrame) -> pd.DataFrame:
@@ -270,11 +294,15 @@ class _NoState:
     """Stands in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
 
     exists = hasTimedOut = False
+    get: tuple[Any, ...] = (None, None)
 
     def getCurrentWatermarkMs(self) -> int:
         return -(2**62)
 
     def update(self, values: tuple[Any, ...]) -> None:
+        pass
+
+    def remove(self) -> None:
         pass
 
     def setTimeoutTimestamp(self, at: int) -> None:
@@ -287,21 +315,23 @@ def _refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) ->
         raise PipelineError(f"Stage '{node.name}' ({node.location}) would have two columns '{both[0]}': rename the one it makes.")
 
 
-def _schema(node: Node, which: str) -> StructType:
+def _schema(node: Node, which: str, ddl: str) -> StructType:
     try:
-        schema = row_schema_of(node.params[which])
+        schema = DataType.fromDDL(ddl)
     except Exception as error:
-        wanted = f"its {which} {node.params[which]!r} is no DDL such as 'n bigint, last string'"
+        wanted = f"its {which} {ddl!r} is no DDL such as 'n bigint, last string'"
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {wanted}: {first_line(error)}") from error
     if not isinstance(schema, StructType) or not schema.fields:
-        raise PipelineError(f"Stage '{node.name}' ({node.location}): its {which} {node.params[which]!r} has no fields.")
+        raise PipelineError(f"Stage '{node.name}' ({node.location}): its {which} {ddl!r} has no fields.")
     return schema
 
 
-def _layout(node: Node, frame: DataFrame, kind: StageKind, fields: StructType, parameters: dict[str, Any]) -> StateLayout:
+def _layout(
+    keys: tuple[str, ...], frame: DataFrame, kind: StageKind, fields: StructType, parameters: dict[str, Any]
+) -> StateLayout:
     return StateLayout(
         kind=kind,
-        keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in node.params["keys"]),
+        keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in keys),
         accumulators=tuple((field.name, field.dataType.simpleString()) for field in fields.fields),
         parameters=parameters,
         roles=("state", 0),

@@ -1,10 +1,10 @@
-"""Lower a pipeline's nodes to DataFrames, one function an operation."""
+"""Lower a pipeline's nodes to DataFrames, one function a kind of stage."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import singledispatch
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -12,16 +12,39 @@ from pyspark.sql.types import TimestampType
 
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StateLayout
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import (
+    DeadLettersSpec,
+    DistinctSpec,
+    FilterSpec,
+    HashJoinSpec,
+    IngestionTimestampsSpec,
+    JoinSpec,
+    MapStatefulSpec,
+    MergeSpec,
+    OwnCodeSpec,
+    ParsedSpec,
+    RollingSpec,
+    SelectSpec,
+    SinkSpec,
+    SourceSpec,
+    Spec,
+    TimestampsSpec,
+    TransformSpec,
+    WindowSpec,
+    WithColumnsSpec,
+)
 from pitstop.plan.cuts import streams_of
-from pitstop.spark.base.columns import errors_of_stage, to_column
-from pitstop.spark.internals import check_streamable, stateful_nodes, watermark_id
+from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.failures import errors_of_stage
+from pitstop.spark.internals.plans import check_streamable, stateful_nodes
+from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.event_time import with_event_time
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
-from pitstop.spark.lowering.own_code import lower_stateful
-from pitstop.spark.lowering.source import SourceSettings
+from pitstop.spark.lowering.own_code import lower_own_code
 from pitstop.spark.lowering.window import lower_window
 
 OpenSource = Callable[[Node], DataFrame]
@@ -44,8 +67,6 @@ class Lowering:
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table."""
-    observed: dict[str, str] = field(default_factory=dict)
-    """Name of an observation -> the stage it counts."""
     event_times: dict[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
 
@@ -54,17 +75,16 @@ class Lowering:
         if id(node) not in self.given:
             inputs = [self.frame(parent) for parent in streams_of(node)]
             with errors_of_stage(node, inputs[0] if inputs else None):
-                result = _LOWER[node.op](self, node, inputs)
+                result = lower(node.spec, self, node, inputs)
                 _ = result.schema  # analyse now, while we know whose fault it is
             self.given[id(node)] = result
         return self.given[id(node)]
 
-    def table(self, node: Node) -> DataFrame:
+    def table(self, spec: HashJoinSpec, node: Node) -> DataFrame:
         """The table of a hash join, read now and kept in memory."""
         if node.name not in self.tables:
-            function = node.params["function"]
-            if function is not None:
-                table = function(self.spark)
+            if spec.function is not None:
+                table = spec.function(self.spark)
                 if not isinstance(table, DataFrame):
                     raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is no DataFrame.")
             else:
@@ -73,10 +93,17 @@ class Lowering:
         return self.tables[node.name]
 
 
-def _source(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    source = node.params["source"]
+@singledispatch
+def lower(spec: Spec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    """The rows of a node that does ``spec`` to the rows of its inputs. Below is a function for each kind of stage."""
+    raise TypeError(f"Nothing lowers {type(spec).__name__}.")
+
+
+@lower.register
+def _source(spec: SourceSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    source = spec.source
     if not lowering.streaming:
-        frame = lower_source.read_static(lowering.spark, node)
+        frame = lower_source.read_static(lowering.spark, node, lowering.settings)
     elif lowering.open_source is not None:
         frame = lowering.open_source(node)
     else:
@@ -84,32 +111,37 @@ def _source(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFram
     if source.parse is None:
         return frame
     parsed = lower_source.with_parsed(frame, source)
-    return lower_source.counted(parsed, node, lowering.observed) if lowering.streaming else parsed
+    return lower_source.counted(parsed, node) if lowering.streaming else parsed
 
 
-def _parsed(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+@lower.register
+def _parsed(spec: ParsedSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     return lower_source.good_rows(inputs[0])
 
 
-def _dead_letters(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+@lower.register
+def _dead_letters(spec: DeadLettersSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     return lower_source.dead_letters(inputs[0], node.inputs[0].name)
 
 
-def _select(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return inputs[0].select(*[to_column(inputs[0], column) for column in node.params["columns"]])
+@lower.register
+def _select(spec: SelectSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return inputs[0].select(*[to_column(inputs[0], column) for column in spec.columns])
 
 
-def _filter(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return inputs[0].where(to_column(inputs[0], node.params["condition"]))
+@lower.register
+def _filter(spec: FilterSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return inputs[0].where(to_column(inputs[0], spec.condition))
 
 
-def _with_columns(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    columns = node.params["columns"]
-    return inputs[0].withColumns({name: to_column(inputs[0], value) for name, value in columns.items()})
+@lower.register
+def _with_columns(spec: WithColumnsSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return inputs[0].withColumns({name: to_column(inputs[0], value) for name, value in spec.columns.items()})
 
 
-def _transform(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    result = node.params["function"](inputs[0])
+@lower.register
+def _transform(spec: TransformSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    result = spec.function(inputs[0])
     if not isinstance(result, DataFrame):
         raise PipelineError(f"Stage '{node.name}' ({node.location}) returned no DataFrame.")
     if lowering.streaming and inputs[0].isStreaming:
@@ -125,7 +157,8 @@ def _transform(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataF
     return result
 
 
-def _merge(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+@lower.register
+def _merge(spec: MergeSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     first, result = inputs[0], inputs[0]
     for other, parent in zip(inputs[1:], node.inputs[1:], strict=True):
         if set(first.columns) != set(other.columns):
@@ -138,8 +171,9 @@ def _merge(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame
     return result
 
 
-def _timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    column, frame = node.params["column"], inputs[0]
+@lower.register
+def _timestamps(spec: TimestampsSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    column, frame = spec.column, inputs[0]
     if column not in frame.columns:
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}): there is no column '{column}'. There are: {', '.join(frame.columns)}."
@@ -149,44 +183,51 @@ def _timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> Data
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}): column '{column}' is {kind.simpleString()}; event time is a timestamp."
         )
-    return _with_event_time(lowering, node, frame, node.params["allowed_lag_ms"])
+    return _with_event_time(lowering, node, frame, column, spec.allowed_lag_ms)
 
 
-def _ingestion_timestamps(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    stamped = inputs[0].withColumn(node.params["column"], F.current_timestamp())
-    return _with_event_time(lowering, node, stamped, 0)
+@lower.register
+def _ingestion_timestamps(spec: IngestionTimestampsSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    stamped = inputs[0].withColumn(spec.column, F.current_timestamp())
+    return _with_event_time(lowering, node, stamped, spec.column, 0)
 
 
-def _with_event_time(lowering: Lowering, node: Node, frame: DataFrame, lag_ms: int) -> DataFrame:
-    result = with_event_time(frame, node.params["column"], lag_ms)
+def _with_event_time(lowering: Lowering, node: Node, frame: DataFrame, column: str, lag_ms: int) -> DataFrame:
+    result = with_event_time(frame, column, lag_ms)
     if result.isStreaming:
         lowering.event_times[watermark_id(result)] = node
     return result
 
 
-def _window_aggregate(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+@lower.register
+def _window_aggregate(spec: WindowSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     restored = {role: rows for (stage, role), rows in lowering.restored.items() if stage == node.name}
-    return _stateful(lowering, node, lower_window(node, inputs, restored))
+    return _stateful(lowering, node, lower_window(node, spec, inputs, restored))
 
 
-def _rolling_aggregate(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return _stateful(lowering, node, lower_rolling(node, inputs[0], lowering.restored.get((node.name, "state"))))
+@lower.register
+def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
 
 
-def _map_stateful(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return _stateful(lowering, node, lower_map_stateful(node, inputs[0], lowering.restored.get((node.name, "state"))))
+@lower.register
+def _map_stateful(spec: MapStatefulSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_map_stateful(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
 
 
-def _distinct(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return _stateful(lowering, node, lower_distinct(node, inputs[0]))
+@lower.register
+def _distinct(spec: DistinctSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_distinct(node, spec, inputs[0]))
 
 
-def _join(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return _stateful(lowering, node, lower_join(node, inputs[0], inputs[1]))
+@lower.register
+def _join(spec: JoinSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_join(node, spec, inputs[0], inputs[1]))
 
 
-def _users_own(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return _stateful(lowering, node, lower_stateful(node, inputs))
+@lower.register
+def _own_code(spec: OwnCodeSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return _stateful(lowering, node, lower_own_code(node, spec, inputs))
 
 
 def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLayout | None]) -> DataFrame:
@@ -199,31 +240,11 @@ def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLay
     return frame
 
 
-def _hash_join(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_hash_join(node, inputs[0], lowering.table(node))
+@lower.register
+def _hash_join(spec: HashJoinSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_hash_join(node, spec, inputs[0], lowering.table(spec, node))
 
 
-def _sink(lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+@lower.register
+def _sink(spec: SinkSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     return inputs[0]
-
-
-_LOWER: dict[Op, Callable[[Lowering, Node, list[DataFrame]], Any]] = {
-    Op.SOURCE: _source,
-    Op.PARSED: _parsed,
-    Op.DEAD_LETTERS: _dead_letters,
-    Op.SELECT: _select,
-    Op.FILTER: _filter,
-    Op.WITH_COLUMNS: _with_columns,
-    Op.TRANSFORM: _transform,
-    Op.MERGE: _merge,
-    Op.TIMESTAMPS: _timestamps,
-    Op.INGESTION_TIMESTAMPS: _ingestion_timestamps,
-    Op.WINDOW_AGGREGATE: _window_aggregate,
-    Op.ROLLING_AGGREGATE: _rolling_aggregate,
-    Op.MAP_STATEFUL: _map_stateful,
-    Op.DISTINCT: _distinct,
-    Op.JOIN: _join,
-    Op.HASH_JOIN: _hash_join,
-    Op.STATEFUL: _users_own,
-    Op.SINK: _sink,
-}

@@ -7,19 +7,20 @@ from pyspark.sql import DataFrame
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.internals import own_operators
+from pitstop.pipeline.specs import OwnCodeSpec
+from pitstop.spark.internals.plans import own_operators
 
 FIXED = {"GlobalLimit": "a limit"}
 """Operators whose state Spark can resume, and neither move nor repartition."""
 
 
-def lower_stateful(node: Node, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
+def lower_own_code(node: Node, spec: OwnCodeSpec, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
     """What the user's function returns, and a layout by which its operators are known again.
 
     The layout is None on bounded input, which keeps no state. PipelineError if the function gives no DataFrame, or has
     no stateful operator, or an input of it is missing in the result.
     """
-    result = node.params["function"](*inputs)
+    result = spec.function(*inputs)
     if not isinstance(result, DataFrame):
         raise PipelineError(f"Stage '{node.name}' ({node.location}) returned {type(result).__name__}, not a DataFrame.")
     if not result.isStreaming:

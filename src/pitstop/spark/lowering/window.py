@@ -9,7 +9,7 @@ operator is named after its stage, so that the key of the state tells whose it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -21,6 +21,7 @@ from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.aggregates import EVENT_TIME, Aggregate
 from pitstop.pipeline.combining import Combining, Expression
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.windows import Session, Window
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted, role_column
@@ -33,7 +34,7 @@ GAP = "__gap"
 class Aggregation:
     """The aggregates of a stage, over all its inputs, and the names of their accumulators."""
 
-    def __init__(self, node: Node, parts: tuple[dict[str, Aggregate], ...]) -> None:
+    def __init__(self, node: Node, parts: Sequence[Mapping[str, Aggregate]]) -> None:
         self.node, self.parts = node, parts
         self.all: dict[str, Aggregate] = {name: aggregate for part in parts for name, aggregate in part.items()}
         self.combines: dict[str, Combining] = {
@@ -56,9 +57,9 @@ class Aggregation:
         return columns
 
     def stable(self, lifted: DataFrame) -> tuple[DataFrame, dict[str, str]]:
-        """Cast lifted columns until combining keeps their type, as saved ones are combined again (int -> bigint).
+        """The frame with its lifted columns cast so that combining keeps their types, and each accumulator's type as text.
 
-        Also the type of each accumulator, as text.
+        Saved accumulators are combined again, so a type must not grow with it: the sum of ints is a bigint.
         """
         for _ in range(5):
             combined = lifted.groupBy().agg(*self.columns_of({name: c.of_rows for name, c in self.combines.items()}))
@@ -69,6 +70,7 @@ class Aggregation:
         return lifted, {name: combined.schema[name].dataType.simpleString() for name in self.combines}
 
     def columns_of(self, expressions: Mapping[str, Expression]) -> list[Column]:
+        """``expression(column)`` for each column, under the column's name."""
         return [expression(F, F.col(quoted(name))).alias(name) for name, expression in expressions.items()]
 
     def combined(self, frame: DataFrame, keys: tuple[str, ...], span: str, of_rows: bool) -> DataFrame:
@@ -84,13 +86,8 @@ class Aggregation:
         ]
 
 
-def aggregation_of(node: Node) -> Aggregation:
-    """The aggregates of a window stage."""
-    return Aggregation(node, node.params["aggregates"])
-
-
 def lower_window(
-    node: Node, inputs: list[DataFrame], restored: dict[str, DataFrame] | None = None
+    node: Node, spec: WindowSpec, inputs: list[DataFrame], restored: dict[str, DataFrame] | None = None
 ) -> tuple[DataFrame, StateLayout]:
     """The stage's result rows and the layout of its state.
 
@@ -98,42 +95,38 @@ def lower_window(
     in beside the live rows.
     """
     restored = restored or {}
-    aggregation = aggregation_of(node)
-    keys: tuple[str, ...] = node.params["keys"][0]
-    window: Window | Session = node.params["window"]
-    live, types = _live(node, inputs, aggregation, keys)
+    aggregation = Aggregation(node, spec.aggregates)
+    keys, window = spec.keys[0], spec.window
+    live, types = _live(node, spec, inputs, aggregation)
     if isinstance(window, Session):
         span = role_column(node.name, "sessions")
         result = aggregation.combined(_sessions(live, restored.get("sessions"), window, span), keys, span, of_rows=True)
     else:
         span, result = _framed(node, live, restored, window, aggregation, keys)
-    layout = _layout(node, keys, result, aggregation, types)
-    return finished(result, keys, span, aggregation, is_early=False if node.params["early_ms"] else None), layout
+    layout = _layout(spec, result, aggregation, types)
+    return finished(result, keys, span, aggregation, is_early=False if spec.early_ms else None), layout
 
 
 def finished(frame: DataFrame, keys: tuple[str, ...], span: str, aggregation: Aggregation, is_early: bool | None) -> DataFrame:
     """Rows of accumulators as rows of results; ``is_early`` None leaves that column out."""
     start, end = F.col(f"{quoted(span)}.start"), F.col(f"{quoted(span)}.end")
     flag = [] if is_early is None else [F.lit(is_early).alias("is_early")]
-    columns = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
+    columns: list[Column | str] = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
     return frame.select(*columns, *aggregation.results())
 
 
-def _live(
-    node: Node, inputs: list[DataFrame], aggregation: Aggregation, keys: tuple[str, ...]
-) -> tuple[DataFrame, dict[str, str]]:
+def _live(node: Node, spec: WindowSpec, inputs: list[DataFrame], aggregation: Aggregation) -> tuple[DataFrame, dict[str, str]]:
     """Lifted rows of all inputs: keys (named as those of the first), event time, lifted columns."""
-    parts = []
-    params = node.params
-    for frame, own, declared, part in zip(inputs, params["keys"], params["timestamps"], aggregation.parts, strict=True):
+    parts, keys = [], spec.keys[0]
+    for frame, own, declared, wanted in zip(inputs, spec.keys, spec.timestamps, spec.aggregates, strict=True):
         check_columns(node, frame, own)
         timestamp = event_time(node, frame, declared)
         named = [F.col(quoted(column)).alias(name) for column, name in zip(own, keys, strict=True)]
         event = F.col(quoted(timestamp)).alias(EVENT)
-        parts.append(frame.select(*named, event, *aggregation.lifted(frame, part, timestamp)))
-    for number, part in enumerate(parts[1:], 1):
+        parts.append(frame.select(*named, event, *aggregation.lifted(frame, wanted, timestamp)))
+    for number, other in enumerate(parts[1:], 1):
         for name in keys:
-            kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], part)]
+            kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], other)]
             if kinds[0] != kinds[1]:
                 raise PipelineError(
                     f"Stage '{node.name}' ({node.location}): key '{name}' is {kinds[0]} in its first input and {kinds[1]} in "
@@ -190,8 +183,8 @@ def _beside(live: DataFrame, saved: DataFrame | None) -> DataFrame:
     return live if saved is None else live.unionByName(saved)
 
 
-def _layout(node: Node, keys: tuple[str, ...], frame: DataFrame, aggregation: Aggregation, types: dict[str, str]) -> StateLayout:
-    window: Window | Session = node.params["window"]
+def _layout(spec: WindowSpec, frame: DataFrame, aggregation: Aggregation, types: dict[str, str]) -> StateLayout:
+    window = spec.window
     roles: tuple[str, ...]
     if isinstance(window, Session):
         kind, roles, parameters = StageKind.SESSION, ("sessions",), {"timeout_ms": window.timeout_ms}
@@ -200,9 +193,9 @@ def _layout(node: Node, keys: tuple[str, ...], frame: DataFrame, aggregation: Ag
         parameters = {"size_ms": window.size_ms, "slide_ms": window.slide_ms}
     return StateLayout(
         kind=kind,
-        keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in keys),
+        keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in spec.keys[0]),
         accumulators=tuple(types.items()),
         aggregates=tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items()),
         parameters=parameters | {"text": window.describe()},
-        roles=(*roles, *range(len(node.inputs))),
+        roles=(*roles, *range(len(spec.keys))),
     )

@@ -1,4 +1,4 @@
-"""Run the user's own way from a stage's old state to its new one: at a restore, and before, to see that it works."""
+"""Migrations: the user's functions from a stage's old state to its new one. Run at a restore, and tried before an update."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pitstop.plan.rules import migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import copy_checkpoint
-from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.spark.state.rows import taken
 
@@ -42,7 +42,7 @@ def try_migrations(
 ) -> dict[str, str]:
     """Run the pipeline's migrations on the real state: of the snapshot, or of the checkpoint in use, in folder ``against``.
 
-    Returns stage -> what they did, in words, of the migrations that a start from there would use: none without ``against``.
+    Returns stage -> what they did, in words, of the migrations that a start from there would use; nothing if ``against`` is None.
     IncompatibleError names the one that fails. ``scratch`` is a folder that does not exist.
     """
     if not pipeline.migrations or against is None:

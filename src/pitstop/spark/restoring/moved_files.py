@@ -1,4 +1,4 @@
-"""State that goes on as it is under the id of another operator: its files, or, for other partitions, its raw rows.
+"""Move state as it is to another operator's id: by linking its files, or, into another number of partitions, by its raw rows.
 
 Files hold nothing of the operator they belong to, so they are linked, however much state there is. They are numbered by the
 epoch that wrote them, so all that the new checkpoint has of its own is raised to that number.
@@ -6,7 +6,7 @@ epoch that wrote them, so all that the new checkpoint has of its own is raised t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,29 +15,33 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.export import link
+from pitstop.snapshots.files import LOCAL_FILES
 from pitstop.spark.base.naming import quoted
-from pitstop.spark.base.session import ROCKSDB
-from pitstop.spark.internals import raw_state, rewrite_state
+from pitstop.spark.internals.raw_state import raw_state, rewrite_state
+from pitstop.spark.internals.settings import ROCKSDB
 
 _NOTES = ("_metadata", "_stateSchema")
-"""Folders that tell what an operator is; all other files are its state."""
+"""Folders in which Spark describes an operator; all other files of it are its state."""
 
 
 @dataclass(frozen=True)
 class Moves:
-    """Which of the state in ``saved`` as of ``epoch`` goes where in ``building``, which has done epoch 0."""
+    """State to be moved from the checkpoint ``saved``, as of ``epoch``, into the new one ``building``, which has done epoch 0."""
 
     spark: SparkSession
     saved: Path
     epoch: int
     building: Path
-    operators: dict[int, int]
-    """New operator id -> old operator id."""
+    operators: Mapping[int, int]
+    """New operator id -> saved operator id."""
     provider: str
+    """Class of the state store that wrote both."""
 
     def by_files(self) -> int:
-        """Both have as many partitions; returns the epoch as of which all state then is."""
+        """Link the files: both checkpoints have the same number of partitions.
+
+        Returns the epoch as of which all state of the new checkpoint then is.
+        """
         if self.epoch > 0 and self._has_own():
             self._raise_own()
         for operator, old in self.operators.items():
@@ -45,11 +49,14 @@ class Moves:
                 path.unlink()
             source = self._folder(self.saved, old)
             for path in _state_files(source):
-                link(path, self._folder(self.building, operator) / path.relative_to(source))
+                LOCAL_FILES.copy(path, self._folder(self.building, operator) / path.relative_to(source))
         return self.epoch
 
     def by_rows(self, partitions: int) -> int:
-        """Into so many partitions; of RocksDB only. Returns the epoch as of which all state then is."""
+        """Write the raw rows anew, spread over so many partitions; only RocksDB can.
+
+        Returns the epoch as of which all state of the new checkpoint then is.
+        """
         checkpoint = Checkpoint(self.building)
         checkpoint.write_offsets(1, checkpoint.offsets(0))
 
@@ -65,13 +72,13 @@ class Moves:
         return 1
 
     def _raise_own(self) -> None:
-        """Bring the new checkpoint's state from epoch 0 to the saved epoch."""
+        """Make the state that epoch 0 has left in the new checkpoint that of the saved epoch: linked files bear its number."""
         if self.provider == ROCKSDB:
             checkpoint = Checkpoint(self.building)
             checkpoint.write_offsets(self.epoch, checkpoint.offsets(0))
             rewrite_state(self.spark, self.building, 0, self.epoch, lambda _operator, _store, own: own)
             return
-        # What epoch 0 has put into nothing is all there is.
+        # Epoch 0 started empty, so its one delta is a whole snapshot: rename it to that of the saved epoch.
         for path in list(self.building.glob("state/*/*/**/1.delta")):
             for file, name in ((path, "{}.snapshot"), (path.with_name(".1.delta.crc"), ".{}.snapshot.crc")):
                 if file.exists():

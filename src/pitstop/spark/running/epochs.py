@@ -1,74 +1,30 @@
-"""One epoch: the rows of the streaming query go to every sink, or none counts.
+"""Writes an epoch: Spark hands over its rows, every sink gets its part, and only then Spark commits the epoch.
 
-The query computes each cut once; this module takes the epoch's rows apart, runs the stateless rest of
-the pipeline on them and writes all sinks. Spark commits the epoch after it returns.
+The query computes each cut once; here the epoch's rows are taken apart by cut, and the stateless rest of the pipeline runs on
+them on its way to the sinks.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
-from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.internals import forget_rows
+from pitstop.spark.base.failures import EpochBoundaryError
+from pitstop.spark.internals.kept_rows import forget_rows
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.sinks import write_sink
-from pitstop.spark.state.open_windows import early_results
-from pitstop.spark.state.saved import SavedStage
+from pitstop.spark.lowering.streaming import part
+from pitstop.spark.running.early import EarlyResults
+from pitstop.spark.sinks import sink_kind, write_sink
 
-CUT = "__cut"
 WriteSink = Callable[[Node, DataFrame, int, Environment], None]
 """Writes one epoch's rows into the sink of a node."""
-
-
-class EpochBoundaryError(Exception):
-    """Ends the query at an epoch boundary: this epoch has written nothing and will not be committed."""
-
-
-def joined(frames: list[DataFrame]) -> DataFrame:
-    """The cuts of a pipeline as one DataFrame: a tag and one nullable struct column a cut; one cut alone stays as it is."""
-    if len(frames) == 1:
-        return frames[0]
-    kinds = [frame.schema for frame in frames]
-    result: DataFrame | None = None
-    for number, frame in enumerate(frames):
-        parts = [
-            F.struct(*[F.col(f"`{c}`") for c in frame.columns]).alias(f"__c{i}")
-            if i == number
-            else F.lit(None).cast(kinds[i]).alias(f"__c{i}")
-            for i in range(len(frames))
-        ]
-        branch = frame.select(F.lit(number).alias(CUT), *parts)
-        result = branch if result is None else result.unionByName(branch)
-    assert result is not None
-    return result
-
-
-class EarlyResults:
-    """Adds to a stage's rows, when it is time, what its open windows hold with this epoch."""
-
-    def __init__(self, node: Node, saved: SavedStage) -> None:
-        self._node, self._saved = node, saved
-        self._last = float("-inf")
-
-    def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
-        now = time.monotonic()
-        if now < self._last + self._node.params["early_ms"] / 1000:
-            return rows
-        self._last = now
-        folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
-        view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
-        saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
-        return rows.unionByName(early_results(rows.sparkSession, self._node, saved))
 
 
 class EpochWriter:
@@ -80,14 +36,13 @@ class EpochWriter:
 
     def __init__(
         self,
-        spark: SparkSession,
         cuts: tuple[Cut, ...],
         environment: Environment,
         early: Mapping[str, EarlyResults] | None = None,
         written: Callable[[float], None] | None = None,
         write: WriteSink = write_sink,
     ) -> None:
-        self._spark, self._write_sink = spark, write
+        self._write_sink = write
         self._early = early or {}
         self._written = written
         self._cuts = cuts
@@ -115,7 +70,7 @@ class EpochWriter:
                 raise
 
     def belong_to(self, environment: Environment) -> None:
-        """Write for this run from now on: the query was started before there was one."""
+        """Write on behalf of this run from now on: the query was started before there was one."""
         self._environment = environment
 
     def before_epoch(self, call: Callable[[], None]) -> None:
@@ -130,6 +85,7 @@ class EpochWriter:
 
     @property
     def closed(self) -> bool:
+        """True once no further epoch may write."""
         return self._stopping
 
     @contextmanager
@@ -156,7 +112,8 @@ class EpochWriter:
         try:
             if self._early:
                 rows.count()  # from here on the state stores hold this epoch
-            lowerings = {id(cut): self._lowered(cut, self._part(rows, number), epoch) for number, cut in enumerate(self._cuts)}
+            parts = [part(rows, number, len(self._cuts)) for number in range(len(self._cuts))]
+            lowerings = {id(cut): self._lowered(cut, own, epoch) for cut, own in zip(self._cuts, parts, strict=True)}
             for cut, sink in writing_order(self._cuts):
                 self._environment.check_fence()
                 self._write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
@@ -171,11 +128,6 @@ class EpochWriter:
         session = rows.sparkSession
         return Lowering(session, self._environment.sources, streaming=False, given={id(cut.node): rows})
 
-    def _part(self, rows: DataFrame, number: int) -> DataFrame:
-        if len(self._cuts) == 1:
-            return rows
-        return rows.where(F.col(CUT) == number).select(f"__c{number}.*")
-
 
 def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
     """All sinks with their cuts, in the order in which an epoch writes them.
@@ -184,7 +136,4 @@ def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
     another version may read again, has then put nothing into maps or files.
     """
     pairs = [(cut, sink) for cut in cuts for sink in cut.sinks]
-    return sorted(pairs, key=lambda pair: _RANKS.get(pair[1].params["sink"].kind, 0))
-
-
-_RANKS = {"map": 1, "files": 2}
+    return sorted(pairs, key=lambda pair: sink_kind(pair[1]).rank)

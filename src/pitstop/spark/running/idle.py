@@ -1,4 +1,4 @@
-"""Stages with timestamps that have had no rows for their idle timeout do not hold the watermark back.
+"""Idle stages: a stage with timestamps that had no rows for its idle timeout no longer holds the watermark back.
 
 Spark's watermark is the lowest of all its watermark operators. When an epoch is written, and before Spark takes note of
 what its rows have told these operators, those of idle stages are raised to the lowest of the others. So the decision
@@ -12,20 +12,22 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from typing import cast
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import IngestionTimestampsSpec, TimestampsSpec
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.internals import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
+from pitstop.spark.internals.watermarks import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
 from pitstop.spark.running.progress import waits_for_data
 
 Log = Callable[[str, str, str], None]
 
 _START_SECONDS = 60.0
 _LOOK_SECONDS = 10.0
-"""How often a query without rows looks for idle stages, at the least."""
+"""A query without rows looks for idle stages this often, or as often as the shortest idle timeout if that is shorter."""
 
 
 class IdleClock:
@@ -45,7 +47,10 @@ class IdleClock:
         self.last_rows[stage] = now
 
     def raised(self, now: float) -> dict[str, int]:
-        """Idle stage -> the watermark (ms) it goes up to: the lowest of the others; of none, the highest seen so far."""
+        """Decide which stages are idle now; idle stage -> the watermark (ms) that its own is raised to, if it is lower.
+
+        That is the lowest of the stages that are not idle; if all are, the highest that any has reached.
+        """
         self.idle = frozenset(
             stage for stage, timeout in self._timeouts.items() if timeout and now - self.last_rows[stage] >= timeout
         )
@@ -71,12 +76,12 @@ class IdleWatch:
         self._epochs = False
 
     def follow(self, query: StreamingQuery) -> None:
-        """Begin, with the query that has been started."""
+        """Begin to watch this query, which has just been started."""
         self._query.set_result(query)
         threading.Thread(target=self._watch, args=(query,), daemon=True).start()
 
     def epoch_written(self, begun: float) -> None:
-        """Take note of an epoch's rows, and raise what is idle, before Spark commits it."""
+        """Called before Spark commits an epoch: note which stages had rows, and raise the watermarks of idle ones."""
         nodes = watermark_nodes(self._query.result(_START_SECONDS))
         for node in nodes:
             if node.rows:
@@ -86,7 +91,8 @@ class IdleWatch:
 
     def _watch(self, query: StreamingQuery) -> None:
         try:
-            while not query.awaitTermination(self._look_seconds):
+            # Spark takes parts of a second, too; its types say whole ones.
+            while not query.awaitTermination(cast(int, self._look_seconds)):
                 if self._epochs and waits_for_data(query):
                     self._look(query)
         except StreamingQueryException:
@@ -121,14 +127,20 @@ class IdleWatch:
 
 
 def idle_watch(checkpoint: Checkpoint, event_times: Mapping[str, Node], log: Log, before: IdleWatch | None) -> IdleWatch | None:
-    """The watch of a query that is about to start; None if none of its stages with timestamps can be idle.
+    """What watches a query that is about to start for idle stages; None if none of its stages has an idle timeout.
 
-    ``before``: that of the query whose place it takes.
+    ``event_times``: id of a watermark operator -> the stage that sets the event time there. ``before``: the watch of the query
+    whose place this one takes.
     """
-    timeouts = {node.name: node.params["idle_timeout_ms"] / 1000 for node in event_times.values()}
+    timeouts = {node.name: _idle_timeout_ms(node) / 1000 for node in event_times.values()}
     wanted = [timeout for timeout in timeouts.values() if timeout]
     if not wanted:
         return None
     clock = IdleClock(timeouts, time.monotonic(), before.clock.last_rows if before is not None else None)
     stages = {number: node.name for number, node in event_times.items()}
     return IdleWatch(checkpoint, stages, clock, min([_LOOK_SECONDS, *wanted]), log)
+
+
+def _idle_timeout_ms(node: Node) -> int:
+    assert isinstance(node.spec, (TimestampsSpec, IngestionTimestampsSpec))
+    return node.spec.idle_timeout_ms

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
+from pitstop.spark.base.naming import OBSERVED
 
 Log = Callable[[str, str, str], None]
 
@@ -29,8 +30,8 @@ def waits_for_data(query: StreamingQuery) -> bool:
 class ProgressTracker:
     """Sums up the progress of a run's queries, starting from what the job's earlier runs had reached.
 
-    Spark's listeners of progress, in Python, make a hundred calls into the JVM of what one text says: who wants to know looks
-    instead. Each epoch looks as it begins, so no epoch before it is missed.
+    It reads the query's last progress, one JSON text, whenever somebody looks, and at the beginning of each epoch, so that none
+    is missed. A listener in Python would make a hundred calls into the JVM for each epoch.
     """
 
     def __init__(self, plan: Plan, start: Progress, log: Log, admission: Admission | None = None) -> None:
@@ -74,7 +75,7 @@ class ProgressTracker:
             self._log("INFO", "pitstop.engine", f"epoch {seen.batchId} took {seen.batchDuration} ms: sources now bring {share}")
 
     def _with(self, seen: StreamingQueryProgress) -> Progress:
-        """All so far, and one epoch more."""
+        """The progress so far with one more epoch added."""
         rows, bad = self._observed(seen)
         before = self._progress
         read = rows if rows is not None else int(seen.numInputRows)
@@ -94,12 +95,12 @@ class ProgressTracker:
         rows: int | None = None
         bad = 0
         for name, row in (seen.observedMetrics or {}).items():
-            if not name.startswith("source:"):
+            if not name.startswith(OBSERVED):
                 continue
             rows = (rows or 0) + int(row["rows"] or 0)
             if row["bad"]:
                 bad += int(row["bad"])
-                stage = name.partition(":")[2]
+                stage = name.removeprefix(OBSERVED)
                 self._log(
                     "WARN", "pitstop.source", f"{row['bad']} rows of '{stage}' could not be parsed, such as: {row['sample']!r}"
                 )

@@ -1,26 +1,27 @@
-"""The one streaming query of a job: build it from the cuts, start it, end it between two epochs."""
+"""The one streaming query of a job: built from its cuts, started, ended between two epochs."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.errors import EngineError, PitstopError
+from pitstop.kit.waiting import wait_until
 from pitstop.model.layout import StateLayout
+from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.stages import Pipeline
-from pitstop.plan.cuts import chained, cuts_of, operators_of
-from pitstop.plan.model import OperatorSlot
+from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.base.columns import first_line
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.session import optimizer_settings
+from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
-from pitstop.spark.running.epochs import EarlyResults, EpochBoundaryError, EpochWriter, WriteSink, joined
+from pitstop.spark.lowering.streaming import streaming_frame
+from pitstop.spark.running.early import EarlyResults
+from pitstop.spark.running.epochs import EpochWriter, WriteSink
 from pitstop.spark.running.idle import IdleWatch, idle_watch
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
@@ -29,49 +30,45 @@ _COMMIT_WAIT = 10.0
 _PROGRESS_WAIT = 2.0
 
 
-def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
-    """The whole pipeline as one streaming DataFrame: its cuts, joined. Sets the session up for it."""
-    for key, value in optimizer_settings(chained(pipeline.nodes)).items():
-        lowering.spark.conf.set(key, value)
-    return joined([lowering.frame(cut.node) for cut in cuts_of(pipeline.nodes)])
-
-
+@dataclass(frozen=True, eq=False)
 class RunningQuery:
-    """A started query over one checkpoint. ``before`` is the one whose place it takes within a run.
+    """A query that has been started over one checkpoint."""
 
-    ``open_source`` and ``write`` stand in for its sources and sinks.
-    """
+    query: StreamingQuery
+    checkpoint: Checkpoint
+    writer: EpochWriter
+    idle: IdleWatch | None
+    """What looks for idle stages; None if none can be idle."""
+    tables: tuple[DataFrame, ...]
+    """The tables of hash joins, which it keeps in memory."""
 
-    def __init__(
-        self,
+    @classmethod
+    def start(
+        cls,
         spark: SparkSession,
         pipeline: Pipeline,
         environment: Environment,
         checkpoint: Path,
-        observed: dict[str, str],
         before: RunningQuery | None = None,
         open_source: OpenSource | None = None,
         write: WriteSink = write_sink,
-    ) -> None:
-        lowering = Lowering(spark, environment.sources, observed=observed, open_source=open_source)
+    ) -> RunningQuery:
+        """Build the query from the pipeline's cuts and start it; returns once Spark has accepted it.
+
+        ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
+        """
+        lowering = Lowering(spark, environment.sources, open_source=open_source)
         frame = streaming_frame(lowering, pipeline)
-        self.checkpoint = Checkpoint(checkpoint)
-        self._tables = tuple(lowering.tables.values())
         cuts = cuts_of(pipeline.nodes)
-        operators = operators_of(cuts, lowering.layouts)
-        early = {
-            cut.node.name: EarlyResults(cut.node, _saved_stage(checkpoint, cut.node.name, lowering.layouts, operators))
-            for cut in cuts
-            if cut.node.params.get("early_ms")
-        }
         earlier = before.idle if before is not None else None
-        self.idle: IdleWatch | None = idle_watch(self.checkpoint, lowering.event_times, environment.log, earlier)
-        self.writer = EpochWriter(spark, cuts, environment, early, self.idle.epoch_written if self.idle else None, write)
-        self.query: StreamingQuery = (
-            frame.writeStream.outputMode("append").foreachBatch(self.writer).option("checkpointLocation", str(checkpoint)).start()
-        )
-        if self.idle is not None:
-            self.idle.follow(self.query)
+        idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, environment.log, earlier)
+        early = _early_results(checkpoint, cuts, lowering.layouts)
+        writer = EpochWriter(cuts, environment, early, idle.epoch_written if idle is not None else None, write)
+        stream = frame.writeStream.outputMode("append").foreachBatch(writer)
+        query = stream.option("checkpointLocation", str(checkpoint)).start()
+        if idle is not None:
+            idle.follow(query)
+        return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()))
 
     @property
     def active(self) -> bool:
@@ -94,13 +91,13 @@ class RunningQuery:
 
     def drop_tables(self) -> None:
         """Forget the tables of hash joins, so that a query started after this one reads them anew."""
-        for table in self._tables:
+        for table in self.tables:
             table.unpersist(blocking=True)
 
     def failure(self) -> PitstopError | None:
         """Why the query ended, as one sentence; None if it runs, or was stopped."""
         error = self.query.exception()
-        if error is None or (self.writer.closed and _at_boundary(error)):
+        if error is None or (self.writer.closed and ended_at_boundary(error)):
             return None
         return explain(error, self.writer.failure)
 
@@ -114,52 +111,13 @@ class RunningQuery:
             raise EngineError(f"Epoch {epoch} was written and not committed within {_COMMIT_WAIT:.0f} seconds.")
 
 
-def _saved_stage(
-    checkpoint: Path, stage: str, layouts: Mapping[str, StateLayout], operators: tuple[OperatorSlot, ...]
-) -> SavedStage:
-    roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == stage and slot.copy == 0}
-    return SavedStage(checkpoint, 0, stage, layouts[stage], roles)
-
-
-_WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
-"""What Spark says when a Python worker did not start in its ten seconds, or died."""
-
-
-def wait_until(condition: Callable[[], bool], timeout: float, step: float = 0.005) -> bool:
-    """Poll a condition that nobody signals (a file that Spark writes); True if it came true in time."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(step)
-    return True
-
-
-def _at_boundary(error: StreamingQueryException | BaseException) -> bool:
-    return EpochBoundaryError.__name__ in str(error)
-
-
-def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
-    """A failed query's error as one sentence; the whole story goes into ``details['trace']``."""
-    trace = str(error)
-    if any(lost in trace or lost in str(cause) for lost in _WORKER_LOST):
-        # No fault of the pipeline: the machine was too busy, or a worker was killed.
-        return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)
-    if isinstance(cause, PitstopError):
-        cause.details.setdefault("trace", trace)
-        return cause
-    if cause is not None and "Python worker" in first_line(cause):
-        return EngineError(f"An epoch failed: {_deepest(str(cause))}", trace=trace)
-    if cause is not None and not isinstance(cause, EpochBoundaryError):
-        return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
-    return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)
-
-
-def _deepest(trace: str) -> str:
-    """The last ``Error: message`` line of a Python worker's trace, else Spark's first line."""
-    lines = [line.strip() for line in trace.splitlines() if line.strip()]
-    for line in reversed(lines):
-        head = line.split(":", 1)[0]
-        if head.endswith(("Error", "Exception")) and " " not in head and ":" in line and not head.startswith("at "):
-            return line
-    return first_line(Exception(lines[0] if lines else "unknown"))
+def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> dict[str, EarlyResults]:
+    """Stage -> what gives its early results, of the stages that are to give some."""
+    operators = operators_of(cuts, layouts)
+    found = {}
+    for node in (cut.node for cut in cuts):
+        if not isinstance(node.spec, WindowSpec) or not node.spec.early_ms:
+            continue
+        roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == node.name and slot.copy == 0}
+        found[node.name] = EarlyResults(node, node.spec, SavedStage(checkpoint, 0, node.name, layouts[node.name], roles))
+    return found

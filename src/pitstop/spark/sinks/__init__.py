@@ -1,30 +1,99 @@
-"""Sinks, one file each: a function from the rows of one epoch to the outside world."""
+"""Sinks: how the engine puts the rows of an epoch into the outside world.
+
+A kind of sink is one record, a SinkKind. That of a kind of Pitstop's own is ``KIND`` in the module of its name in this
+package; others come from packages that declare them (spark/extensions.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
+from pitstop.errors import PipelineError
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.environment import Environment, EpochContext
-from pitstop.spark.sinks.custom import write_custom, write_noop
-from pitstop.spark.sinks.files import write_files
-from pitstop.spark.sinks.logger import write_log
-from pitstop.spark.sinks.map import write_map
+from pitstop.pipeline.sinks import Sink
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.failures import errors_of_stage
+from pitstop.spark.extensions import find_kind
 
-Write = Callable[[Node, DataFrame, EpochContext, Environment], None]
+GROUP = "pitstop.sinks"
+"""The entry points by which a package declares its kinds of sinks."""
+FIRST, STORE, LAST = 0, 1, 2
+"""Ranks: sinks that may fail by a user's code; those whose rows can be put again; those whose rows stay as they are."""
 
-_WRITERS: dict[str, Write] = {
-    "map": write_map,
-    "logger": write_log,
-    "files": write_files,
-    "noop": write_noop,
-    "custom": write_custom,
-}
+S = TypeVar("S", bound=Sink)
+
+
+@dataclass(frozen=True)
+class EpochContext:
+    """The epoch that a sink writes. An epoch that was cut off is written again, with the same lineage and epoch."""
+
+    job: str
+    """The job's name."""
+    stage: str
+    """The sink's name."""
+    lineage: str
+    """Names the unbroken chain of epochs that this one belongs to."""
+    epoch: int
+    guarantee: str
+    """``exactly_once``, ``at_least_once`` or ``none``."""
+    run: Environment
+    """What the run offers: its log, a folder for scratch files, its store of maps, and ``check_fence``."""
+
+
+def compute_only(sink: Any, rows: DataFrame, context: EpochContext) -> None:
+    """Compute every row and write none."""
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def no_objection(sink: Any, rows: DataFrame) -> None:
+    """Any columns will do."""
+
+
+@dataclass(frozen=True)
+class SinkKind(Generic[S]):
+    """What the engine knows of a kind of sink. ``S`` is the class of its descriptors."""
+
+    write: Callable[[S, DataFrame, EpochContext], None]
+    """Writes all rows of one epoch, and returns once they are there."""
+    check: Callable[[S, DataFrame], str | None] = no_objection
+    """Why the sink cannot take the columns of these rows, which are not to be computed: a clause that goes on
+    ``Sink 'name' (place): ...``; None if it can."""
+    rehearse: Callable[[S, DataFrame, EpochContext], None] = compute_only
+    """Does what ``write`` does, up to the writing: a standby rehearses with it while the old version still writes."""
+    rank: int = FIRST
+    """Sinks of a lower rank are written first in an epoch: an epoch that fails in one of them has put nothing into others."""
+    transactional: bool = False
+    """True if the sink knows which epochs it has: a version with another kind of sink of this name would not know of them."""
+
+
+def sink_kind(node: Node) -> SinkKind[Any]:
+    """The record of a sink's kind. PipelineError if no installed package provides it."""
+    return find_kind(node, node.sink, GROUP, __name__, SinkKind)
+
+
+def check_sink(node: Node, rows: DataFrame) -> None:
+    """Raise PipelineError unless the sink can take the columns of these rows."""
+    kind = sink_kind(node)
+    with errors_of_stage(node, rows):
+        wrong = kind.check(node.sink, rows)
+    if wrong is not None:
+        raise PipelineError(f"Sink '{node.name}' ({node.location}): {wrong}")
 
 
 def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
     """Write one epoch's rows into the sink of a node; the same epoch written again changes nothing it need not."""
-    context = EpochContext(environment.job_name, node.name, environment.lineage, epoch, environment.guarantee.value)
-    _WRITERS[node.params["sink"].kind](node, rows, context, environment)
+    sink_kind(node).write(node.sink, rows, _context(node, epoch, environment))
+
+
+def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
+    """Do with one epoch's rows what the sink of a node would do, up to the writing."""
+    sink_kind(node).rehearse(node.sink, rows, _context(node, epoch, environment))
+
+
+def _context(node: Node, epoch: int, environment: Environment) -> EpochContext:
+    guarantee = environment.guarantee.value
+    return EpochContext(environment.job_name, node.name, environment.lineage, epoch, guarantee, environment)

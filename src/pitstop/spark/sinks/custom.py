@@ -1,18 +1,16 @@
-"""Sinks of one's own, and the sink that writes nothing."""
+"""Sinks of a user's own."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.environment import Environment, EpochContext
+from pitstop.pipeline.sinks import CustomSink
+from pitstop.spark.sinks import EpochContext, SinkKind
 
 
-def write_custom(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
+def write_custom(sink: CustomSink, rows: DataFrame, context: EpochContext) -> None:
     """Hand the rows to the user's SinkWriter."""
-    node.params["sink"].writer.write(rows, context)
+    sink.writer.write(rows, context)
 
 
-def write_noop(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
-    """Compute every row and write none."""
-    rows.write.format("noop").mode("overwrite").save()
+KIND = SinkKind(write_custom)

@@ -8,6 +8,7 @@ of an epoch that is not committed.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -16,29 +17,44 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.environment import Environment, EpochContext
+from pitstop.pipeline.sinks import FilesSink
+from pitstop.spark.sinks import LAST, EpochContext, SinkKind
 
 CONTROL = "_pitstop"
 
 
-def write_files(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
+def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None:
     """Write one epoch into the folder, once."""
-    options = node.params["sink"].options
-    folder = Path(options["path"].removeprefix("file://"))
+    folder = Path(sink.path.removeprefix("file://"))
     control = folder / CONTROL / context.lineage / context.stage
     manifest = control / f"{context.epoch}.json"
     staging = control / f"{context.epoch}.staging"
     if not manifest.exists():
         shutil.rmtree(staging, ignore_errors=True)
-        writer = rows.write.mode("overwrite").format(options["format"])
-        if options["partition_by"]:
-            writer = writer.partitionBy(*options["partition_by"])
+        writer = rows.write.mode("overwrite").format(sink.format)
+        if sink.partition_by:
+            writer = writer.partitionBy(*sink.partition_by)
         writer.save(str(staging))
-        environment.check_fence()
+        context.run.check_fence()
         _commit(manifest, _moves(staging, context))
     _move(json.loads(manifest.read_text()), staging, folder)
     _forget(control, context.epoch)
+
+
+def check_columns(sink: FilesSink, rows: DataFrame) -> str | None:
+    """The columns to partition by must be there, and csv takes no nested ones."""
+    for column in sink.partition_by:
+        if column not in rows.columns:
+            return f"there is no column '{column}' to partition by. There are: {', '.join(rows.columns)}."
+    nested = [f.name for f in rows.schema.fields if f.dataType.typeName() in ("struct", "array", "map")]
+    if sink.format == "csv" and nested:
+        return f"csv has no place for nested column '{nested[0]}': use json or parquet."
+    return None
+
+
+def write_aside(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None:
+    """Write the files into a folder of this run alone."""
+    write_files(dataclasses.replace(sink, path=str(context.run.work_dir / "files" / context.stage)), rows, context)
 
 
 def _moves(staging: Path, context: EpochContext) -> dict[str, str]:
@@ -83,3 +99,6 @@ def _move(moves: dict[str, str], staging: Path, folder: Path) -> None:
 def _forget(control: Path, epoch: int) -> None:
     # An epoch is replayed only if it is the last one; one more is kept for good measure.
     (control / f"{epoch - 2}.json").unlink(missing_ok=True)
+
+
+KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, transactional=True)

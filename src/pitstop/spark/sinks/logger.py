@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from string import Formatter
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.environment import Environment, EpochContext
+from pitstop.pipeline.sinks import LoggerSink
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.sinks import EpochContext, SinkKind
 
 LOGGER = "pitstop.sink.logger"
 
 
-def write_log(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
+def write_log(sink: LoggerSink, rows: DataFrame, context: EpochContext) -> None:
     """``[<job>/<stage>#<partition>] <text>``; the text is the template filled in, or the row as JSON."""
-    template: str | None = node.params["sink"].options["template"]
+    template = sink.template
     partition = F.spark_partition_id().alias("__partition")
     if template is None:
         table = rows.select(partition, F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("__text")).toArrow()
@@ -23,4 +25,16 @@ def write_log(node: Node, rows: DataFrame, context: EpochContext, environment: E
         table = rows.select(partition, *map(quoted, rows.columns)).toArrow()
         texts = [template.format(**row) for row in table.drop_columns(["__partition"]).to_pylist()]
     for number, text in zip(table.column(0).to_pylist(), texts, strict=True):
-        environment.log("INFO", LOGGER, f"[{context.job}/{context.stage}#{number}] {text}")
+        context.run.log("INFO", LOGGER, f"[{context.job}/{context.stage}#{number}] {text}")
+
+
+def check_template(sink: LoggerSink, rows: DataFrame) -> str | None:
+    """Every column that the template names must be there."""
+    for _, name, _, _ in Formatter().parse(sink.template or ""):
+        if name is not None and name not in rows.columns:
+            return f"there is no column '{name}' for its text. There are: {', '.join(rows.columns)}."
+    return None
+
+
+# The log of a rehearsal goes nowhere.
+KIND = SinkKind(write_log, check_template, rehearse=write_log)

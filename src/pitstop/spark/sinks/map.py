@@ -11,47 +11,50 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from pitstop.errors import EngineError
-from pitstop.maps.ports import EpochId, MapStore
+from pitstop.maps.ports import EpochId
 from pitstop.model.config import ProcessingGuarantee
-from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.sinks import MapSink
 from pitstop.spark.base.columns import to_column
-from pitstop.spark.base.environment import Environment, EpochContext
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.sinks import STORE, EpochContext, SinkKind
 
 WITH_NULLS = {"ignoreNullFields": "false"}
 """A null column is a value like any other: it must not vanish from the object."""
 
 
-def write_map(node: Node, rows: DataFrame, context: EpochContext, environment: Environment) -> None:
+def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> None:
     """Apply one epoch's rows, in the order of the rows, to the map."""
-    options = node.params["sink"].options
-    if environment.maps is None:
-        raise EngineError(f"Sink '{node.name}' writes to a map, and this run has no store of maps.")
-    changes = changes_of(node, rows)
-    exactly_once = environment.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
+    run = context.run
+    if run.maps is None:
+        raise EngineError(f"Sink '{context.stage}' writes to a map, and this run has no store of maps.")
+    changes = changes_of(sink, rows, context)
+    exactly_once = run.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
     epoch = EpochId(context.lineage, context.stage, context.epoch) if exactly_once else None
-    store: MapStore = environment.maps
-    if options["mode"] in ("merge", "update"):
-        change = _on_values(node.params["sink"].writer)
-        store.update_epoch(options["map"], changes, change, epoch, environment.fence)
+    if sink.function is not None:
+        run.maps.update_epoch(sink.map, changes, _on_values(sink.function), epoch, run.fence)
     else:
-        store.write_epoch(options["map"], changes, epoch, environment.fence)
+        run.maps.write_epoch(sink.map, changes, epoch, run.fence)
 
 
-def changes_of(node: Node, rows: DataFrame) -> list[tuple[str, str | None]]:
+def check_columns(sink: MapSink, rows: DataFrame) -> None:
+    """Spark's own errors tell of a key or value that is no column or expression of these rows."""
+    wanted = [sink.key] if sink.value is None else [sink.key, sink.value]
+    _ = rows.select(*[to_column(rows, value) for value in wanted]).schema
+
+
+def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tuple[str, str | None]]:
     """Keys and new values as JSON text (None removes), in the order of the rows; EngineError if a row has no key."""
-    options = node.params["sink"].options
-    key = to_column(rows, options["key"]).cast("string").alias("key")
-    if options["mode"] == "delete":
+    key = to_column(rows, sink.key).cast("string").alias("key")
+    if sink.mode == "delete":
         keys = rows.select(key).toArrow().column(0).to_pylist()
         values: list[Any] = [None] * len(keys)
     else:
-        everything = options["value"] is None or options["mode"] == "update"
-        value = F.to_json(F.struct(*map(quoted, rows.columns)), WITH_NULLS) if everything else json_of(rows, options["value"])
+        everything = sink.value is None or sink.mode == "update"
+        value = F.to_json(F.struct(*map(quoted, rows.columns)), WITH_NULLS) if everything else json_of(rows, sink.value)
         table = rows.select(key, value.alias("value")).toArrow()
         keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
     if None in keys:
-        raise EngineError(f"Sink '{node.name}': a row has no key ({options['key']} is null): filter such rows out before.")
+        raise EngineError(f"Sink '{context.stage}': a row has no key ({sink.key} is null): filter such rows out before.")
     return list(zip(keys, values, strict=True))
 
 
@@ -76,3 +79,11 @@ def _on_values(function: Callable[[Any, Any], Any]) -> Callable[[str | None, str
         return None if result is None else json.dumps(result)
 
     return change
+
+
+def collect_changes(sink: MapSink, rows: DataFrame, context: EpochContext) -> None:
+    """Work out the changes, and make none."""
+    changes_of(sink, rows, context)
+
+
+KIND = SinkKind(write_map, check_columns, collect_changes, rank=STORE, transactional=True)

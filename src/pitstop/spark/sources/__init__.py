@@ -1,27 +1,98 @@
-"""Our data sources: explicit, seekable offsets; the same two offsets always give the same rows."""
+"""Sources: how the engine opens them. Offsets are explicit and seekable: the same two offsets always give the same rows.
+
+A kind of source is one record, a SourceKind. That of a kind of Pitstop's own is ``KIND`` in the module of its name in this
+package; others come from packages that declare them (spark/extensions.py).
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 
-from pitstop.spark.sources.csv_tail import CsvTailSource
-from pitstop.spark.sources.generated import ItemsSource, RateSource
-from pitstop.spark.sources.hold import HoldSource
-from pitstop.spark.sources.http_poll import HttpPollSource
-from pitstop.spark.sources.map_journal import MapJournalSource
+from pitstop.errors import PipelineError
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.sources import Source
+from pitstop.spark.extensions import find_kind
 
-DATA_SOURCES: tuple[type[DataSource], ...] = (
-    CsvTailSource,
-    HttpPollSource,
-    MapJournalSource,
-    ItemsSource,
-    RateSource,
-    HoldSource,
-)
+GROUP = "pitstop.sources"
+"""The entry points by which a package declares its kinds of sources."""
+
+Open = Callable[[SparkSession, Source, dict[str, str]], DataFrame]
+"""``(session, source, told) -> rows``; ``told`` is what every reader of a job may know, as options (see SourceOptions)."""
+
+
+def no_objection(source: Source) -> None:
+    """It can be read beside sources that do not end."""
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """What the engine knows of a kind of source."""
+
+    stream: Open
+    """Opens it as a stream."""
+    batch: Open | None = None
+    """Opens it as what it holds now, for jobs whose sources all end and for tables of hash joins; None: it cannot."""
+    gated: bool = False
+    """True if its readers do nothing before they have made SourceOptions of their options, which may hold them back until the
+    checkpoint of their query is there. Updates of a job are faster if all its sources are."""
+    check_stream: Callable[[Source], str | None] = no_objection
+    """Why it cannot be read as a stream: a clause that goes on ``Source 'name' (place) ...``; None if it can."""
+    data_source: type[DataSource] | None = None
+    """The class by which it is read, if that is always the same."""
+
+
+def python_source(
+    data_source: type[DataSource],
+    batch: bool = False,
+    gated: bool = False,
+    more: Callable[[Source], dict[str, str]] = lambda source: {},
+) -> SourceKind:
+    """The kind that a Python data source reads, which gets the source's options, and ``more(source)``, beside what it is told.
+
+    ``batch``: the class has a ``reader`` as well as a ``streamReader``.
+    """
+
+    def options(source: Source, told: dict[str, str]) -> dict[str, str]:
+        return source.options | told | more(source)
+
+    def stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
+        spark.dataSource.register(data_source)
+        return spark.readStream.format(data_source.name()).options(**options(source, told)).load()
+
+    def whole(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
+        spark.dataSource.register(data_source)
+        return spark.read.format(data_source.name()).options(**options(source, told)).load()
+
+    return SourceKind(stream, whole if batch else None, gated, data_source=data_source)
+
+
+def source_kind(node: Node) -> SourceKind:
+    """The record of a source's kind. PipelineError if no installed package provides it."""
+    return find_kind(node, node.source, GROUP, __name__, SourceKind)
+
+
+def open_stream(spark: SparkSession, node: Node, told: dict[str, str]) -> DataFrame:
+    """The source of a node as a stream."""
+    return source_kind(node).stream(spark, node.source, told)
+
+
+def open_batch(spark: SparkSession, node: Node, told: dict[str, str]) -> DataFrame:
+    """All that the source of a node holds now. PipelineError if its kind cannot be read so."""
+    opened = source_kind(node).batch
+    if opened is None:
+        raise PipelineError(f"Source '{node.name}' ({node.location}) can only be read as a stream.")
+    return opened(spark, node.source, told)
 
 
 def register(spark: SparkSession) -> None:
-    """Make our sources known to a session."""
-    for source in DATA_SOURCES:
-        spark.dataSource.register(source)
+    """Make our sources known to a session before a job needs them: a warm spare has then loaded them."""
+    for module in pkgutil.iter_modules(__path__):
+        kind = getattr(importlib.import_module(f"{__name__}.{module.name}"), "KIND", None)
+        if isinstance(kind, SourceKind) and kind.data_source is not None:
+            spark.dataSource.register(kind.data_source)

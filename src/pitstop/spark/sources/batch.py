@@ -1,4 +1,4 @@
-"""A source read once: all that it holds now, as a batch."""
+"""Reads a streaming source once, as a batch of all that it holds now."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Positions = dict[str, tuple[int, str]]
 
 @dataclass(frozen=True)
 class Mark:
-    """By what a file is known again: a hash of its first ``length`` bytes, all of them read before.
+    """Recognises a file: a hash of its first ``length`` bytes, all of which have been read.
 
     ``generation`` counts how often the name turned out to be another file. The text is ``length:hash:generation``.
     """
@@ -69,7 +69,7 @@ class _Grown:
 class FolderPlan:
     """Finds what has been appended to the files of a folder.
 
-    It remembers only what makes looking cheap and fair and what has been told; all that matters is in the positions.
+    Holds only a stat cache, whose turn it is, and which warnings it has logged; durable state is in the positions.
     """
 
     def __init__(self, folder: Path, glob: str, log: SourceLog) -> None:

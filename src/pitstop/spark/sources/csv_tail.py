@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.csv_plan import FolderPlan, Mark, Positions, Span, balanced, read_head, spans
 from pitstop.spark.sources.shared import Offset, SourceOptions
@@ -117,3 +118,6 @@ class CsvTailSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return EverythingReader(CsvTailReader(SourceOptions("csv_tail", self.options)))
+
+
+KIND = python_source(CsvTailSource, batch=True, gated=True)

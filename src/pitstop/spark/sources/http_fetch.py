@@ -1,4 +1,4 @@
-"""One request for the objects after a sequence number, and all that can be wrong with its answer."""
+"""One HTTP request for the objects after a sequence number; whatever is wrong with its answer becomes a PollError."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.http_fetch import Fetcher, PollError, Row
 from pitstop.spark.sources.shared import Offset, SourceOptions
@@ -189,3 +190,6 @@ class HttpPollSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return EverythingReader(HttpPollReader(SourceOptions("http_poll", self.options)))
+
+
+KIND = python_source(HttpPollSource, batch=True, gated=True)

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from pitstop.errors import UsageError
 from pitstop.maps.model import JournalEvent
 from pitstop.maps.ports import MapStore
+from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
@@ -21,7 +22,7 @@ PAGE = 20_000
 UNDECIDED: Offset = {"incarnation": "", "sequence": -1}
 """Where the stream begins is decided, once for all readers of the stage, by the first look at the map."""
 WAITING: Offset = {"incarnation": "", "sequence": 0}
-"""There was no such map: whatever comes is new."""
+"""There was no such map at the first look: all events of one that appears later are read."""
 
 
 class Events(InputPartition):
@@ -145,3 +146,6 @@ class MapJournalSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return EverythingReader(MapJournalReader(SourceOptions("map_journal", self.options)))
+
+
+KIND = python_source(MapJournalSource, batch=True, gated=True)

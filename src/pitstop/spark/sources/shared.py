@@ -32,8 +32,9 @@ def reached(gate: Path) -> Path:
 
 
 def _wait_at(gate: Path) -> None:
-    reached(gate).touch()
+    # The parent first: once the gate is seen to be reached, it may be killed at any moment.
     deadline, parent = time.monotonic() + GATE_SECONDS, os.getppid()
+    reached(gate).touch()
     while not gate.exists():
         if os.getppid() != parent:
             raise EngineError("The process that started the query is gone, so it is not let go.")
@@ -46,7 +47,7 @@ class SourceOptions:
     """Options of a source, with the ones that every source has.
 
     ``stage`` and ``job`` name it in the log; ``startOffset`` is the JSON text of the offset to begin at, for a query
-    without a checkpoint; ``admission`` is the file of spark.admission; ``agreements`` the folder of agreements; ``gate`` a
+    without a checkpoint; ``admission`` is the file of spark.base.admission; ``agreements`` the folder of agreements; ``gate`` a
     file before which the source is not to be ready (spark.starting.gated_query).
     """
 
@@ -115,7 +116,7 @@ class Agreement:
 
 
 def _decision(text: str) -> dict[str, Any]:
-    """A decision that its writer did not finish, for it was killed, was never acted upon."""
+    """The recorded decision; none if its writer was killed while it wrote, for then nobody has acted on it."""
     try:
         return dict(json.loads(text))
     except ValueError:

@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -24,6 +23,7 @@ from pyspark.sql.types import (
 )
 
 from pitstop.errors import UsageError
+from pitstop.spark.internals.arrow import arrow_schema
 
 
 def rows_text(rows: Sequence[Any]) -> str:
@@ -40,7 +40,7 @@ def record_batch(rows: Sequence[Any], schema: StructType, stage: str, first: int
     A timestamp is ISO text (without offset: UTC) or seconds since the epoch; a struct an object or a list in its
     order; a map an object; bytes are base64.
     """
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = arrow_schema(schema)
     listed = [_listed(row, schema, stage, first + number) for number, row in enumerate(rows)]
     columns = []
     for index, field in enumerate(schema.fields):
@@ -98,7 +98,7 @@ def _array(value: Any, kind: Any) -> list[Any]:
 
 def _map(value: Any, kind: Any) -> list[tuple[Any, Any]]:
     # Keys of a JSON object are text; those of a map need not be.
-    as_key = _KEYS.get(kind.keyType.typeName(), lambda text: _value(text, kind.keyType))
+    as_key: Callable[[str], Any] = _KEYS.get(kind.keyType.typeName(), lambda text: _value(text, kind.keyType))
     return [(as_key(key), _value(item, kind.valueType)) for key, item in value.items()]
 
 

@@ -1,1 +1,1 @@
-"""Getting a new version ready beside the old one: a rehearsal, and a query that waits at a gate."""
+"""Where a run starts, and what can be done before it: warming up, a rehearsal, a query that waits at a gate."""

@@ -8,63 +8,89 @@ opened. tests/spark/test_rehearsal.py shows that Spark keeps to that order.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError
-from pitstop.pipeline.nodes import Node, Op
+from pitstop.kit.ids import new_lineage
+from pitstop.kit.waiting import wait_until
+from pitstop.model.data_folder import DataFolder
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import HashJoinSpec, SourceSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import tables_of
 from pitstop.plan.model import Plan
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.running.query import RunningQuery, wait_until
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.sources import source_kind
 from pitstop.spark.sources.shared import GATE, reached
 
 REACH_SECONDS = 120.0
-_NOT_OURS = ("files", "custom")
-"""Sources that know no gate, and may look around as soon as they are made."""
 
 
 @dataclass(frozen=True)
-class Poised:
-    """``lineage`` names the checkpoint that the query waits for."""
+class GatedQuery:
+    """A query that waits at a gate. ``lineage`` names the checkpoint that it waits for."""
 
     lineage: str
     running: RunningQuery
     gate: Path
 
+    def waits_for(self, checkpoint: Path) -> bool:
+        """True if it still waits, and for this checkpoint."""
+        return self.running.active and self.running.checkpoint.path == checkpoint
+
     def go(self, environment: Environment) -> RunningQuery:
-        """Let it run, as part of this run of the job."""
+        """Open the gate: from now on the query runs as part of this run of the job."""
         self.running.writer.belong_to(environment)
         self.gate.touch()
         return self.running
 
 
-def can_be_poised(pipeline: Pipeline, plan: Plan) -> bool:
-    """True if all sources are our own, and nothing else is read when a query is made (tables of hash joins)."""
-    sources = [node for node in pipeline.nodes if node.op is Op.SOURCE]
-    ours = all(node.params["source"].kind not in _NOT_OURS for node in sources)
-    joins = any(node.op is Op.HASH_JOIN for node in pipeline.nodes)
-    return bool(plan.source_slots) and ours and not joins and not tables_of(pipeline.nodes)
+def can_wait_at_gate(pipeline: Pipeline, plan: Plan) -> bool:
+    """True if all sources can be held back, and nothing else is read when a query is made (tables of hash joins)."""
+    gated = all(source_kind(node).gated for node in pipeline.nodes if isinstance(node.spec, SourceSpec))
+    joins = any(isinstance(node.spec, HashJoinSpec) for node in pipeline.nodes)
+    return bool(plan.source_slots) and gated and not joins and not tables_of(pipeline.nodes)
 
 
-def poised(spark: SparkSession, pipeline: Pipeline, plan: Plan, environment: Environment, checkpoint: Path, gate: Path) -> Poised:
-    """Start the query and return once it waits; EngineError if it does not come to that."""
+def start_gated(
+    job: CompiledJob, environment: Environment, data: DataFolder, rehearsed: Path, gate: Path, claim: Callable[[Path], None]
+) -> GatedQuery | None:
+    """Start the job's query as far as it goes without its checkpoint, and return once it waits; None if it cannot wait.
+
+    ``rehearsed`` is the checkpoint that a rehearsal has left; ``claim`` is told the folder of the query's own checkpoint before
+    it is made. EngineError if the query does not come to the gate.
+    """
+    if not can_wait_at_gate(job.pipeline, job.plan):
+        return None
+    lineage = new_lineage()
+    checkpoint = data.job(environment.job_id).checkpoint(lineage)
+    claim(checkpoint)
+    # Spark looks once, before it makes the sources, whether there are logs and of which version they are.
+    Checkpoint(rehearsed).copy_logs(checkpoint)
+    return _waiting(job, dataclasses.replace(environment, lineage=lineage), checkpoint, gate)
+
+
+def _waiting(job: CompiledJob, environment: Environment, checkpoint: Path, gate: Path) -> GatedQuery:
     gate.unlink(missing_ok=True)
     reached(gate).unlink(missing_ok=True)
-    last, settings = plan.source_slots[-1].stage, environment.sources
+    last, settings = job.plan.source_slots[-1].stage, environment.sources
     gated = dataclasses.replace(settings, extra=settings.extra | {GATE: str(gate)})
 
     def open_source(node: Node) -> DataFrame:
-        return lower_source.read_stream(spark, node, gated if node.name == last else settings)
+        return lower_source.read_stream(job.spark, node, gated if node.name == last else settings)
 
-    running = RunningQuery(spark, pipeline, environment, checkpoint, {}, open_source=open_source)
+    running = RunningQuery.start(job.spark, job.pipeline, environment, checkpoint, open_source=open_source)
     waits = wait_until(lambda: not running.active or reached(gate).exists(), REACH_SECONDS)
     if not waits or not running.active:
         failure = running.failure()
         running.query.stop()
         raise failure or EngineError(f"The query's sources were not ready within {REACH_SECONDS:.0f} seconds.")
-    return Poised(environment.lineage, running, gate)
+    return GatedQuery(environment.lineage, running, gate)

@@ -13,43 +13,41 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import EngineError
+from pitstop.kit.waiting import wait_until
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.naming import quoted
-from pitstop.spark.engine import Engine
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.lowering.source import SourceSettings
-from pitstop.spark.running.query import RunningQuery, wait_until
-from pitstop.spark.sinks import write_sink
-from pitstop.spark.sinks.map import changes_of
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.restoring.restore import restore
+from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.sinks import rehearse_sink
 from pitstop.spark.sources.hold import HoldSource
 
 EPOCH_SECONDS = 300.0
 
 
-def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
+def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder: Path, laid_down: Path) -> Path | None:
     """Restore the snapshot into ``folder`` and run one epoch there: sources hold still, sinks write nothing.
 
     Returns the restored checkpoint, that epoch forgotten; None if the job is bounded, for which there is nothing to restore.
-    Raises what a start from the snapshot would raise. Users' own sinks are not called.
+    A checkpoint of the job's structure is left in ``laid_down`` (see restore). Raises what a start from the snapshot would raise.
+    Users' own sinks are not called.
     """
-    if engine.bounded:
+    if job.bounded:
         return None
     target = folder / "checkpoint"
-    engine.restore(snapshot, target)
+    restore(job, snapshot, target, environment.job_name, environment.sources, laid_down)
     Checkpoint(target).rename_query()
     before = Checkpoint(target).committed()
-    environment = dataclasses.replace(engine.environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None)
-    sources = environment.sources
-    running = RunningQuery(
-        engine.spark,
-        engine.pipeline,
-        environment,
+    running = RunningQuery.start(
+        job.spark,
+        job.pipeline,
+        dataclasses.replace(environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None),
         target,
-        {},
-        open_source=partial(_held, engine.spark, sources),
-        write=partial(_write_nowhere, folder),
+        open_source=partial(_held, job.spark, environment.sources),
+        write=rehearse_sink,
     )
     try:
         wait_until(lambda: not running.active or running.checkpoint.committed() > before, EPOCH_SECONDS)
@@ -66,23 +64,9 @@ def rehearse(engine: Engine, snapshot: Path, folder: Path) -> Path | None:
 
 
 def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFrame:
-    """A source of the same rows that takes any offset, and gives none."""
+    """Stands in for a source: a stream with its columns that goes on from any offset and has no rows."""
     spark.dataSource.register(HoldSource)
     schema = lower_source.read_stream(spark, node, settings).schema
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
     # The name keeps two held sources of one schema apart: equal relations would become one source.
     return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
-
-
-def _write_nowhere(folder: Path, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
-    """What a sink would do with an epoch's rows, up to the writing."""
-    sink = node.params["sink"]
-    if sink.kind == "map":
-        changes_of(node, rows)
-    elif sink.kind == "files":
-        elsewhere = dataclasses.replace(sink, options=sink.options | {"path": str(folder / "files" / node.name)})
-        write_sink(dataclasses.replace(node, params=node.params | {"sink": elsewhere}), rows, epoch, environment)
-    elif sink.kind == "logger":
-        write_sink(node, rows, epoch, environment)
-    else:
-        rows.write.format("noop").mode("overwrite").save()

@@ -1,1 +1,1 @@
-"""State as rows: how it is encoded, what saved operators hold, what a snapshot's stages hold."""
+"""State as rows: how it is encoded, and what the operators of a checkpoint and the stages of a snapshot hold."""

@@ -1,4 +1,4 @@
-"""State of a key as JSON text, strictly by its schema, and rows as they come to a user's function.
+"""Turns a key's state into JSON text and back, strictly by its schema, and makes the rows that a user's function gets.
 
 Spark's state for Python functions loses the types of arrays and the case of names, so a key's state is one text. Spark
 reads it with ``from_json`` and the same schema.
@@ -33,6 +33,11 @@ from pyspark.sql.types import (
 TIMESTAMP_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 """How Spark is to write timestamps so that :class:`StateCodec` reads them, to the microsecond."""
 
+STATE, LAST = "state", "__last"
+"""Fields of what Spark keeps of a key: its state as JSON text, and its latest event time in ms since the epoch."""
+KEPT = f"{STATE} string, {LAST} bigint"
+"""The same as DDL."""
+
 Convert = Callable[[Any], Any]
 
 
@@ -45,7 +50,7 @@ class StateCodec:
         self._in = {field.name: _decoder(field.dataType) for field in fields.fields}
 
     def encode(self, values: Mapping[str, Any]) -> str:
-        """TypeError that names the field if a value is not of its type."""
+        """The fields as one JSON text. TypeError names the field whose value is not of its type."""
         found = {}
         for name, convert in self._out.items():
             value = values[name]
@@ -59,13 +64,13 @@ class StateCodec:
         return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
 
     def decode(self, text: str | None) -> dict[str, Any]:
-        """A value, or None, for every field."""
+        """Field -> its value, None where the text has none; all None without a text."""
         found = {} if text is None else json.loads(text, parse_float=Decimal)
         return {name: None if found.get(name) is None else convert(found[name]) for name, convert in self._in.items()}
 
 
 class RowShape:
-    """Makes a Row of what pandas has of a struct."""
+    """Makes a Row, nested structs included, of the mapping that pandas has for a struct."""
 
     def __init__(self, schema: StructType) -> None:
         self._plain = tuple(field.name for field in schema.fields)
@@ -180,7 +185,7 @@ def _decoder(kind: DataType) -> Convert:
 
 
 def _shaper(kind: DataType) -> Convert | None:
-    """What makes plain Python of a nested value, None for a value that is plain."""
+    """A function that makes Rows of the structs within a value of this type; None if there are none."""
     if isinstance(kind, ArrayType):
         item = _shaper(kind.elementType) or (lambda value: value)
         return lambda values: [None if value is None else item(value) for value in values]

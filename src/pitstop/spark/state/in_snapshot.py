@@ -1,32 +1,33 @@
-"""The state that a snapshot holds of each stage: as a restore feeds it, and as people see it, take it out and put it back."""
+"""The state of one stage in a snapshot: read for a restore, and queried, exported and imported by people."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.errors import NotFoundError, PitstopError, UsageError
 from pitstop.kit.canonical import plain
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
-from pitstop.spark.base.columns import first_line
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
 
 TABLE = "state"
-"""What a query calls the stage's rows; its own name works too."""
+"""The table of the stage's rows in a query; the stage's own name works too."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SnapshotState:
-    """One stage's state in the snapshot of a folder. NotFoundError, when it is opened, if the snapshot has no such stage."""
+    """One stage's state in the snapshot in ``folder``."""
 
     folder: Path
     manifest: SnapshotManifest
@@ -34,6 +35,7 @@ class SnapshotState:
 
     @classmethod
     def open(cls, folder: Path, manifest: SnapshotManifest, stage: str) -> SnapshotState:
+        """NotFoundError if the snapshot has no such stage with state."""
         plan = Plan.from_dict(manifest.plan)
         if stage not in plan.stateful:
             known = ", ".join(plan.stateful) or "none"
@@ -46,20 +48,20 @@ class SnapshotState:
         return cls(folder, manifest, saved)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """As people see them (see state_rows)."""
+        """The stage's rows as people see them (rows.py)."""
         if self.saved.stage in self.manifest.imported:
             return spark.read.parquet(str(imported_folder(self.folder, self.saved.stage)))
         return rows_of(spark, self.saved)
 
     def fed(self, spark: SparkSession) -> dict[str, DataFrame]:
-        """Role -> rows as a restore feeds them."""
+        """Role -> the stage's rows in the form in which a restore feeds them."""
         if self.saved.stage in self.manifest.imported:
             return taken(self.rows(spark), self.saved.layout, self.saved.stage, "The imported state")
         return {role: self.saved.rows(spark, role) for role in self.saved.operators}
 
 
-def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> dict[str, Any]:
-    """``{columns: [[name, type]], rows: [[value]], more}`` of Spark SQL on the table ``state``. UsageError if it is wrong."""
+def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> StateRows:
+    """The rows of Spark SQL on the table ``state``, so many at most. UsageError if it is wrong."""
     rows = state.rows(spark)
     for name in {TABLE, state.saved.stage}:
         rows.createOrReplaceTempView(f"`{name}`")
@@ -70,21 +72,21 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> di
         raise
     except Exception as error:
         raise UsageError(f"The query on stage '{state.saved.stage}' failed: {first_line(error)}") from error
-    columns = [[field.name, field.dataType.simpleString()] for field in result.schema.fields]
+    columns = [(field.name, field.dataType.simpleString()) for field in result.schema.fields]
     shown = [[plain(value) for value in row.values()] for row in found[:limit]]
-    return {"columns": columns, "rows": shown, "more": len(found) > limit}
+    return StateRows(columns, shown, len(found) > limit)
 
 
-def export(spark: SparkSession, state: SnapshotState, out: Path) -> dict[str, Any]:
-    """Write a stage's rows as one parquet file; ``{rows}``."""
+def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:
+    """Write a stage's rows as one parquet file; how many there are."""
     import pyarrow.parquet
 
     table = state.rows(spark).toArrow()
     pyarrow.parquet.write_table(table, out)
-    return {"rows": table.num_rows}
+    return int(table.num_rows)
 
 
-def put(spark: SparkSession, state: SnapshotState, file: Path, data_dir: Path, name: str) -> SnapshotRecord:
+def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder, name: str) -> SnapshotRecord:
     """Make snapshot ``name`` of this one with a stage's rows from a parquet file. UsageError if they do not fit the stage."""
     stage, layout = state.saved.stage, state.saved.layout
     try:
@@ -94,7 +96,7 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data_dir: Path, n
     taken(given, layout, stage, "The file")
     kept = [(column, kind) for column, kind in columns_of(layout).items() if column in given.columns]
     rows = given.select(*[F.col(quoted(column)).cast(kind).alias(column) for column, kind in kept])
-    return with_imported(state.folder, state.manifest, data_dir, name, stage, lambda folder: _written(rows, folder))
+    return with_imported(state.folder, state.manifest, data, name, stage, lambda folder: _written(rows, folder))
 
 
 def _written(rows: DataFrame, folder: Path) -> int:

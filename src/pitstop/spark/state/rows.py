@@ -14,24 +14,25 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.errors import UsageError
-from pitstop.model.layout import StageKind, StateLayout
-from pitstop.plan.rules import FEEDABLE, NAMES, readable, widens
+from pitstop.model.layout import StateLayout
+from pitstop.plan.accumulators import readable, widens
+from pitstop.plan.kinds import Form, rules_of
 from pitstop.spark.base.naming import quoted, role_column
-from pitstop.spark.lowering.keyed import LAST
+from pitstop.spark.state.codec import LAST
 from pitstop.spark.state.saved import SavedStage, raw_rows
 
 START, END, PART, LAST_EVENT = "window_start", "window_end", "part", "last_event"
 _PARTS = {"frames": "frame", "windows": "window"}
-_KEYED = (StageKind.ROLLING, StageKind.MAPPED)
 
 
 def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
     """All saved rows of a stage. UsageError if it holds an aggregate that cannot be read."""
     layout = saved.layout
-    if layout.kind not in FEEDABLE:
+    rules = rules_of(layout.kind)
+    if not rules.feedable:
         return raw_rows(spark, saved)
     _refuse_unreadable(saved.stage, layout)
-    if layout.kind in _KEYED:
+    if rules.form is Form.KEYED:
         rows = saved.rows(spark, "state")
         last = F.timestamp_millis(F.col(LAST)).alias(LAST_EVENT)
         return rows.select(*[quoted(name) for name, _ in layout.keys], *_shown(layout), last)
@@ -40,17 +41,17 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def columns_of(layout: StateLayout) -> dict[str, str]:
-    """Column -> Spark type as text, of the rows of a stage with that layout."""
-    columns = dict(layout.keys)
-    if layout.kind not in _KEYED:
+    """Column -> Spark type as text, of the rows that :func:`rows_of` gives for a stage with that layout."""
+    columns, windowed = dict(layout.keys), rules_of(layout.kind).windowed
+    if windowed:
         columns |= {START: "timestamp", END: "timestamp"}
         columns |= {PART: "string"} if len(roles_of(layout)) > 1 else {}
     columns |= {shown: dict(layout.accumulators)[name] for name, shown in shown_names(layout).items()}
-    return columns | ({LAST_EVENT: "timestamp"} if layout.kind in _KEYED else {})
+    return columns | ({} if windowed else {LAST_EVENT: "timestamp"})
 
 
 def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[str, DataFrame]:
-    """Role -> rows in the form in which a stage's saved state is fed. UsageError, beginning with ``what``, if they do not fit.
+    """People's rows as a restore feeds them, by role. UsageError, beginning with ``what``, if they do not fit the layout.
 
     Looks at all rows once: two for one key of a keyed stage, or a window that the stage does not have, would be lost.
     """
@@ -58,7 +59,7 @@ def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[s
     _check_values(rows, layout, stage, what)
     keys = [F.col(quoted(name)) for name, _ in layout.keys]
     values = [F.col(quoted(shown)).alias(name) for name, shown in shown_names(layout).items()]
-    if layout.kind in _KEYED:
+    if rules_of(layout.kind).form is Form.KEYED:
         return {"state": rows.select(*keys, *values, F.unix_millis(F.col(LAST_EVENT)).alias(LAST))}
     found = {}
     for role in roles_of(layout):
@@ -71,14 +72,14 @@ def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[s
 def shown_names(layout: StateLayout) -> dict[str, str]:
     """Accumulator -> the column that shows it: the aggregate's name if it is its only one."""
     names = [name for name, _ in layout.accumulators]
-    if layout.kind is StageKind.MAPPED:
+    if not layout.aggregates:  # the fields are the user's own
         return {name: name for name in names}
     results = [name.rpartition("__")[0] for name in names]
     return {name: result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)}
 
 
 def roles_of(layout: StateLayout) -> tuple[str, ...]:
-    """The stage's own operators, by role."""
+    """The roles of the stage's own operators."""
     return tuple(role for role in layout.roles if isinstance(role, str))
 
 
@@ -101,11 +102,12 @@ def _refuse_unreadable(stage: str, layout: StateLayout) -> None:
 
 def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> DataFrame:
     """The rows with just the columns of the layout, in its types."""
-    if layout.kind not in FEEDABLE:
-        raise UsageError(f"{what}: stage '{stage}' is {NAMES[layout.kind]}, whose state cannot be given as rows.")
+    rules = rules_of(layout.kind)
+    if not rules.feedable:
+        raise UsageError(f"{what}: stage '{stage}' is {rules.words}, whose state cannot be given as rows.")
     _refuse_unreadable(stage, layout)
     wanted = columns_of(layout)
-    if layout.kind in _KEYED and LAST_EVENT not in rows.columns:
+    if rules.form is Form.KEYED and LAST_EVENT not in rows.columns:
         rows = rows.withColumn(LAST_EVENT, F.lit(None).cast("timestamp"))
     given = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     for name, kind in wanted.items():
@@ -120,7 +122,7 @@ def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> Dat
 
 
 def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> None:
-    if layout.kind in _KEYED:
+    if rules_of(layout.kind).form is Form.KEYED:
         keys = [quoted(name) for name, _ in layout.keys]
         doubled = rows.groupBy(*keys).count().where("count > 1").limit(1).collect()
         if doubled:
@@ -135,14 +137,16 @@ def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -
 
 def _is_window(layout: StateLayout) -> Column:
     start, end = F.unix_micros(START), F.unix_micros(END)
-    if layout.kind is StageKind.SESSION:
+    if rules_of(layout.kind).form is Form.SESSIONS:
         return start < end
     size, slide = (layout.parameters[name] * 1000 for name in ("size_ms", "slide_ms"))
-    aligned = (start % slide) == 0
+    aligned: Column = (start % slide) == 0
+    whole: Column = end - start == size
     if size == slide:
-        return aligned & (end - start == size)
-    frame = (F.col(PART) == "frame") & (end - start == slide)
-    return aligned & (frame | ((F.col(PART) == "window") & (end - start == size)))
+        return aligned & whole
+    frame: Column = (F.col(PART) == "frame") & (end - start == slide)
+    window: Column = (F.col(PART) == "window") & whole
+    return aligned & (frame | window)
 
 
 def _listed(columns: dict[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -10,21 +9,15 @@ from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DecimalType, StructField, StructType
+from pyspark.sql.types import DataType, DecimalType, StructField, StructType
 
-from pitstop.errors import EngineError, IncompatibleError, UsageError
-from pitstop.model.layout import StageKind, StateLayout
-from pitstop.plan.model import OperatorSlot, Plan
-from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.base.naming import WINDOW_ROLES, parse_role_column, quoted, role_column
-from pitstop.spark.internals import store_forms
-from pitstop.spark.lowering.keyed import LAST, STATE
-from pitstop.spark.lowering.source import row_schema_of
-
-JOIN_OPERATOR = "symmetricHashJoin"
-"""Spark's name of the operator that joins two streams."""
-OWN_OPERATOR = "transformWithState"
-"""What Spark's names of the operators begin with whose state is the user's named variables."""
+from pitstop.errors import EngineError, UsageError
+from pitstop.model.layout import StateLayout
+from pitstop.plan.kinds import Form, rules_of
+from pitstop.plan.model import OperatorSlot
+from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.internals.operators import group_state_field, has_variables, joins_streams, variables
+from pitstop.spark.state.codec import LAST, STATE
 
 
 @dataclass(frozen=True)
@@ -39,7 +32,7 @@ class SavedStage:
     """Role -> operator id."""
 
     def rows(self, spark: SparkSession, role: str) -> DataFrame:
-        """Keys, window column, accumulators of one role."""
+        """The state of the operator with that role: its keys, window column and accumulators."""
         slot = OperatorSlot(self.stage, role)
         return saved_rows(spark, self.checkpoint, self.epoch, self.operators[role], slot, self.layout)
 
@@ -64,60 +57,6 @@ def operator_names(spark: SparkSession, checkpoint: Path) -> dict[int, str]:
     return {operator: name for operator, (name, _) in operator_stores(spark, checkpoint).items()}
 
 
-def _forms(spark: SparkSession, checkpoint: Path, operator: int, stores: list[str]) -> dict[str, str]:
-    """Store and column family of an operator -> the types of what is kept there."""
-    found = {}
-    for store in stores:
-        files = Checkpoint(checkpoint).schema_files(operator).get(store, [])
-        for family, form in store_forms(spark, checkpoint, operator, store, files).items():
-            found["/".join(part for part in (store, family) if part != "default") or "default"] = form
-    return found
-
-
-def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Plan) -> None:
-    """Raise EngineError unless each operator is of the stage that the plan expects there.
-
-    Windows are known by their column; of others only Spark's name of the kind can be compared, see
-    :func:`check_moves`.
-    """
-    names = operator_names(spark, checkpoint)
-    if len(names) != len(plan.operators):
-        raise EngineError(f"The query has {len(names)} stateful operators, its plan {len(plan.operators)}: please report this.")
-    for operator, slot in enumerate(plan.operators):
-        if slot.role not in WINDOW_ROLES:
-            continue
-        schema = operator_frame(spark, checkpoint, epoch, operator).schema
-        columns = [*_names(schema["key"].dataType), *_names(schema["value"].dataType)]
-        found = next((m for m in map(parse_role_column, columns) if m), None)
-        if found != (slot.stage, slot.role):
-            raise EngineError(
-                f"Operator {operator} of the query keeps the state of {found}, not of stage '{slot.stage}': "
-                "Spark numbers operators differently than expected; please report this."
-            )
-
-
-def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, moves: dict[int, int]) -> None:
-    """Raise unless every new operator that takes over raw state keeps what the old one did.
-
-    EngineError if it is of another kind, IncompatibleError if its keys or values are of other types.
-    """
-    before, after = operator_stores(spark, saved), operator_stores(spark, new)
-    for operator, old in moves.items():
-        (kind, stores), (new_kind, new_stores) = before[old], after[operator]
-        if kind != new_kind:
-            raise EngineError(
-                f"The state of stage '{plan.operators[operator].stage}' was kept by {kind} and is now kept by "
-                f"{new_kind}: it cannot be taken over; give the stage another name."
-            )
-        was, now = _forms(spark, saved, old, stores), _forms(spark, new, operator, new_stores)
-        if was != now:
-            odd = next(part for part in sorted(was | now) if was.get(part) != now.get(part))
-            raise IncompatibleError(
-                f"The state of stage '{plan.operators[operator].stage}' kept {was.get(odd, 'nothing')} in '{odd}' and would "
-                f"now keep {now.get(odd, 'nothing')}: keep its columns and variables, or give the stage another name."
-            )
-
-
 def saved_rows(
     spark: SparkSession, checkpoint: Path, epoch: int, operator: int, slot: OperatorSlot, layout: StateLayout
 ) -> DataFrame:
@@ -126,9 +65,9 @@ def saved_rows(
     State of a key's own (map_stateful, rolling) has its fields, and ``__last`` (ms since the epoch).
     """
     state = operator_frame(spark, checkpoint, epoch, operator)
-    if layout.kind in (StageKind.MAPPED, StageKind.ROLLING):
+    if rules_of(layout.kind).form is Form.KEYED:
         return _keyed_rows(state, layout)
-    if slot.role == "sessions":
+    if rules_of(layout.kind).form is Form.SESSIONS:
         return _session_rows(state, slot, layout)
     span = role_column(slot.stage, slot.role)
     value = _renamed(state, _buffers(layout), slot)
@@ -145,9 +84,9 @@ def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
     frames: dict[str, DataFrame] = {}
     for role, number in saved.operators.items():
         read = partial(operator_frame, spark, saved.checkpoint, saved.epoch, number)
-        if names[number] == JOIN_OPERATOR:
+        if joins_streams(names[number]):
             frames |= {f"{role} {side}": read(joinSide=side) for side in ("left", "right")}
-        elif names[number].startswith(OWN_OPERATOR):
+        elif has_variables(names[number]):
             frames |= {f"{role} {name}": read(stateVarName=name) for name in _variables(spark, saved.checkpoint, number)}
         else:
             frames[role] = read()
@@ -159,22 +98,26 @@ def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def _variables(spark: SparkSession, checkpoint: Path, operator: int) -> list[str]:
-    """The variables of an operator's user code; those that Spark adds for itself begin with ``$``."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).where(F.col("operatorId") == operator)
-    told = json.loads(rows.select("operatorProperties").first()[0])["stateVariables"]
-    return sorted(variable["stateName"] for variable in told if not variable["stateName"].startswith("$"))
+    told = rows.select("operatorProperties").first()
+    assert told is not None, f"the checkpoint has no operator {operator}"
+    return variables(told[0])
 
 
 def _as_text(store: str, frame: DataFrame) -> DataFrame:
     value = [name for name in frame.columns if name not in ("key", "partition_id")]
     # Rows of a join have a field more than their schema, over which to_json would stumble: field by field.
-    fields = [F.col(f"value.{quoted(name)}") for name in _names(frame.schema["value"].dataType)] if value == ["value"] else []
+    names = field_names(frame.schema["value"].dataType) if value == ["value"] else []
+    fields = [F.col(f"value.{quoted(name)}") for name in names]
     kept = F.struct(*(fields or map(F.col, value)))
     return frame.select(F.lit(store).alias("store"), F.to_json("key").alias("key"), F.to_json(kept).alias("value"))
 
 
 def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | None, new_span: str | None) -> DataFrame:
-    """Saved rows with the accumulators of another layout: those it lacks are null, the neutral element of combining."""
+    """Saved rows of layout ``old`` in the form of ``new``: accumulators that are new are null, the neutral element of combining.
+
+    ``span`` and ``new_span`` are the names of the window column before and after; None if there is none.
+    """
     kept = dict(old.accumulators)
     columns: list[Column] = [F.col(quoted(name)) for name, _ in new.keys]
     if span is not None and new_span is not None:
@@ -188,9 +131,9 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
 
 
 def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
-    group = next(name for name in _names(state.schema["value"].dataType) if name.startswith("groupState"))
+    group = group_state_field(field_names(state.schema["value"].dataType))
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
-    schema = StructType([StructField(name, row_schema_of(kind)) for name, kind in layout.accumulators])
+    schema = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in layout.accumulators])
     kept = F.col(f"value.{quoted(group)}")
     rows = state.select(*keys, F.from_json(kept.getField(STATE), schema).alias("kept"), kept.getField(LAST).alias(LAST))
     fields = [F.col(f"kept.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
@@ -199,15 +142,15 @@ def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
 
 def _session_rows(state: DataFrame, slot: OperatorSlot, layout: StateLayout) -> DataFrame:
     span = role_column(slot.stage, slot.role)
-    window = row_schema_of("struct<start:timestamp,end:timestamp>")
-    head = [StructField(name, row_schema_of(kind)) for name, kind in layout.keys] + [StructField(span, window)]
+    window = DataType.fromDDL("struct<start:timestamp,end:timestamp>")
+    head = [StructField(name, DataType.fromDDL(kind)) for name, kind in layout.keys] + [StructField(span, window)]
     value = _renamed(state, StructType([*head, *_buffers(layout).fields]), slot)
     keys = [F.col(f"value.{quoted(name)}") for name, _ in layout.keys]
     return value.select(*keys, F.col(f"value.{quoted(span)}").alias(span), *_accumulators(layout))
 
 
 def _renamed(state: DataFrame, schema: StructType, slot: OperatorSlot) -> DataFrame:
-    """The value struct by position: it repeats names (two sums are both called ``sum``)."""
+    """The state, its value's fields named by ``schema``, by position: Spark repeats names (two sums are both ``sum``)."""
     value = state.schema["value"].dataType
     if not isinstance(value, StructType) or len(value.fields) != len(schema.fields):
         raise EngineError(f"The saved state of stage '{slot.stage}' has another form than its layout: it cannot be converted.")
@@ -219,16 +162,17 @@ def _accumulators(layout: StateLayout) -> list[Column]:
 
 
 def _buffers(layout: StateLayout) -> StructType:
-    """The value struct with unique names. A sum of decimals keeps a second field (whether it is empty)."""
+    """The value struct as Spark keeps it, with unique names. A sum of decimals has a second field: whether it is empty."""
     classes = [part for _, name in layout.aggregates for part in name.split(",")]
     schema = StructType()
     for (name, kind), combining in zip(layout.accumulators, classes, strict=True):
-        dtype = row_schema_of(kind)
+        dtype = DataType.fromDDL(kind)
         schema = schema.add(name, dtype)
         if combining == "sum" and isinstance(dtype, DecimalType):
-            schema = schema.add(f"{name}__empty", row_schema_of("boolean"))
+            schema = schema.add(f"{name}__empty", DataType.fromDDL("boolean"))
     return schema
 
 
-def _names(kind: object) -> list[str]:
+def field_names(kind: DataType) -> list[str]:
+    """The names of a struct's fields; none of any other type."""
     return kind.fieldNames() if isinstance(kind, StructType) else []

@@ -1,0 +1,106 @@
+"""Carries actions out on the world: runs, checkpoints, snapshots, preparations. Runs in lanes, never on the loop's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatchmethod
+
+import structlog
+
+from pitstop.control.actions import CleanUp, DropCheckpoint, ExportSuspended, KillRun, PrepareUpdate, StartRun, WorldAction
+from pitstop.control.ports import Launcher, Registry, RunSpec
+from pitstop.control.preparing import Preparer
+from pitstop.control.retention import drop_checkpoint, drop_state
+from pitstop.errors import EngineError, PitstopError, Problem
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job
+from pitstop.model.run import CleanedUp, Died, Exported, ExportFailed, Fact, Observation, PreparationFailed
+from pitstop.snapshots.export import export_suspended
+from pitstop.snapshots.files import LOCAL_FILES, Files
+
+log = structlog.get_logger("pitstop.control")
+
+Tell = Callable[[Observation], None]
+"""Takes a fact that the control plane has seen itself."""
+
+
+class Actor:
+    """Performs one action at a time for a job. What it raises is tried again later; what it answers is a fact."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        launcher: Launcher,
+        preparer: Preparer,
+        data: DataFolder,
+        store_url: str,
+        tell: Tell,
+        files: Files = LOCAL_FILES,
+    ) -> None:
+        self._registry, self._launcher, self._preparer = registry, launcher, preparer
+        self._data, self._store_url, self._tell, self._files = data, store_url, tell, files
+
+    @singledispatchmethod
+    def perform(self, action: WorldAction, job: Job) -> None:
+        """Do what the action says, for the job as it was when that was decided."""
+        raise TypeError(f"no such action: {action!r}")
+
+    @perform.register
+    def _start_run(self, action: StartRun, job: Job) -> None:
+        # The run before may still be on its way out; two runs must never write to one checkpoint.
+        if not action.own_checkpoint:
+            self._kill(job.id, job.token - 1)
+        if self._registry.handle_of(job.id, job.token) is None:
+            self._launch(job, action)
+        if action.own_checkpoint:
+            self._kill(job.id, job.token - 1)
+
+    def _launch(self, job: Job, action: StartRun) -> None:
+        try:
+            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data, standby=action.standby))
+        except OSError as error:
+            self._say(job, Died(f"The runner could not be started: {error}"))
+
+    @perform.register
+    def _kill_run(self, action: KillRun, job: Job) -> None:
+        self._kill(job.id, action.token)
+
+    @perform.register
+    def _export_suspended(self, action: ExportSuspended, job: Job) -> None:
+        try:
+            fact: Fact = Exported(action.operation, export_suspended(job, self._data, action.snapshot, self._files))
+        except Exception as error:
+            fact = ExportFailed(action.operation, _problem(error, "The export failed"))
+        self._say(job, fact)
+
+    @perform.register
+    def _prepare_update(self, action: PrepareUpdate, job: Job) -> None:
+        try:
+            fact: Fact = self._preparer.prepare(job, action.operation)
+        except Exception as error:
+            fact = PreparationFailed(action.operation, _problem(error, "The new version could not be made ready"))
+        self._say(job, fact)
+
+    @perform.register
+    def _clean_up(self, action: CleanUp, job: Job) -> None:
+        drop_state(self._data, job, self._files)
+        self._say(job, CleanedUp())
+
+    @perform.register
+    def _drop_checkpoint(self, action: DropCheckpoint, job: Job) -> None:
+        drop_checkpoint(self._data, job, action.lineage, self._files)
+
+    def _kill(self, job_id: str, token: int) -> None:
+        handle = self._registry.handle_of(job_id, token)
+        if handle is not None:
+            self._launcher.kill(handle)
+
+    def _say(self, job: Job, fact: Fact) -> None:
+        self._tell(Observation(job.id, job.token, fact))
+
+
+def _problem(error: Exception, what: str) -> Problem:
+    if isinstance(error, PitstopError):
+        return error.problem
+    log.error(what, exc_info=error)
+    return EngineError(f"{what}: {type(error).__name__}: {error}").problem

@@ -1,0 +1,104 @@
+"""What becomes of a request in the states in which it is legal (jet.md §1.3)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from pitstop.control.actions import CleanUp, ExportSuspended, FailExports, KillRun, PrepareUpdate, SendCommand
+from pitstop.control.decision import CANCELLED, Decision, answer_all, answered, ended, refuse, waiting
+from pitstop.errors import ConflictError
+from pitstop.model.job import Job, JobState, Mode, Termination
+from pitstop.model.operation import CancelAndExport, Export, Operation, UpdateJob
+from pitstop.model.run import StopRun, TakeSnapshot
+
+
+def accept(job: Job, operation: Operation, now: float) -> Decision:
+    """What was asked for holds already."""
+    return Decision(job, (answered(operation.id),))
+
+
+def stop_for(mode: Mode) -> Callable[[Job, Operation, float], Decision]:
+    """Tell the run to stop at its next epoch boundary, and save the state if the request names a snapshot."""
+
+    def stop(job: Job, operation: Operation, now: float) -> Decision:
+        snapshot = operation.request.snapshot if isinstance(operation.request, CancelAndExport) else None
+        stopping = dataclasses.replace(job, termination=Termination(mode, operation.id))
+        return Decision(stopping, (SendCommand(StopRun(operation.id, snapshot)),))
+
+    return stop
+
+
+def resume(job: Job, operation: Operation, now: float) -> Decision:
+    """Start again from the kept state."""
+    resumed = dataclasses.replace(waiting(job), suspension_cause=None, failure_details=None)
+    return Decision(resumed, (answered(operation.id),))
+
+
+def cancel(job: Job, operation: Operation, now: float) -> Decision:
+    """End at once."""
+    # A higher token fences the run, should it not be reached by the kill.
+    gone = dataclasses.replace(ended(job, now, CANCELLED, user_cancelled=True), token=job.token + 1)
+    meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' was cancelled meanwhile."))
+    return Decision(gone, (*meanwhile, FailExports(), answered(operation.id), KillRun(job.token), CleanUp()))
+
+
+def export(job: Job, operation: Operation, now: float) -> Decision:
+    """Tell the run to save its state and go on."""
+    assert isinstance(operation.request, Export)
+    return Decision(job, (SendCommand(TakeSnapshot(operation.id, operation.request.snapshot)),))
+
+
+def export_suspended(mode: Mode) -> Callable[[Job, Operation, float], Decision]:
+    """Copy the kept state; what happens then depends on the mode."""
+
+    def begin(job: Job, operation: Operation, now: float) -> Decision:
+        assert isinstance(operation.request, Export | CancelAndExport)
+        exporting = dataclasses.replace(
+            job, state=JobState.SUSPENDED_EXPORTING_SNAPSHOT, termination=Termination(mode, operation.id)
+        )
+        return Decision(exporting, (ExportSuspended(operation.id, operation.request.snapshot),))
+
+    return begin
+
+
+def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
+    """Get the new version ready while the old one goes on; nothing of the job changes yet."""
+    assert isinstance(operation.request, UpdateJob)
+    if job.preparation is not None:
+        return refuse(job, operation, f"Job '{job.display_name}' is being updated already.")
+    return Decision(dataclasses.replace(job, preparation=operation.id), (PrepareUpdate(operation.id),))
+
+
+# Refusals, with the sentences of the reference
+
+
+def not_in_this_state(wanted: str) -> Callable[[Job, Operation, float], Decision]:
+    """Refuse what is legal in other states."""
+
+    def refused(job: Job, operation: Operation, now: float) -> Decision:
+        return refuse(job, operation, f"Cannot {operation.verb.name}, job status is {job.state}, should be {wanted}")
+
+    return refused
+
+
+def busy(job: Job, operation: Operation, now: float) -> Decision:
+    """Refuse what would cross a termination that is under way."""
+    assert job.termination is not None
+    return refuse(job, operation, f"Job is already terminating in mode: {job.termination.mode}")
+
+
+def no_cancel(job: Job, operation: Operation, now: float) -> Decision:
+    """Refuse to cancel while state is being saved."""
+    return refuse(job, operation, f"Cannot cancel when job status is {job.state}")
+
+
+def has_result(job: Job, operation: Operation, now: float) -> Decision:
+    """Refuse what an ended job can do no more."""
+    result = job.failure or job.state.value
+    return refuse(job, operation, f"Cannot {operation.verb.name} job {job.id} because it already has a result: {result}")
+
+
+def no_resume(job: Job, operation: Operation, now: float) -> Decision:
+    """Refuse to resume an ended job."""
+    return refuse(job, operation, "Job already completed")

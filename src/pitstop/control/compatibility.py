@@ -1,0 +1,88 @@
+"""A new version compiled, and compared with the state that it is to take over, before anything stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pitstop.control.ports import Registry, Standby, Workers
+from pitstop.errors import ConflictError, IncompatibleError
+from pitstop.model.config import renamed_stages
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.report import Report
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import Compilation, Compile
+from pitstop.plan.diff import compare
+from pitstop.snapshots import manifest
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.files import LOCAL_FILES, Files
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A version's plan, and what would become of each stage's state; no report if there is nothing to compare with."""
+
+    plan: dict[str, Any]
+    report: Report | None
+
+
+class Judge:
+    """Touches no job: compiles in processes of their own, reads checkpoints and manifests."""
+
+    def __init__(self, registry: Registry, workers: Workers, data: DataFolder, files: Files = LOCAL_FILES) -> None:
+        self._registry, self._workers, self._data, self._files = registry, workers, data, files
+
+    def check(self, source: JobSource, options: dict[str, Any], job: Job | None, snapshot: SnapshotRecord | None) -> Checked:
+        """Compare a version with the snapshot, or else the job's state, or else with nothing."""
+        against = Path(snapshot.path) if snapshot is not None else self._state_of(job)
+        compiled = self._workers.compile(Compile(source, options, str(against) if against is not None else None))
+        if snapshot is not None:
+            return Checked(compiled.plan, self._against_snapshot(snapshot.path, compiled, options))
+        if job is not None:
+            return Checked(compiled.plan, self._against_job(job, compiled, options))
+        return Checked(compiled.plan, None)
+
+    def judge_update(self, job: Job, source: JobSource, options: dict[str, Any], standby: Standby | None) -> Report:
+        """What an update of the job would do, compiled by the standby if there is one, which keeps what it has compiled.
+
+        Raises what is wrong with the version; IncompatibleError, with the report, if any stage is refused.
+        """
+        state = self._state_of(job)
+        task = Compile(source, options, str(state) if state is not None else None, job.id, job.display_name)
+        compiled = standby.compile(task) if standby is not None else self._workers.compile(task)
+        report = self._against_job(job, compiled, options)
+        if report.refused:
+            stays = "stays as it is" if job.state is JobState.SUSPENDED else "goes on"
+            fits = f"The new version does not fit job '{job.display_name}', which {stays}"
+            raise IncompatibleError(f"{fits}: {report.reasons}.", report=report.to_dict())
+        return report
+
+    def _against_job(self, job: Job, compiled: Compilation, options: dict[str, Any]) -> Report:
+        """ConflictError if the job has not been compiled yet, so that there is nothing to compare with."""
+        old = job.saved if job.state is JobState.SUSPENDED else job.running_version
+        if old.plan is None:
+            wait = "it has no saved state: cancel it and submit the new version" if job.state is JobState.SUSPENDED else None
+            raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: {wait or 'wait until it runs'}.")
+        state = self._state_of(job)
+        partitions = Checkpoint(state, self._files).partitions() if state is not None else old.plan.get("partitions")
+        watermark = self._registry.progress(job.id).watermark_ms
+        renamed = renamed_stages(options.get("renamed") or {})
+        report = compare(old.plan, compiled.plan, partitions, renamed, watermark)
+        return report.with_details(compiled.migrations)
+
+    def _against_snapshot(self, path: str, compiled: Compilation, options: dict[str, Any]) -> Report:
+        saved, renamed = manifest.read(path), renamed_stages(options.get("renamed") or {})
+        report = compare(saved.plan, compiled.plan, saved.partitions, renamed, saved.watermark_ms, saved.imported)
+        return report.with_details(compiled.migrations)
+
+    def _state_of(self, job: Job | None) -> Path | None:
+        """The folder of the job's checkpoint, if it has committed an epoch."""
+        if job is None:
+            return None
+        lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
+        if lineage is None:
+            return None
+        checkpoint = Checkpoint(self._data.job(job.id).checkpoint(lineage), self._files)
+        return checkpoint.path if checkpoint.committed() >= 0 else None

@@ -1,0 +1,56 @@
+"""Work that may be slow, off the control loop's thread: one thing after another within a lane, lanes side by side."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+Work = Callable[[], None]
+Spawn = Callable[[Work], object]
+"""Runs something soon, elsewhere."""
+
+
+def in_thread(work: Work) -> None:
+    """Run it in a thread that does not keep the process from ending."""
+    threading.Thread(target=work, daemon=True, name="act").start()
+
+
+class Lanes:
+    """Work put into a lane is done in order; no lane ever waits for another. Work must not raise."""
+
+    def __init__(self, spawn: Spawn) -> None:
+        self._spawn = spawn
+        self._lanes: dict[str, deque[Work]] = {}
+        self._lock = threading.Condition()
+
+    def put(self, lane: str, work: Work) -> None:
+        """Do this after all that was put into the lane before."""
+        with self._lock:
+            waiting = self._lanes.get(lane)
+            if waiting is not None:
+                waiting.append(work)
+                return
+            self._lanes[lane] = deque([work])
+        self._spawn(lambda: self._drain(lane))
+
+    def busy(self, lane: str) -> bool:
+        """True while something of the lane is being done or waits."""
+        with self._lock:
+            return lane in self._lanes
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until nothing is left to do, so long at most; False if something is."""
+        with self._lock:
+            return self._lock.wait_for(lambda: not self._lanes, seconds)
+
+    def _drain(self, lane: str) -> None:
+        while True:
+            with self._lock:
+                waiting = self._lanes[lane]
+                if not waiting:
+                    del self._lanes[lane]
+                    self._lock.notify_all()
+                    return
+                work = waiting.popleft()
+            work()

@@ -1,0 +1,249 @@
+"""The life of a job as one table (jet.md §1.1-§1.3): (state, mode, event) -> the states it may lead to, and how.
+
+``decide`` is pure: a job and an event in, the job to save and the actions to perform out. The mode is what a run is being
+ended for, or a suspended job's state exported for, on request. Every request has a row in every state, if only one that
+refuses it; a fact without a row changes nothing: it comes too late.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from pitstop.control import asking, seeing, updating
+from pitstop.control.actions import SendCommand, StartRun
+from pitstop.control.decision import Decision
+from pitstop.control.invariants import violations
+from pitstop.model.job import Job, JobState, Mode, Starting
+from pitstop.model.operation import (
+    Cancel,
+    CancelAndExport,
+    Export,
+    Operation,
+    Restart,
+    Resume,
+    Submit,
+    Suspend,
+    UpdateJob,
+)
+from pitstop.model.run import (
+    CleanedUp,
+    Compiled,
+    Completed,
+    Died,
+    EpochCommitted,
+    Exported,
+    ExportFailed,
+    Failed,
+    Observation,
+    PreparationFailed,
+    Running,
+    Stopped,
+    StopRun,
+    UpdatePrepared,
+)
+
+
+@dataclass(frozen=True)
+class Due:
+    """A time has come that the job was waiting for (:func:`due_at`)."""
+
+
+@dataclass(frozen=True)
+class Leave:
+    """The control plane ends and takes its runs with it; their jobs go on when it is started again."""
+
+
+Event = Operation | Observation | Due | Leave
+Handler = Callable[[Job, Any, float], Decision]
+
+
+class LifeError(AssertionError):
+    """The table and what a handler did do not agree: a defect of Pitstop. Nothing of that decision is saved."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One row of the table: where it may lead, and the handler that decides."""
+
+    handler: Handler
+    to: frozenset[JobState]
+    refuses: bool = False
+    """True if it only answers with the sentence that says why not."""
+
+
+def _start(job: Job, event: Due, now: float) -> Decision:
+    """Start a waiting job, with a higher token than any run before."""
+    if not is_due(job, now):
+        return Decision(job)
+    started = dataclasses.replace(job, state=JobState.STARTING, token=job.token + 1, due=None)
+    phase = job.update.phase if job.update is not None else None
+    if isinstance(phase, Starting):
+        # A new version has a checkpoint of its own until it has told its name.
+        return Decision(started, (StartRun(phase.standby, own_checkpoint=job.lineage is None),))
+    return Decision(started, (StartRun(),))
+
+
+def _watch_ends(job: Job, event: Due, now: float) -> Decision:
+    until = updating.watched_until(job)
+    return updating.watched_long_enough(job) if until is not None and until <= now else Decision(job)
+
+
+def _leave(job: Job, event: Leave, now: float) -> Decision:
+    return Decision(job, (SendCommand(StopRun()),))
+
+
+N, T, R = JobState.NOT_RUNNING, JobState.STARTING, JobState.RUNNING
+S, X, C = JobState.SUSPENDED, JobState.SUSPENDED_EXPORTING_SNAPSHOT, JobState.COMPLETING
+F, D = JobState.FAILED, JobState.COMPLETED
+
+MODES: dict[JobState, tuple[Mode | None, ...]] = {
+    N: (None,),
+    T: (None,),
+    R: (None, Mode.SUSPEND, Mode.RESTART, Mode.CANCEL_AND_EXPORT, Mode.UPDATE),
+    S: (None,),
+    X: (Mode.EXPORT, Mode.CANCEL_AND_EXPORT, Mode.UPDATE),
+    C: (None,),
+    F: (None,),
+    D: (None,),
+}
+"""In which modes a job may be in a state."""
+
+Key = tuple[JobState, Mode | None, type]
+ANY = tuple(Mode)
+ENDING = MODES[R][1:]
+
+Row = tuple[Iterable[JobState], Iterable[Mode | None], Iterable[type], Handler, Iterable[JobState] | None]
+
+_ROWS: tuple[Row, ...] = (
+    # states        modes                     events            handler                             leads to (None: stays)
+    # What a time brings
+    ((N,),          (None,),                  (Due,),           _start,                             (T, N)),
+    ((R,),          MODES[R],                 (Due,),           _watch_ends,                        None),
+    ((R,),          (None,),                  (Leave,),         _leave,                             None),
+    # What is asked for
+    (JobState,      (None, *ANY),             (Submit,),        asking.accept,                      None),
+    ((R,),          (None,),                  (Suspend,),       asking.stop_for(Mode.SUSPEND),      None),
+    ((R,),          (None,),                  (Restart,),       asking.stop_for(Mode.RESTART),      None),
+    ((R,),          (None,),                  (CancelAndExport,), asking.stop_for(Mode.CANCEL_AND_EXPORT), None),
+    ((R,),          (None,),                  (Export,),        asking.export,                      None),
+    ((R, S),        (None,),                  (UpdateJob,),     asking.prepare_update,              None),
+    ((S,),          (None,),                  (Export,),        asking.export_suspended(Mode.EXPORT), (X,)),
+    ((S,),          (None,),                  (CancelAndExport,), asking.export_suspended(Mode.CANCEL_AND_EXPORT), (X,)),
+    ((S,),          (None,),                  (Resume,),        asking.resume,                      (N,)),
+    ((N, T, R, S),  MODES[R],                 (Cancel,),        asking.cancel,                      (F,)),
+    ((N, T, R, X, C), (None, *ANY),           (Resume,),        asking.accept,                      None),
+    ((F, D),        (None,),                  (Cancel,),        asking.accept,                      None),
+    # What is seen of a run that starts and goes on
+    ((T,),          (None,),                  (Compiled,),      seeing.compiled,                    None),
+    ((T,),          (None,),                  (Running,),       seeing.running,                     (R,)),
+    ((T, R),        MODES[R],                 (EpochCommitted,), seeing.epoch_committed,            None),
+    ((R,),          MODES[R],                 (Exported,),      seeing.exported,                    None),
+    ((R,),          MODES[R],                 (ExportFailed,),  seeing.export_failed,               None),
+    # … that ends as it was asked to
+    ((T, R),        (None,),                  (Stopped,),       seeing.stopped_unasked,             (N,)),
+    ((R,),          (Mode.SUSPEND,),          (Stopped,),       seeing.stopped_to_suspend,          (S,)),
+    ((R,),          (Mode.RESTART,),          (Stopped,),       seeing.stopped_to_restart,          (N,)),
+    ((R,),          (Mode.CANCEL_AND_EXPORT,), (Stopped,),      seeing.stopped_to_end,              (F, S)),
+    ((R,),          (Mode.UPDATE,),           (Stopped,),       updating.stopped,                   (N,)),
+    # … or by itself
+    ((T, R),        MODES[R],                 (Completed,),     seeing.completed,                   (C,)),
+    ((C,),          (None,),                  (CleanedUp,),     seeing.cleaned_up,                  (D,)),
+    ((T, R),        (None,),                  (Failed, Died),   seeing.ended_by_itself,             (N, S, F)),
+    ((R,),          (Mode.SUSPEND,),          (Failed, Died),   seeing.lost_to_suspend,             (S,)),
+    ((R,),          (Mode.RESTART,),          (Failed, Died),   seeing.lost_to_restart,             (N,)),
+    ((R,),          (Mode.CANCEL_AND_EXPORT,), (Failed, Died),  seeing.lost_to_end,                 (S,)),
+    ((R,),          (Mode.UPDATE,),           (Failed, Died),   seeing.lost_to_update,              (N,)),
+    # What becomes of a suspended job's saved state
+    ((X,),          (Mode.EXPORT,),           (Exported,),      seeing.exported_suspended,          (S,)),
+    ((X,),          (Mode.CANCEL_AND_EXPORT,), (Exported,),     seeing.exported_to_end,             (F,)),
+    ((X,),          (Mode.UPDATE,),           (Exported,),      updating.exported,                  (S,)),
+    ((X,),          (Mode.EXPORT, Mode.CANCEL_AND_EXPORT), (ExportFailed,), seeing.export_failed_suspended, (S,)),
+    ((X,),          (Mode.UPDATE,),           (ExportFailed,),  updating.export_failed,             (S,)),
+    # What becomes of a new version that was made ready while the old one went on
+    ((R,),          MODES[R],                 (UpdatePrepared,), updating.prepared,                 None),
+    ((S,),          (None,),                  (UpdatePrepared,), updating.prepared_suspended,       (X, S)),
+    ((N, T, X),     (None, *ANY),             (UpdatePrepared,), updating.prepared_too_late,        None),
+    ((N, T, R, S, X), (None, *ANY),           (PreparationFailed,), updating.preparation_failed,    None),
+)  # fmt: skip
+
+_REFUSALS: tuple[Row, ...] = (
+    # What is asked for where it is not legal: nothing changes, and the sentence is that of the reference
+    ((R,),          ENDING,                   (Suspend, Restart, CancelAndExport, Export, UpdateJob), asking.busy, None),
+    ((N, T, S, X, C), (None, *ANY),           (Suspend, Restart), asking.not_in_this_state("RUNNING"), None),
+    ((N, T, X, C),  (None, *ANY), (CancelAndExport, Export, UpdateJob), asking.not_in_this_state("RUNNING or SUSPENDED"), None),
+    ((X, C),        (None, *ANY),             (Cancel,),        asking.no_cancel,                   None),
+    ((F, D),        (None,),                  (Resume,),        asking.no_resume,                   None),
+    ((F, D),        (None,),                  (Suspend, Restart, CancelAndExport, Export, UpdateJob), asking.has_result, None),
+)  # fmt: skip
+
+
+def _table() -> dict[Key, Edge]:
+    table: dict[Key, Edge] = {}
+    for rows, refuses in ((_ROWS, False), (_REFUSALS, True)):
+        for states, modes, events, handler, to in rows:
+            for state, event in product(states, events):
+                for mode in set(modes) & set(MODES[state]):
+                    if (state, mode, event) in table:
+                        raise LifeError(f"Two rows for {state}, {mode}, {event.__name__}")
+                    table[state, mode, event] = Edge(handler, frozenset((state,) if to is None else to), refuses)
+    return table
+
+
+LIFE = _table()
+
+
+def decide(job: Job, event: Event, now: float) -> Decision:
+    """What becomes of a job, and what is to be done. Facts about an older run change nothing.
+
+    Raises LifeError if a handler leads where the table does not, or makes a job what it cannot be.
+    """
+    if isinstance(event, Observation) and event.token != job.token and not _concerns_no_run(event):
+        return Decision(job)
+    mode = job.termination.mode if job.termination is not None else None
+    edge = LIFE.get((job.state, mode, kind_of(event)))
+    if edge is None:
+        return Decision(job)
+    decision = edge.handler(job, event.fact if isinstance(event, Observation) else event, now)
+    _check(job, event, edge, decision)
+    return decision
+
+
+def kind_of(event: Event) -> type:
+    """What the table knows an event by."""
+    if isinstance(event, Operation):
+        return type(event.request)
+    return type(event.fact) if isinstance(event, Observation) else type(event)
+
+
+def due_at(job: Job) -> float | None:
+    """When something is due for a job without anybody asking, in seconds since the epoch; None if nothing is."""
+    if job.state is N:
+        return job.due or 0.0
+    return updating.watched_until(job) if job.state is R else None
+
+
+def is_due(job: Job, now: float) -> bool:
+    """Whether that time has come."""
+    at = due_at(job)
+    if at is None:
+        return False
+    # A start further away than any back-off means that the clock was set back: do not wait for it.
+    return at <= now or (job.state is N and at > now + max(seeing.BACK_OFF_SECONDS))
+
+
+def _concerns_no_run(event: Observation) -> bool:
+    return isinstance(event.fact, UpdatePrepared | PreparationFailed)
+
+
+def _check(job: Job, event: Event, edge: Edge, decision: Decision) -> None:
+    what = f"{kind_of(event).__name__} of job {job.id} in {job.state}"
+    if decision.job.state not in edge.to:
+        raise LifeError(f"{what} led to {decision.job.state}, which the table does not allow.")
+    # What an earlier release has recorded may be odd already: that must not keep the job from going on.
+    wrong = [sentence for sentence in violations(decision.job) if sentence not in violations(job)]
+    if wrong:
+        raise LifeError(f"{what} left a job that cannot be: {'; '.join(wrong)}.")

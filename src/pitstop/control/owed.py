@@ -1,0 +1,59 @@
+"""What a job's recorded state owes the world: what an earlier control plane, or a failed action, may have left undone.
+
+Level-triggered: it follows from what is recorded, not from what has happened, and doing it again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pitstop.control.actions import CleanUp, DropCheckpoint, ExportSuspended, KillRun, PrepareUpdate, StartRun, WorldAction
+from pitstop.model.job import Asked, Job, JobState, Starting, Watched
+from pitstop.model.operation import Operation, UpdateJob, snapshot_of
+
+
+def owed(job: Job, open_operations: Iterable[Operation]) -> tuple[WorldAction, ...]:
+    """The actions that make the world agree with the record, in the order in which they are to be done."""
+    preparing = (PrepareUpdate(job.preparation),) if job.preparation is not None else ()
+    return (*_of_state(job, {operation.id: operation for operation in open_operations}), *preparing)
+
+
+def _of_state(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, ...]:
+    state = job.state
+    if state is JobState.STARTING:
+        return (StartRun(),)
+    if state is JobState.SUSPENDED_EXPORTING_SNAPSHOT:
+        return (KillRun(job.token), *_export(job, operations))
+    if state in (JobState.NOT_RUNNING, JobState.SUSPENDED):
+        return (KillRun(job.token),)
+    if state is JobState.COMPLETING:
+        return (CleanUp(),)
+    if state.terminal:
+        # A cancelled job's token is one higher than that of its last run.
+        return (KillRun(job.token - 1), KillRun(job.token), CleanUp())
+    return ()
+
+
+def _export(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, ...]:
+    operation = operations.get(job.termination.operation) if job.termination is not None else None
+    snapshot = snapshot_of(operation.request) if operation is not None else None
+    if operation is None or snapshot is None:
+        return ()
+    return (ExportSuspended(operation.id, snapshot),)
+
+
+def unneeded(job: Job, lineages: Iterable[str], open_operations: Iterable[Operation]) -> tuple[DropCheckpoint, ...]:
+    """Of the checkpoints that a job has on disk, those that it will never go on with.
+
+    None while a version may be under way that has not told which checkpoint is its own.
+    """
+    updating = any(isinstance(operation.request, UpdateJob) for operation in open_operations)
+    if job.state not in (JobState.RUNNING, JobState.SUSPENDED) or job.lineage is None or updating:
+        return ()
+    phase = job.update.phase if job.update is not None else None
+    needed = {job.lineage}
+    if isinstance(phase, Starting | Watched):
+        needed.add(phase.previous.lineage or job.lineage)
+    if isinstance(phase, Asked):
+        return ()
+    return tuple(DropCheckpoint(lineage) for lineage in lineages if lineage not in needed)

@@ -1,0 +1,69 @@
+"""The life of a job as a page for people, drawn from the table: ``python -m pitstop.control.picture > docs/job-life.md``."""
+
+from __future__ import annotations
+
+from pitstop.control import asking
+from pitstop.control.life import LIFE, MODES
+from pitstop.model.job import JobState
+from pitstop.model.operation import REQUESTS, Submit
+
+_HEAD = """# The life of a job
+
+Drawn from the table in `src/pitstop/control/life.py` by `make pictures`; a test compares. An arrow names what happens:
+what is asked for (`suspend`), what is seen of the run (`Died`), or that a time has come (`Due`). In brackets stands what the
+run is being ended for, or a suspended job's state saved for, at that moment.
+"""
+
+
+def page() -> str:
+    """The page, in Markdown."""
+    return f"{_HEAD}\n{_diagram()}\n{_states()}\n{_requests()}"
+
+
+def _diagram() -> str:
+    arrows: dict[tuple[JobState, JobState], dict[str, list[str]]] = {}
+    for (state, mode, event), edge in LIFE.items():
+        for to in sorted(edge.to - {state}):
+            label = _verb(event) or event.__name__
+            arrows.setdefault((state, to), {}).setdefault(label, []).append(mode.value.lower() if mode else "")
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {JobState.NOT_RUNNING}: submit"]
+    for (state, to), labels in sorted(arrows.items()):
+        said = ", ".join(_label(label, modes, len(MODES[state])) for label, modes in sorted(labels.items()))
+        lines.append(f"    {state} --> {to}: {said}")
+    lines += [f"    {state} --> [*]" for state in JobState if state.terminal]
+    return "\n".join([*lines, "```", ""])
+
+
+def _verb(event: type) -> str | None:
+    return next((verb.value for verb, kind in REQUESTS.items() if kind is event), None)
+
+
+def _label(label: str, modes: list[str], all_modes: int) -> str:
+    if len(modes) == all_modes or modes == [""]:
+        return label
+    return f"{label} [{' or '.join(sorted(mode or 'not ending' for mode in modes))}]"
+
+
+def _states() -> str:
+    rows = [f"| {state} | {state.sentence} |" for state in JobState]
+    return "\n".join(["| State | Meaning |", "|---|---|", *rows, ""])
+
+
+def _requests() -> str:
+    kinds = [kind for kind in REQUESTS.values() if kind is not Submit]
+    head = ["| State | " + " | ".join(kind.verb.value for kind in kinds) + " |", "|---|" + "---|" * len(kinds)]
+    rows = [f"| {state} | " + " | ".join(_outcome(state, kind) for kind in kinds) + " |" for state in JobState]
+    return "\n".join(["What a request leads to, while nothing else is under way:", "", *head, *rows, ""])
+
+
+def _outcome(state: JobState, kind: type) -> str:
+    edge = LIFE[state, MODES[state][0], kind]
+    if edge.refuses:
+        return "refused"
+    if edge.handler is asking.accept:
+        return "nothing to do"
+    return " or ".join(sorted(to.value for to in edge.to)) if edge.to != {state} else "begun"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,67 @@
+"""Getting a new version ready while the old one goes on: compiled, compared, and rehearsed by a warm runner."""
+
+from __future__ import annotations
+
+import threading
+
+from pitstop.control.compatibility import Judge
+from pitstop.control.ports import Registry, Workers
+from pitstop.errors import NotFoundError
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job, JobState
+from pitstop.model.operation import UpdateJob
+from pitstop.model.run import UpdatePrepared
+from pitstop.model.task import Rehearse
+from pitstop.snapshots.files import LOCAL_FILES, Files
+
+WARM_SECONDS = 60.0
+"""How long an update waits for a warm runner before it goes on without."""
+
+
+class Preparer:
+    """Prepares updates, and keeps the warm runners that wait for them until their operations are answered."""
+
+    def __init__(self, registry: Registry, workers: Workers, data: DataFolder, files: Files = LOCAL_FILES) -> None:
+        self._registry, self._workers = registry, workers
+        self._judge = Judge(registry, workers, data, files)
+        self._standbys: dict[int, str] = {}
+        """Operation -> the warm runner that is held for it."""
+        self._open: set[int] = set()
+        """Operations that are being prepared, or wait for their answer."""
+        self._lock = threading.Lock()
+
+    def prepare(self, job: Job, operation_id: int) -> UpdatePrepared:
+        """Make the version that an operation asks for ready; raises the PitstopError that says why it cannot take over."""
+        with self._lock:
+            self._open.add(operation_id)
+        operation = self._registry.get_operation(operation_id)
+        if operation is None or operation.finished is not None or not isinstance(operation.request, UpdateJob):
+            raise NotFoundError(f"There is no open update {operation_id} of job '{job.display_name}'.")
+        request = operation.request
+        # A suspended job has no gap to keep small.
+        standby = self._workers.hold(WARM_SECONDS) if job.state is JobState.RUNNING else None
+        if standby is not None:
+            self._keep(operation_id, standby.id)
+        report = self._judge.judge_update(job, request.source, request.options, standby)
+        if standby is not None and job.lineage is not None:
+            standby.rehearse(Rehearse(job.lineage))
+            return UpdatePrepared(operation_id, request, report, standby.id)
+        return UpdatePrepared(operation_id, request, report)
+
+    def answered(self, operation_id: int) -> str | None:
+        """An operation is answered: returns the warm runner that was held for it, to be released."""
+        with self._lock:
+            self._open.discard(operation_id)
+            return self._standbys.pop(operation_id, None)
+
+    def release(self, standby: str) -> None:
+        """End a warm runner, unless it has got its run."""
+        self._workers.release(standby)
+
+    def _keep(self, operation_id: int, standby: str) -> None:
+        with self._lock:
+            late = operation_id not in self._open
+            if not late:
+                self._standbys[operation_id] = standby
+        if late:
+            self._workers.release(standby)

@@ -1,0 +1,173 @@
+"""What becomes of a job by what was seen of its runs (jet.md §1.2)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pitstop.control import updating
+from pitstop.control.actions import CleanUp, FailExports, Finish, KillRun, RegisterSnapshot
+from pitstop.control.decision import CANCELLED, REQUESTED, Decision, answer_all, answered, ended, suspended, waiting
+from pitstop.errors import ConflictError, PitstopError, SnapshotError
+from pitstop.model.job import Job, JobState, Termination
+from pitstop.model.run import (
+    CleanedUp,
+    Compiled,
+    Completed,
+    Died,
+    EpochCommitted,
+    Exported,
+    ExportFailed,
+    Failed,
+    Running,
+    Stopped,
+)
+
+MOST_ATTEMPTS = 5
+"""Starts in a row without one committed epoch before a job is given up."""
+BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
+
+
+def compiled(job: Job, fact: Compiled, now: float) -> Decision:
+    return Decision(dataclasses.replace(job, plan=fact.plan, lineage=fact.lineage, config=fact.config))
+
+
+def running(job: Job, fact: Running, now: float) -> Decision:
+    up, actions = updating.new_version_is_up(job, fact, now)
+    return Decision(dataclasses.replace(up, state=JobState.RUNNING, start_time=now), actions)
+
+
+def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
+    return Decision(dataclasses.replace(job, attempts=0))
+
+
+# Exports
+
+
+def exported(job: Job, fact: Exported, now: float) -> Decision:
+    """A snapshot of a job that goes on."""
+    return Decision(job, (RegisterSnapshot(fact.snapshot), answered(fact.operation, result=fact.snapshot)))
+
+
+def export_failed(job: Job, fact: ExportFailed, now: float) -> Decision:
+    return Decision(job, (answered(fact.operation, fact.error.error()),))
+
+
+def exported_suspended(job: Job, fact: Exported, now: float) -> Decision:
+    done = exported(job, fact, now)
+    return Decision(_suspended_again(job), done.actions)
+
+
+def exported_to_end(job: Job, fact: Exported, now: float) -> Decision:
+    done = exported(job, fact, now)
+    meanwhile = _meanwhile(job, "was cancelled", but=fact.operation)
+    return Decision(ended(job, now, CANCELLED, user_cancelled=True), (*done.actions, *meanwhile, CleanUp()))
+
+
+def export_failed_suspended(job: Job, fact: ExportFailed, now: float) -> Decision:
+    return Decision(_suspended_again(job), export_failed(job, fact, now).actions)
+
+
+# The end of a run as it was asked for
+
+
+def stopped_to_suspend(job: Job, fact: Stopped, now: float) -> Decision:
+    return Decision(suspended(job, REQUESTED), (FailExports(), answered(_operation(job))))
+
+
+def stopped_to_restart(job: Job, fact: Stopped, now: float) -> Decision:
+    return Decision(waiting(job), (FailExports(), answered(_operation(job))))
+
+
+def stopped_unasked(job: Job, fact: Stopped, now: float) -> Decision:
+    """The control plane before this one took its runs with it: the job goes on."""
+    return Decision(waiting(job), (FailExports(),))
+
+
+def stopped_to_end(job: Job, fact: Stopped, now: float) -> Decision:
+    if fact.snapshot is None:
+        # The snapshot failed: the job must not be lost with it (jet.md §1.2).
+        error = fact.error.error() if fact.error else SnapshotError("The runner stopped without taking the snapshot.")
+        return Decision(suspended(job, REQUESTED), (FailExports(), answered(_operation(job), error)))
+    done = answered(_operation(job), result=fact.snapshot)
+    meanwhile = _meanwhile(job, "was cancelled", but=_operation(job))
+    gone = ended(job, now, CANCELLED, user_cancelled=True)
+    return Decision(gone, (RegisterSnapshot(fact.snapshot), FailExports(), done, *meanwhile, CleanUp()))
+
+
+# The end of a run by itself
+
+
+def completed(job: Job, fact: Completed, now: float) -> Decision:
+    """All input is processed; the job has its result once what it worked with is removed."""
+    meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' completed meanwhile."))
+    done = dataclasses.replace(job, state=JobState.COMPLETING, termination=None, preparation=None, update=None)
+    return Decision(done, (*meanwhile, FailExports(), CleanUp()))
+
+
+def cleaned_up(job: Job, fact: CleanedUp, now: float) -> Decision:
+    return Decision(dataclasses.replace(job, state=JobState.COMPLETED, completion_time=now))
+
+
+def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
+    """Nobody asked for the end of the run: it is started again, or the job is given up."""
+    job = _with_details(job, fact)
+    if isinstance(fact, Failed) and not fact.restartable:
+        return _give_up(job, _reason(fact), now)
+    attempts = job.attempts + 1
+    if attempts >= MOST_ATTEMPTS:
+        return _give_up(job, f"{_reason(fact).rstrip('.')}, {attempts} times in a row without progress", now)
+    delay = BACK_OFF_SECONDS[min(attempts - 1, len(BACK_OFF_SECONDS) - 1)]
+    return Decision(waiting(job, attempts, now + delay), (FailExports(), KillRun(job.token)))
+
+
+def lost_to_suspend(job: Job, fact: Failed | Died, now: float) -> Decision:
+    """The run ended before it had stopped: its last committed epoch is the job's state."""
+    end = (FailExports(), answered(_operation(job)), KillRun(job.token))
+    return Decision(suspended(_with_details(job, fact), REQUESTED), end)
+
+
+def lost_to_restart(job: Job, fact: Failed | Died, now: float) -> Decision:
+    end = (FailExports(), answered(_operation(job)), KillRun(job.token))
+    return Decision(waiting(_with_details(job, fact), job.attempts), end)
+
+
+def lost_to_end(job: Job, fact: Failed | Died, now: float) -> Decision:
+    error = SnapshotError(f"The snapshot was not taken, the job is suspended: {_reason(fact)}")
+    end = (FailExports(), answered(_operation(job), error), KillRun(job.token))
+    return Decision(suspended(_with_details(job, fact), REQUESTED), end)
+
+
+def lost_to_update(job: Job, fact: Failed | Died, now: float) -> Decision:
+    return updating.lost(_with_details(job, fact), _reason(fact))
+
+
+def _give_up(job: Job, reason: str, now: float) -> Decision:
+    back = updating.rolled_back(job, reason, now)
+    if back is not None:
+        return back
+    if job.config.suspend_on_failure:
+        return Decision(suspended(job, f"Execution failure:\n{reason}"), (FailExports(), KillRun(job.token)))
+    meanwhile = _meanwhile(job, "failed")
+    return Decision(ended(job, now, failure=reason), (*meanwhile, FailExports(), KillRun(job.token), CleanUp()))
+
+
+def _suspended_again(job: Job) -> Job:
+    return dataclasses.replace(job, state=JobState.SUSPENDED, termination=None)
+
+
+def _meanwhile(job: Job, what: str, but: int | None = None) -> list[Finish]:
+    error: PitstopError = ConflictError(f"Job '{job.display_name}' {what} meanwhile.")
+    return [finish for finish in answer_all(job, error) if finish.operation != but]
+
+
+def _operation(job: Job) -> int:
+    assert isinstance(job.termination, Termination)
+    return job.termination.operation
+
+
+def _reason(fact: Failed | Died) -> str:
+    return fact.error.message if isinstance(fact, Failed) else fact.reason
+
+
+def _with_details(job: Job, fact: Failed | Died) -> Job:
+    return dataclasses.replace(job, failure_details=fact.details) if isinstance(fact, Failed) else job

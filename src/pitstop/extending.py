@@ -1,0 +1,10 @@
+"""What a package needs to ship kinds of sources and sinks of its own: the engine's side of them. See docs/extending.md.
+
+What users of such a package write, a ``ps.Source`` or a subclass of ``ps.Sink``, needs only ``import pitstop as ps``.
+"""
+
+from pitstop.spark.sinks import FIRST, LAST, STORE, EpochContext, SinkKind, compute_only
+from pitstop.spark.sources import SourceKind, python_source
+from pitstop.spark.sources.shared import SourceOptions
+
+__all__ = ["FIRST", "LAST", "STORE", "EpochContext", "SinkKind", "SourceKind", "SourceOptions", "compute_only", "python_source"]

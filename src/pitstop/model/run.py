@@ -1,0 +1,209 @@
+"""What the control plane tells a run, and what it hears of it: commands and facts, each a value of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pitstop.errors import Problem
+from pitstop.model.config import JobConfig
+from pitstop.model.operation import UpdateJob
+from pitstop.model.report import Report
+from pitstop.model.snapshot import SnapshotRecord
+
+
+@dataclass(frozen=True)
+class StopRun:
+    """End at the next epoch boundary; with ``snapshot``, save the state under that name after the last epoch."""
+
+    kind: ClassVar = "stop"
+    operation: int | None = None
+    """What asked for it; None if the control plane ends and takes its runs with it."""
+    snapshot: str | None = None
+
+
+@dataclass(frozen=True)
+class TakeSnapshot:
+    """Save the state of the last committed epoch under a name, and go on."""
+
+    kind: ClassVar = "export"
+    operation: int
+    snapshot: str
+
+
+Order = StopRun | TakeSnapshot
+ORDERS: dict[str, type[Order]] = {kind.kind: kind for kind in (StopRun, TakeSnapshot)}
+
+
+@dataclass(frozen=True)
+class Command:
+    """An order to one run. Repeatable: told twice, done once."""
+
+    id: int
+    job_id: str
+    token: int
+    """Which run it is for; a run with another token never sees it."""
+    order: Order
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The pipeline is compiled and fits the state that it starts from."""
+
+    kind: ClassVar = "compiled"
+    plan: dict[str, Any]
+    """The compiled plan (plan.model.Plan) in its stored form."""
+    lineage: str
+    config: JobConfig
+    """The options in force: those of the code under those that were asked for."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """The query is up: its first epoch is done, or it is idle and waits for data."""
+
+    kind: ClassVar = "running"
+    epoch: int
+    """The last committed epoch, -1 before the first."""
+    committed_at: float | None = None
+    """When that epoch was committed, in seconds since the epoch; None before the first."""
+
+
+@dataclass(frozen=True)
+class EpochCommitted:
+    """The run has committed its first epoch, so it makes progress."""
+
+    kind: ClassVar = "epoch"
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A snapshot is taken, of a run that goes on or of a suspended job."""
+
+    kind: ClassVar = "exported"
+    operation: int
+    snapshot: SnapshotRecord
+
+
+@dataclass(frozen=True)
+class ExportFailed:
+    """A snapshot could not be taken; the job goes on, or stays suspended."""
+
+    kind: ClassVar = "export_failed"
+    operation: int
+    error: Problem
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The run has ended at an epoch boundary, as it was told to."""
+
+    kind: ClassVar = "stopped"
+    committed_at: float | None = None
+    """When its last epoch was committed, in seconds since the epoch."""
+    snapshot: SnapshotRecord | None = None
+    """What it was told to save on its way out."""
+    error: Problem | None = None
+    """Why it could not save that."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """All sources are bounded and at their end."""
+
+    kind: ClassVar = "completed"
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The query or the pipeline failed."""
+
+    kind: ClassVar = "failed"
+    error: Problem
+    details: str | None = None
+    """Stack trace, shown only with -v."""
+    restartable: bool = False
+    """True if another run may do better."""
+
+
+@dataclass(frozen=True)
+class Died:
+    """The process of the run is gone, or its lease has run out."""
+
+    kind: ClassVar = "died"
+    reason: str = "The runner's process ended"
+
+
+@dataclass(frozen=True)
+class CleanedUp:
+    """What only a job that may run again needs is removed."""
+
+    kind: ClassVar = "cleaned_up"
+
+
+@dataclass(frozen=True)
+class UpdatePrepared:
+    """A new version is compiled, compared and, by a warm runner, rehearsed: the old one may stop."""
+
+    kind: ClassVar = "update_prepared"
+    operation: int
+    request: UpdateJob
+    report: Report
+    standby: str | None = None
+    """The warm runner that waits to run it."""
+
+
+@dataclass(frozen=True)
+class PreparationFailed:
+    """A new version does not compile or does not fit; the old one never noticed."""
+
+    kind: ClassVar = "preparation_failed"
+    operation: int
+    error: Problem
+
+
+Fact = (
+    Compiled
+    | Running
+    | EpochCommitted
+    | Exported
+    | ExportFailed
+    | Stopped
+    | Completed
+    | Failed
+    | Died
+    | CleanedUp
+    | UpdatePrepared
+    | PreparationFailed
+)
+FACTS: dict[str, type[Fact]] = {
+    kind.kind: kind
+    for kind in (
+        Compiled,
+        Running,
+        EpochCommitted,
+        Exported,
+        ExportFailed,
+        Stopped,
+        Completed,
+        Failed,
+        Died,
+        CleanedUp,
+        UpdatePrepared,
+        PreparationFailed,
+    )
+}
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A fact about one run of a job, never edited."""
+
+    job_id: str
+    token: int
+    """The fencing token of the run: facts about older runs are ignored."""
+    fact: Fact
+    id: int = 0
+    """Its number in the store; 0 if the control plane saw it itself."""
+    at: float = 0.0

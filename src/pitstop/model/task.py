@@ -1,0 +1,112 @@
+"""What other processes are asked to do: to compile a version, to look into saved state, to get ready for a run.
+
+Each task names its result by the type of its answer (``Compile`` -> ``Compilation``), or has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from pitstop.kit.wire import described
+from pitstop.model.config import JobConfig
+from pitstop.model.job import JobSource
+
+
+@dataclass(frozen=True)
+class Compile:
+    """Compile a version of a job, and try its migrations on the state that it is to take over."""
+
+    kind: ClassVar = "compile"
+    source: JobSource
+    options: dict[str, Any] = field(default_factory=dict)
+    """As written by users; they go over those of the code."""
+    against: str | None = None
+    """The folder of the snapshot or checkpoint whose state is to be taken over."""
+    job_id: str = ""
+    job_name: str = ""
+    """Which job it is a version of, if there is one already."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A version as it was compiled."""
+
+    plan: dict[str, Any]
+    """The plan (plan.model.Plan) in its stored form."""
+    config: JobConfig
+    """The options in force: those of the code under those that were asked for."""
+    migrations: dict[str, str] = field(default_factory=dict)
+    """Stage -> what its migration made of the state, in words."""
+
+
+@dataclass(frozen=True)
+class Rehearse:
+    """Start the compiled version once from a copy of a running checkpoint, without sources and sinks."""
+
+    kind: ClassVar = "rehearse"
+    lineage: str
+    """The checkpoint of the version that runs."""
+
+
+@dataclass(frozen=True)
+class QueryState:
+    """Run SQL on a stage's rows in a snapshot; answered with StateRows."""
+
+    kind: ClassVar = "query_state"
+    snapshot: str
+    """The snapshot's folder."""
+    stage: str
+    sql: str
+    limit: int
+
+
+@described
+@dataclass(frozen=True)
+class StateRows:
+    """Rows of a query on a stage's state."""
+
+    columns: list[tuple[str, str]]
+    """Name and Spark type of each column."""
+    rows: list[list[Any]]
+    """JSON values by row; times are ISO 8601 text."""
+    more: bool
+    """True if there are more rows than the limit."""
+
+
+@dataclass(frozen=True)
+class ExportState:
+    """Write a stage's rows in a snapshot to a parquet file."""
+
+    kind: ClassVar = "export_state"
+    snapshot: str
+    stage: str
+    file: str
+
+
+@dataclass(frozen=True)
+class ImportState:
+    """Make a snapshot of another one, with the rows of a parquet file as a stage's state; answered with its record."""
+
+    kind: ClassVar = "import_state"
+    snapshot: str
+    stage: str
+    file: str
+    data: str
+    """The data folder in which the new snapshot is made."""
+    name: str
+    """The new snapshot's name."""
+
+
+Task = Compile | Rehearse | QueryState | ExportState | ImportState
+TASKS: dict[str, type[Task]] = {kind.kind: kind for kind in (Compile, Rehearse, QueryState, ExportState, ImportState)}
+
+
+def in_words(task: Task) -> str:
+    """What a task is called in messages."""
+    if isinstance(task, Compile):
+        return f"Compiling {task.source.artifact.rsplit('/', 1)[-1]}"
+    if isinstance(task, Rehearse):
+        return "The rehearsal"
+    what = {QueryState: "query", ExportState: "export", ImportState: "import"}[type(task)]
+    return f"The {what} of the state of stage '{task.stage}'"

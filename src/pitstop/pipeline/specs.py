@@ -1,0 +1,322 @@
+"""What each kind of stage does, as typed values: one frozen dataclass a kind, which a Node of the graph carries.
+
+Durations are whole milliseconds, and end in ``_ms``. Columns are names; where a field says *expression* it holds what the user
+gave: a column name, a SQL expression or a Spark Column. Functions are the user's, and only the engine calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pitstop.kit.durations import text
+from pitstop.model.layout import StageKind
+from pitstop.pipeline.aggregates import Aggregate
+from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sources import Source
+from pitstop.pipeline.windows import Session, Window
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a stage does. A kind of stage is a subclass."""
+
+    op: ClassVar[str]
+    """The kind's name in stored plans, and the name of a stage that the user gave none."""
+    passable: ClassVar[bool] = False
+    """True if it means the same on a stream and on the rows of one epoch, so that it may run after the streaming query."""
+    stateful: ClassVar[bool] = False
+    """True if it keeps state in the streaming query."""
+    kind: ClassVar[StageKind] = StageKind.STATELESS
+    """What a plan says that a stage is which keeps no state; the kind of one that does is in the layout of its state."""
+
+    def describe(self) -> str:
+        """The stage in a few words, for plans."""
+        return self.op
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        """The event-time column of its rows, given those of its inputs; None: its rows have no event time."""
+        return inputs[0] if inputs else None
+
+
+@dataclass(frozen=True)
+class SourceSpec(Spec):
+    """Rows come in."""
+
+    op: ClassVar[str] = "source"
+    kind: ClassVar[StageKind] = StageKind.SOURCE
+    source: Source
+
+    def describe(self) -> str:
+        return self.source.kind
+
+
+@dataclass(frozen=True)
+class ParsedSpec(Spec):
+    """The rows of a text source that could be parsed."""
+
+    op: ClassVar[str] = "parsed"
+    passable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class DeadLettersSpec(Spec):
+    """The rows of a text source that could not be parsed."""
+
+    op: ClassVar[str] = "dead_letters"
+    passable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class SelectSpec(Spec):
+    """Only these columns."""
+
+    op: ClassVar[str] = "select"
+    passable: ClassVar[bool] = True
+    columns: tuple[Any, ...]
+    """Expressions."""
+
+
+@dataclass(frozen=True)
+class FilterSpec(Spec):
+    """Only the rows for which the condition is true."""
+
+    op: ClassVar[str] = "filter"
+    passable: ClassVar[bool] = True
+    condition: Any
+    """An expression."""
+
+
+@dataclass(frozen=True)
+class WithColumnsSpec(Spec):
+    """Columns added or replaced."""
+
+    op: ClassVar[str] = "with_columns"
+    passable: ClassVar[bool] = True
+    columns: Mapping[str, Any]
+    """Column -> expression."""
+
+
+@dataclass(frozen=True)
+class TransformSpec(Spec):
+    """Any stateless code of the user's."""
+
+    op: ClassVar[str] = "transform"
+    passable: ClassVar[bool] = True
+    function: Callable[[Any], Any]
+    """``DataFrame -> DataFrame``."""
+
+
+@dataclass(frozen=True)
+class MergeSpec(Spec):
+    """The rows of several stages with the same columns."""
+
+    op: ClassVar[str] = "merge"
+    kind: ClassVar[StageKind] = StageKind.MERGE
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return inputs[0] if len(set(inputs)) == 1 else None
+
+
+@dataclass(frozen=True)
+class TimestampsSpec(Spec):
+    """Event time from a column of the rows."""
+
+    op: ClassVar[str] = "timestamps"
+    kind: ClassVar[StageKind] = StageKind.WATERMARK
+    passable: ClassVar[bool] = True
+    column: str
+    allowed_lag_ms: int
+    """How far the watermark stays behind the highest event time."""
+    idle_timeout_ms: int
+    """Without rows for so long, the stage no longer holds the watermark of others back; 0: it always does."""
+
+    def describe(self) -> str:
+        lag = f"event time {self.column}, lag {text(self.allowed_lag_ms)}"
+        return lag + _if_set(", idle after", self.idle_timeout_ms)
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return self.column
+
+
+@dataclass(frozen=True)
+class IngestionTimestampsSpec(Spec):
+    """Event time is the time of the epoch that reads a row."""
+
+    op: ClassVar[str] = "ingestion_timestamps"
+    kind: ClassVar[StageKind] = StageKind.WATERMARK
+    column: str
+    """The new column that holds it."""
+    idle_timeout_ms: int
+    """As in TimestampsSpec."""
+
+    def describe(self) -> str:
+        return f"event time {self.column} of its epoch" + _if_set(", idle after", self.idle_timeout_ms)
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return self.column
+
+
+@dataclass(frozen=True)
+class WindowSpec(Spec):
+    """Aggregates of windows of event time. ``keys``, ``timestamps`` and ``aggregates`` have an item for each input."""
+
+    op: ClassVar[str] = "window_aggregate"
+    stateful: ClassVar[bool] = True
+    keys: tuple[tuple[str, ...], ...]
+    """Key columns; results are named as those of the first input."""
+    window: Window | Session
+    timestamps: tuple[str, ...]
+    """Event-time columns as they were declared; a later step may have renamed them."""
+    aggregates: tuple[Mapping[str, Aggregate], ...]
+    """Result column -> aggregate."""
+    early_ms: int | None = None
+    """Time between two results of windows that are still open; None: there are none."""
+
+    def describe(self) -> str:
+        parts = [f"({', '.join(keys)}): {_kinds(wanted)}" for keys, wanted in zip(self.keys, self.aggregates, strict=True)]
+        return f"{self.window.describe()} by {' and '.join(parts)}" + _if_set(", early every", self.early_ms)
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class RollingSpec(Spec):
+    """Each row with the aggregates of its key so far."""
+
+    op: ClassVar[str] = "rolling_aggregate"
+    stateful: ClassVar[bool] = True
+    keys: tuple[str, ...]
+    aggregates: Mapping[str, Aggregate]
+    """Result column -> aggregate; each can take in one row at a time."""
+    timestamp: str | None
+    """Event-time column by which the rows of an epoch are ordered; None: as they come."""
+
+    def describe(self) -> str:
+        return f"rolling by {_listed(self.keys)}: {_kinds(self.aggregates)}"
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class MapStatefulSpec(Spec):
+    """Rows made by the user's function, which keeps state for each key."""
+
+    op: ClassVar[str] = "map_stateful"
+    stateful: ClassVar[bool] = True
+    keys: tuple[str, ...]
+    function: Callable[..., Any]
+    """``(state, row) -> None, a row or a list of rows``."""
+    state: str
+    """DDL of the state's fields."""
+    output: str
+    """DDL of the rows it makes."""
+    ttl_ms: int | None
+    """How long after its last event a key's state is dropped; None: never."""
+    on_evict: Callable[..., Any] | None
+    """``(state, key, time in ms) -> rows``, called before state is dropped."""
+    timestamp: str | None
+    """As in RollingSpec; needed with a time to live."""
+
+    def describe(self) -> str:
+        return f"state ({self.state}) by {_listed(self.keys)}" + _if_set(", ttl", self.ttl_ms)
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class DistinctSpec(Spec):
+    """The first row of each key."""
+
+    op: ClassVar[str] = "distinct"
+    stateful: ClassVar[bool] = True
+    keys: tuple[str, ...]
+    within_ms: int | None
+    """How long after its first row, in event time, a key is remembered; None: for ever."""
+    timestamp: str | None
+    """Event-time column; needed with ``within_ms``."""
+
+    def describe(self) -> str:
+        return f"distinct by {_listed(self.keys)}" + _if_set(" within", self.within_ms)
+
+
+@dataclass(frozen=True)
+class JoinSpec(Spec):
+    """Pairs of rows of two streams."""
+
+    op: ClassVar[str] = "join"
+    stateful: ClassVar[bool] = True
+    on: tuple[str, ...]
+    """Columns that are equal in both."""
+    within_ms: int
+    """How far apart the event times of a pair may be."""
+    how: str
+    """``inner`` or ``left``."""
+    times: tuple[str, str]
+    """Event-time columns of the left and the right side."""
+
+    def describe(self) -> str:
+        return f"{self.how} join on {_listed(self.on)} within {text(self.within_ms)}"
+
+
+@dataclass(frozen=True)
+class HashJoinSpec(Spec):
+    """Rows enriched from a table in memory: the second input, or what a function reads."""
+
+    op: ClassVar[str] = "hash_join"
+    kind: ClassVar[StageKind] = StageKind.LOOKUP
+    on: tuple[str, ...]
+    """Columns that are equal in both."""
+    how: str
+    """``inner`` or ``left``."""
+    refresh_ms: int | None
+    """How often the table is read anew; None: once."""
+    function: Callable[[Any], Any] | None
+    """``SparkSession -> DataFrame``; None: the table is the second input."""
+
+    def describe(self) -> str:
+        return f"{self.how} hash join on {_listed(self.on)}" + _if_set(", table read again every", self.refresh_ms)
+
+
+@dataclass(frozen=True)
+class OwnCodeSpec(Spec):
+    """Any Structured Streaming code of the user's that keeps state."""
+
+    op: ClassVar[str] = "stateful"
+    stateful: ClassVar[bool] = True
+    function: Callable[..., Any]
+    """``(DataFrame, *others) -> DataFrame``."""
+
+    def describe(self) -> str:
+        return f"stateful {getattr(self.function, '__name__', 'function')}"
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class SinkSpec(Spec):
+    """Rows go out."""
+
+    op: ClassVar[str] = "sink"
+    kind: ClassVar[StageKind] = StageKind.SINK
+    sink: Sink
+
+    def describe(self) -> str:
+        return f"sink {self.sink.kind}"
+
+
+def _if_set(words: str, milliseconds: int | None) -> str:
+    return f"{words} {text(milliseconds)}" if milliseconds else ""
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    return f"({', '.join(columns)})"
+
+
+def _kinds(aggregates: Mapping[str, Aggregate]) -> str:
+    return ", ".join(f"{name}={aggregate.kind}" for name, aggregate in aggregates.items())

@@ -1,0 +1,70 @@
+"""What is to be known of each kind of state: one record a kind, ``RULES`` in the module of the kind's stored name.
+
+Only these records, and what lowers a kind, tell one kind from another; all else asks the record.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.report import StageVerdict, Verdict
+
+START_EMPTY = "give it another name to start it empty"
+
+
+class Form(Enum):
+    """In which form Spark keeps the state, and so how its rows are read and given back."""
+
+    KEYED = "one row a key: named fields, and the time of the key's last event"
+    FRAMES = "one row of accumulators a key and frame; where windows slide, also one a key and window"
+    SESSIONS = "one row of accumulators a key and session"
+    RAW = "as Spark's own operator likes it: shown as it is, and never given back"
+
+
+class Compare(Protocol):
+    """What becomes of a stage's state when its layout changes from ``old`` to ``new``.
+
+    Both are of the same kind and have the same keys. ``watermark_ms`` is that of the saved state, None if not known.
+    """
+
+    def __call__(self, name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict: ...
+
+
+@dataclass(frozen=True)
+class KindRules:
+    """What is to be known of a kind of state, beside how it is lowered."""
+
+    words: str
+    """What a stage of the kind is, for messages: ``a window``."""
+    form: Form
+    compare: Compare
+
+    @property
+    def windowed(self) -> bool:
+        """True if the state is kept by windows of event time."""
+        return self.form in (Form.FRAMES, Form.SESSIONS)
+
+    @property
+    def feedable(self) -> bool:
+        """True if the state can be given as rows: by a conversion, a migration or an import."""
+        return self.form is not Form.RAW
+
+
+def rules_of(kind: StageKind) -> KindRules:
+    """The record of a kind that keeps state."""
+    rules: KindRules = importlib.import_module(f"{__name__}.{kind.value}").RULES
+    return rules
+
+
+def goes_on(name: str) -> StageVerdict:
+    """The verdict on state that is taken over as it is."""
+    return StageVerdict(name, Verdict.RESTORED, "its state goes on", "C03")
+
+
+def refused(name: str, what: str, rule: str, remedy: str = START_EMPTY) -> StageVerdict:
+    """The verdict on state that cannot be taken over: ``what`` is wrong, and what to do."""
+    return StageVerdict(name, Verdict.REFUSED, f"{what}: {remedy}", rule)

@@ -1,0 +1,121 @@
+"""A run's engine: Spark, by the version of the job that a warm spare has prepared, or compiled now."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pitstop.errors import PitstopError
+from pitstop.maps.ports import Fence, MapStore
+from pitstop.model.job import Job, Progress
+from pitstop.model.report import Verdict
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.logs import log
+from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
+from pitstop.runner.run import LOGGER, Opened
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.run import Run
+from pitstop.spark.running.bounded import run_bounded
+from pitstop.spark.starting.start_point import StartPoint, start_point
+
+
+class SparkEngine:
+    """Opens the versions of jobs (runner.run.Engine). ``spark`` is asked for once the job is claimed."""
+
+    def __init__(
+        self,
+        settings: RunnerSettings,
+        maps: MapStore,
+        spark: Callable[[], SparkSession],
+        prepared: Prepared | None = None,
+    ) -> None:
+        self._settings, self._maps, self._spark, self._prepared = settings, maps, spark, prepared
+
+    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+        prepared = self._version(job)
+        compiled, head_start = prepared.compiled, prepared.head_start
+        job = dataclasses.replace(job, config=compiled.config)
+        environment = self._environment(job, check_fence)
+        point = start_point(compiled, environment, self._settings.data, job.lineage, snapshot, head_start)
+        _say_start(job, point)
+
+        def start(before: Progress) -> StartedRun:
+            return StartedRun(Run.start(compiled, environment, point, before, poke, head_start), self._settings)
+
+        whole = partial(run_bounded, compiled.spark, compiled.pipeline, dataclasses.replace(environment, lineage=point.lineage))
+        return Opened(compiled.plan.to_dict(), compiled.config, point.lineage, start, whole if compiled.bounded else None)
+
+    def _version(self, job: Job) -> Prepared:
+        ready = self._prepared.for_run_of(job) if self._prepared is not None else None
+        sources = self._settings.sources(job.id, job.display_name)
+        return ready or prepare(self._spark(), job.source, job.options, sources)
+
+    def _environment(self, job: Job, check_fence: Callable[[], None]) -> Environment:
+        return Environment(
+            job_id=job.id,
+            job_name=job.display_name,
+            lineage=job.lineage or "",
+            guarantee=job.config.processing_guarantee,
+            work_dir=self._settings.data.job(job.id).work,
+            log=log,
+            check_fence=check_fence,
+            fence=Fence(job.id, job.token),
+            maps=self._maps,
+            sources=self._settings.sources(job.id, job.display_name),
+        )
+
+
+class StartedRun:
+    """A run of the engine, as its process drives it (runner.run.Started)."""
+
+    def __init__(self, run: Run, settings: RunnerSettings) -> None:
+        self._run, self._settings = run, settings
+
+    @property
+    def active(self) -> bool:
+        return self._run.active
+
+    @property
+    def up(self) -> bool:
+        return self._run.tracker.ready
+
+    @property
+    def first_epoch(self) -> bool:
+        return self._run.tracker.first_epoch
+
+    def look(self) -> Progress:
+        return self._run.look()
+
+    def failure(self) -> PitstopError | None:
+        return self._run.failure()
+
+    def committed_at(self, epoch: int) -> float | None:
+        return self._checkpoint.committed_at(epoch)
+
+    def stop(self, seconds: float) -> int:
+        return self._run.stop(seconds)
+
+    def export(self, name: str) -> SnapshotRecord:
+        return export_checkpoint(self._checkpoint, self._settings.data, name, self._run.stage_facts())
+
+    @property
+    def _checkpoint(self) -> Checkpoint:
+        return self._run.running.checkpoint
+
+
+def _say_start(job: Job, point: StartPoint) -> None:
+    if point.report is not None:
+        log("INFO", LOGGER, f"state taken over from snapshot '{job.config.initial_snapshot}' ({point.report.way.value})")
+        for line in point.report.lines:
+            level = "WARN" if line.verdict is Verdict.DROPPED else "INFO"
+            log(level, LOGGER, f"stage '{line.stage}' {line.verdict.value}: {line.detail}")
+    elif job.lineage == point.lineage:
+        log("INFO", LOGGER, f"goes on after epoch {Checkpoint(point.checkpoint).committed()}")
+    else:
+        log("INFO", LOGGER, "starts with empty state")

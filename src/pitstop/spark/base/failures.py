@@ -1,0 +1,91 @@
+"""Failures of Spark and of users' code as one sentence for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import DataFrame
+
+from pitstop.errors import EngineError, PipelineError, PitstopError
+from pitstop.pipeline.nodes import Node
+
+_WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
+"""What Spark says when a Python worker did not start in its ten seconds, or died."""
+
+
+class EpochBoundaryError(Exception):
+    """Ends a query between two epochs: the epoch that was about to begin has written nothing and is not committed."""
+
+
+@contextmanager
+def errors_of_stage(node: Node, frame: DataFrame | None = None) -> Iterator[None]:
+    """Turn what a stage raises into a PipelineError that names the stage and its place in the user's code.
+
+    ``frame``: the stage's input, whose columns are listed when it asks for one that is not there.
+    """
+    try:
+        yield
+    except PitstopError:
+        raise
+    except PySparkException as error:
+        raise PipelineError(f"Stage '{node.name}' ({node.location}): {sentence(error, frame)}") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise PipelineError(f"Stage '{node.name}' ({node.location}) failed in its own function: {reason}") from error
+
+
+def sentence(error: PySparkException, frame: DataFrame | None) -> str:
+    """Spark's message without its error class, plan and SQLSTATE."""
+    condition = error.getCondition() or ""
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        parameters = error.getMessageParameters() or {}
+        name = str(parameters.get("objectName", "")).replace("`", "")
+        have = f" There are: {', '.join(frame.columns)}." if frame is not None else ""
+        return f"there is no column '{name}'.{have}"
+    if isinstance(error, ParseException):
+        return f"cannot read the expression: {first_line(error)}"
+    return first_line(error)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text, without Spark's ``[ERROR_CLASS]`` and ``SQLSTATE``."""
+    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if text.startswith("[") and "] " in text:
+        text = text.split("] ", 1)[1]
+    return text.split(" SQLSTATE:")[0].rstrip(" .;") + "."
+
+
+def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
+    """A failed query's error as one sentence; the whole text of Spark's error goes into ``details['trace']``.
+
+    ``cause``: what our own callback raised in the query, if it did.
+    """
+    trace = str(error)
+    if any(lost in trace or lost in str(cause) for lost in _WORKER_LOST):
+        # No fault of the pipeline: the machine was too busy, or a worker was killed.
+        return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)
+    if isinstance(cause, PitstopError):
+        cause.details.setdefault("trace", trace)
+        return cause
+    if cause is not None and "Python worker" in first_line(cause):
+        return EngineError(f"An epoch failed: {_deepest(str(cause))}", trace=trace)
+    if cause is not None and not isinstance(cause, EpochBoundaryError):
+        return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
+    return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)
+
+
+def ended_at_boundary(error: BaseException) -> bool:
+    """True if a query ended because it was stopped between two epochs."""
+    return EpochBoundaryError.__name__ in str(error)
+
+
+def _deepest(trace: str) -> str:
+    """The last ``Error: message`` line of a Python worker's trace, else Spark's first line."""
+    lines = [line.strip() for line in trace.splitlines() if line.strip()]
+    for line in reversed(lines):
+        head = line.split(":", 1)[0]
+        if head.endswith(("Error", "Exception")) and " " not in head and ":" in line and not head.startswith("at "):
+            return line
+    return first_line(Exception(lines[0] if lines else "unknown"))

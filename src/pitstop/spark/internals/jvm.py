@@ -1,0 +1,46 @@
+"""The Java objects behind PySpark's. The other modules of this folder reach them through here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+def classes(spark: SparkSession) -> Any:
+    """The JVM's packages and classes, as attributes."""
+    found = spark._jvm
+    assert found is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
+    return found
+
+
+def session_of(spark: SparkSession) -> Any:
+    """The Java session."""
+    return spark._jsparkSession
+
+
+def hadoop_settings(spark: SparkSession) -> Any:
+    """A new Hadoop configuration with the settings of the session."""
+    return session_of(spark).sessionState().newHadoopConf()
+
+
+def analyzed(frame: DataFrame) -> Any:
+    """The logical plan of a DataFrame after analysis, before the optimizer."""
+    return frame._jdf.queryExecution().analyzed()
+
+
+def java_frame(frame: DataFrame) -> Any:
+    """The Java DataFrame of a Python one."""
+    return frame._jdf
+
+
+def java_query(query: Any) -> Any:
+    """What runs a streaming query: Spark's ``MicroBatchExecution``."""
+    return query._jsq.streamingQuery()
+
+
+def children(node: Any) -> Iterator[Any]:
+    """The inputs of a node of a plan, in order."""
+    found = node.children()
+    return (found.apply(number) for number in range(found.size()))

@@ -1,0 +1,91 @@
+"""Logical plans of streaming DataFrames: which operators keep state, what is read, what Spark would refuse to run."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from pitstop.spark.internals.jvm import analyzed, children, classes
+
+_NUMBERS = re.compile(r"#\d+L?|@[0-9a-f]{4,}|0x[0-9a-f]+|\bplan_id=\d+")
+
+STATEFUL_NODES = frozenset(
+    {
+        "Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct", "FlatMapGroupsWithState",
+        "FlatMapGroupsInPandasWithState", "TransformWithState", "TransformWithStateInPandas",
+        "TransformWithStateInPySpark", "GlobalLimit", "Sort", "Window",
+    }
+)  # fmt: skip
+"""Names of the nodes that keep state in a streaming plan; a join does if both its sides are streams."""
+
+
+def stateful_nodes(frame: DataFrame) -> list[str]:
+    """Names of the stateful nodes in the analysed plan of a streaming DataFrame, root first."""
+    return [item[0] for item in own_operators(frame, []) if not isinstance(item, int)]
+
+
+def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[tuple[str, str] | int]:
+    """Stateful nodes in the analysed plan of a streaming DataFrame that are not those of its inputs, root first.
+
+    Each as (name, form): the form is its text without numbers of expressions, with the types of its rows, so that equal
+    code has equal forms. A number stands where that input is met, with all its own operators.
+    """
+    known = [(number, analyzed(given)) for number, given in enumerate(inputs)]
+    found: list[tuple[str, str] | int] = []
+
+    def walk(node: Any) -> None:
+        for number, given in known:
+            if node.equals(given) or node.sameResult(given):
+                found.append(number)
+                return
+        below = list(children(node))
+        if _keeps_state(node, below):
+            found.append((node.nodeName(), _form(node, below)))
+        for child in below:
+            walk(child)
+
+    walk(analyzed(frame))
+    return found
+
+
+def source_relations(frame: DataFrame) -> list[int]:
+    """For each reader in the analysed plan of a streaming DataFrame, in Spark's order, the number of its relation.
+
+    Spark makes one source of equal relations, and calls its folder below ``sources/`` by that number.
+    """
+    known: list[Any] = []
+    found: list[int] = []
+
+    def walk(node: Any) -> None:
+        below = list(children(node))
+        if not below and node.isStreaming():
+            number = next((i for i, other in enumerate(known) if other.equals(node)), len(known))
+            if number == len(known):
+                known.append(node)
+            found.append(number)
+        for child in below:
+            walk(child)
+
+    walk(analyzed(frame))
+    return found
+
+
+def check_streamable(frame: DataFrame) -> None:
+    """Raise Spark's AnalysisException if it would refuse to run this streaming DataFrame in append mode."""
+    catalyst = classes(frame.sparkSession).org.apache.spark.sql.catalyst
+    mode = catalyst.streaming.InternalOutputModes.__getattr__("Append$").__getattr__("MODULE$")
+    catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(analyzed(frame), mode)
+
+
+def _keeps_state(node: Any, below: list[Any]) -> bool:
+    name = node.nodeName()
+    if name == "Join":
+        return all(child.isStreaming() for child in below)
+    return name in STATEFUL_NODES and bool(node.isStreaming())
+
+
+def _form(node: Any, below: list[Any]) -> str:
+    text = _NUMBERS.sub("", str(node.simpleString(1000)))
+    return f"{text} over {', '.join(str(child.schema().simpleString()) for child in below)}"

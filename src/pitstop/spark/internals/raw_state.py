@@ -1,0 +1,98 @@
+"""State of a checkpoint in Spark's raw form: read, written anew, and described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark import java_gateway
+from pyspark.sql import DataFrame, SparkSession
+
+from pitstop.spark.internals.jvm import classes, hadoop_settings, java_frame, session_of
+
+_start_callback_server: Callable[[Any], None] = java_gateway.ensure_callback_server_started
+
+
+class _Transform:
+    """A Python function as a Scala ``Function1[DataFrame, DataFrame]``."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def apply(self, frame: Any) -> Any:
+        return self._function(frame)
+
+    def toString(self) -> str:
+        return "pitstop state transform"
+
+    class Java:
+        implements = ("scala.Function1",)
+
+
+def rewrite_state(
+    spark: SparkSession,
+    checkpoint: Path,
+    read_epoch: int,
+    write_epoch: int,
+    transform: Callable[[int, str, DataFrame], DataFrame],
+) -> None:
+    """Write all state as of ``write_epoch`` = transform(operator id, name of its store, state as of ``read_epoch``).
+
+    The frames are in Spark's raw form of all column families (key and value bytes, partition key). A join has four
+    stores, any other operator one. Works for the RocksDB provider only. Uses Spark's StateRewriter (4.2 and later), the
+    tool behind offline repartitioning.
+    """
+    _start_callback_server(spark.sparkContext._gateway)
+    jvm = classes(spark)
+
+    def convert(frame: Any) -> Any:
+        options = frame.queryExecution().analyzed().options()
+        return java_frame(transform(int(options.get("operatorId")), options.get("storeName"), DataFrame(frame, spark)))
+
+    none = jvm.scala.Option.empty()
+    rewriter = jvm.org.apache.spark.sql.execution.streaming.state.StateRewriter(
+        session_of(spark),
+        read_epoch,
+        write_epoch,
+        str(checkpoint),
+        hadoop_settings(spark),
+        none,
+        jvm.scala.Option.apply(_Transform(convert)),
+        none,
+    )
+    rewriter.run()
+
+
+def raw_state(spark: SparkSession, checkpoint: Path, epoch: int, operator: int, store: str) -> DataFrame:
+    """One store's state in the raw form that :func:`rewrite_state` writes."""
+    options = classes(spark).org.apache.spark.sql.execution.datasources.v2.state.StateSourceOptions
+    return (
+        spark.read.format("statestore")
+        .option("operatorId", operator)
+        .option("batchId", epoch)
+        .option("storeName", store)
+        .option(options.INTERNAL_ONLY_READ_ALL_COLUMN_FAMILIES(), "true")
+        .load(str(checkpoint))
+    )
+
+
+def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str, files: list[str]) -> dict[str, str]:
+    """Column family -> the types of its keys and values, without names, of one store of an operator.
+
+    ``files``: where Spark says that the schema is; none if it is in its usual place.
+    """
+    jvm = classes(spark)
+    state = jvm.org.apache.spark.sql.execution.streaming.state
+    at = state.StateStoreId(str(checkpoint / "state"), operator, 0, store)
+    provider = state.StateStoreProviderId(at, jvm.java.util.UUID.randomUUID())
+    paths = [jvm.org.apache.hadoop.fs.Path(file) for file in files]
+    listed = jvm.scala.jdk.javaapi.CollectionConverters.asScala(paths).toList()
+    none = jvm.scala.Option.empty()
+    families = state.StateSchemaCompatibilityChecker(provider, hadoop_settings(spark), listed, none, False).readSchemaFile()
+    found = [families.apply(number) for number in range(families.size())]
+    return {family.colFamilyName(): f"{_types(family.keySchema())} -> {_types(family.valueSchema())}" for family in found}
+
+
+def _types(schema: Any) -> str:
+    return ", ".join(str(field.dataType().simpleString()) for field in schema.fields())

@@ -1,0 +1,28 @@
+"""Settings of a session that name classes of Spark."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+_STATE = "org.apache.spark.sql.execution.streaming.state"
+ROCKSDB = f"{_STATE}.RocksDBStateStoreProvider"
+"""The state store on disk: the only one whose state can be rewritten."""
+IN_MEMORY = f"{_STATE}.HDFSBackedStateStoreProvider"
+"""The state store that keeps all state in memory."""
+STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+"""The setting that chooses one of these."""
+
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+
+
+def without_rules(*rules: str) -> dict[str, str]:
+    """The settings with which the optimizer leaves out these rules, named by their classes."""
+    return {_EXCLUDED: ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
+
+
+def state_provider(spark: SparkSession) -> str:
+    """The class of the state store in use."""
+    found = spark.conf.get(STATE_PROVIDER)
+    assert found is not None
+    return found

@@ -1,0 +1,50 @@
+"""A job as one Spark session knows it: its pipeline, its options, and the plan that they compile to there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from pitstop.model.config import JobConfig
+from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.model import Plan
+from pitstop.plan.rules import check_state_store
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.session import STATE_STORES, apply_settings
+from pitstop.spark.lowering.compile import bounded, compile_pipeline
+
+
+@dataclass(frozen=True)
+class CompiledJob:
+    """A pipeline that compiled in this session, with the options it was compiled with."""
+
+    spark: SparkSession
+    pipeline: Pipeline
+    config: JobConfig
+    plan: Plan
+
+    @property
+    def bounded(self) -> bool:
+        """True if all its sources end: it then runs once, as one epoch, and has no checkpoint."""
+        return bounded(self.pipeline)
+
+    def with_config(self, config: JobConfig) -> CompiledJob:
+        """The same job under options that compile to the same plan, such as the name of a snapshot to start from."""
+        return dataclasses.replace(self, config=config)
+
+
+def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sources: SourceSettings) -> CompiledJob:
+    """Set the session up for the job and compile its pipeline there; PipelineError names the stage at fault."""
+    settings = STATE_STORES[config.state_store] | config.spark
+    apply_settings(spark, config.partitions or default_partitions(spark), settings)
+    plan = compile_pipeline(spark, pipeline, sources, config.partitions)
+    check_state_store(plan, config.state_store)
+    return CompiledJob(spark, pipeline, config, plan)
+
+
+def default_partitions(spark: SparkSession) -> int:
+    """One partition a core: state is kept by partition, and a core works on one at a time."""
+    return max(1, spark.sparkContext.defaultParallelism or os.cpu_count() or 1)

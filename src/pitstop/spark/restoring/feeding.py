@@ -1,0 +1,54 @@
+"""Saved state as rows that a new checkpoint's first epoch takes in, in the form that the new plan wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from pitstop.model.layout import StateLayout
+from pitstop.plan.kinds import Form, rules_of
+from pitstop.plan.rules import migrates
+from pitstop.spark.base.naming import WINDOW_ROLES, role_column
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.restoring.migrations import migrated
+from pitstop.spark.restoring.reframe import Frames, reframed
+from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
+from pitstop.spark.state.in_snapshot import SnapshotState
+from pitstop.spark.state.saved import converted
+
+
+def fed_streams(
+    job: CompiledJob, saved: SavedSnapshot, stages: Sequence[str], renamed: Mapping[str, str], scratch: Path
+) -> dict[tuple[str, str], DataFrame]:
+    """(stage, role) -> the stage's saved state, converted, written below ``scratch`` and opened as a stream."""
+    found: dict[tuple[str, str], DataFrame] = {}
+    for stage in stages:
+        for role, rows in _new_state(job, saved, stage, renamed.get(stage, stage)).items():
+            path = str(scratch / f"restore_{len(found)}")
+            rows.write.parquet(path)
+            found[(stage, role)] = job.spark.readStream.schema(rows.schema).parquet(path)
+    return found
+
+
+def _new_state(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> dict[str, DataFrame]:
+    """Role -> a stage's saved rows in the form that its new layout wants; ``was`` is its name in the snapshot."""
+    state, new = SnapshotState.open(saved.folder, saved.manifest, was), job.plan.stateful[stage]
+    old, migration = state.saved.layout, job.pipeline.migrations.get(stage)
+    if migration is not None and migrates(old, new):
+        return migrated(job.spark, migration, state, new)
+    rows = {}
+    for role, own in state.fed(job.spark).items():
+        windowed = role in WINDOW_ROLES
+        span, new_span = role_column(was, role), role_column(stage, role)
+        rows[role] = converted(own, old, new, span if windowed else None, new_span if windowed else None)
+    if rules_of(new.kind).form is not Form.FRAMES or _frames(old) == _frames(new):
+        return rows
+    spans = (role_column(stage, "frames"), role_column(stage, "windows"))
+    frames, windows, watermark = rows["frames"], rows.get("windows"), saved.last_watermark_ms
+    return reframed(job.spark, frames, windows, _frames(old), _frames(new), watermark, spans)
+
+
+def _frames(layout: StateLayout) -> Frames:
+    return Frames(layout.parameters["size_ms"], layout.parameters["slide_ms"])

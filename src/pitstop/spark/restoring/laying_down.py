@@ -1,0 +1,64 @@
+"""A new checkpoint of a plan's own structure, laid down by one epoch in which every source is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from pitstop.errors import EngineError
+from pitstop.kit.waiting import wait_until
+from pitstop.pipeline.nodes import Node
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.failures import explain
+from pitstop.spark.lowering import source as lower_source
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.lowering.lowering import Lowering
+from pitstop.spark.lowering.streaming import streaming_frame
+
+LAY_DOWN_SECONDS = 600.0
+
+
+def lay_down(
+    job: CompiledJob, sources: SourceSettings, folder: Path, scratch: Path, fed: Mapping[tuple[str, str], DataFrame]
+) -> None:
+    """Make ``folder`` a checkpoint that has done epoch 0, with ``fed`` as the only rows: (stage, role) -> a stream of its state.
+
+    The query ends right after that epoch's commit; nothing reaches a sink. EngineError if it does not come to the commit.
+    """
+
+    def empty(node: Node) -> DataFrame:
+        return _empty_stream(job, sources, node, scratch)
+
+    lowering = Lowering(job.spark, sources, restored=dict(fed), open_source=empty)
+    checkpoint = Checkpoint(folder)
+    writer = streaming_frame(lowering, job.pipeline).writeStream.outputMode("append").foreachBatch(_discard)
+    query = writer.option("checkpointLocation", str(folder)).start()
+    in_time = wait_until(lambda: checkpoint.committed() >= 0 or not query.isActive, LAY_DOWN_SECONDS)
+    query.stop()
+    if checkpoint.committed() < 0:
+        error = query.exception()
+        if error is not None:
+            raise explain(error, None) from error
+        if not in_time:
+            raise EngineError(f"The new checkpoint was not laid down within {LAY_DOWN_SECONDS:.0f} seconds.")
+        raise EngineError("The new checkpoint could not be laid down: the query ended without a commit.")
+    checkpoint.drop_after(0)
+
+
+def _discard(rows: DataFrame, epoch: int) -> None:
+    if epoch > 0:
+        raise RuntimeError("only epoch 0 is laid down")
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def _empty_stream(job: CompiledJob, sources: SourceSettings, node: Node, scratch: Path) -> DataFrame:
+    """A stream with the columns of a source and no rows. Of a file: a Python source would take a second to start."""
+    schema = lower_source.read_stream(job.spark, node, sources).schema
+    # A folder each: equal relations would become one source.
+    empty = scratch / f"source_{job.pipeline.nodes.index(node)}" / "empty"
+    empty.parent.mkdir(parents=True)
+    empty.touch()
+    return job.spark.readStream.schema(schema).json(str(empty.parent))

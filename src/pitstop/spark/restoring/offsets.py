@@ -1,0 +1,67 @@
+"""Where sources go on after a restore: the saved offsets and watermark in the new checkpoint's logs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pitstop.plan.model import Plan, SourceSlot
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
+
+
+def pretend_to_have_run(checkpoint: Checkpoint, epoch: int, watermark_ms: int) -> None:
+    """Let a checkpoint that has done epoch 0 have done ``epoch`` and the one before, and no other.
+
+    ``watermark_ms`` is that of the epoch to come.
+    """
+    laid_down = checkpoint.offsets(0)
+    for number in _last_two(epoch):
+        checkpoint.write_offsets(number, laid_down)
+        checkpoint.write_commit(number, watermark_ms)
+    checkpoint.drop_before(min(_last_two(epoch)))
+
+
+def take_over_offsets(
+    saved: SavedSnapshot, slots: Sequence[SourceSlot], checkpoint: Checkpoint, epoch: int, renamed: Mapping[str, str]
+) -> None:
+    """Put the saved offsets, in the new query's order, into the last two epochs: Spark reads both at its start."""
+    checkpoint.drop_after(epoch)
+    offsets = tuple(_saved_offset(saved, slot, renamed) for slot in slots)
+    # A chained operator takes rows for late by the watermark of the epoch before: it must be that of the last saved
+    # epoch, not the next one's, or windows that are due lose their last frame.
+    # State with a time to live is looked through for what has died since the epoch before.
+    ran_with = {name: saved.epoch_metadata[name] for name in ("batchWatermarkMs", "batchTimestampMs")}
+    for number in _last_two(epoch):
+        log = checkpoint.offsets(number)
+        checkpoint.write_offsets(number, OffsetLog(log.metadata | ran_with, offsets))
+
+
+def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed: Mapping[str, str]) -> None:
+    """File sources keep a log of what they have read in ``sources/<relation>``; all readers of a stage have the same."""
+    old = dict(reversed(_source_folders(saved.plan.source_slots)))
+    shutil.rmtree(target / "sources", ignore_errors=True)
+    for stage, number in _source_folders(plan.source_slots):
+        was = renamed.get(stage, stage)
+        log = saved.checkpoint.path / "sources" / str(old[was]) if was in old else None
+        if log is not None and log.is_dir():
+            shutil.copytree(log, target / "sources" / str(number), dirs_exist_ok=True)
+
+
+def _last_two(epoch: int) -> set[int]:
+    return {max(epoch - 1, 0), epoch}
+
+
+def _saved_offset(saved: SavedSnapshot, slot: SourceSlot, renamed: Mapping[str, str]) -> str | None:
+    """The offset of the same reader; a new reader of a known source begins where another one of it had got to."""
+    readers = saved.manifest.offsets.get(renamed.get(slot.stage, slot.stage))
+    if not readers:
+        return None
+    return readers.get(renamed.get(slot.reader, slot.reader)) or readers.get("") or next(iter(readers.values()))
+
+
+def _source_folders(slots: Sequence[SourceSlot]) -> list[tuple[str, int]]:
+    """(stage, number of its folder) of each reader; where the plan does not tell, a stage is one relation."""
+    stages = list(dict.fromkeys(slot.stage for slot in slots))
+    return [(slot.stage, stages.index(slot.stage) if slot.relation is None else slot.relation) for slot in slots]

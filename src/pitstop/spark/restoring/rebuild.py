@@ -1,0 +1,66 @@
+"""What is to be done with a snapshot's state under a plan of another structure, decided before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pitstop.errors import IncompatibleError
+from pitstop.model.report import Report, Verdict
+from pitstop.model.snapshot import SnapshotManifest
+from pitstop.plan.kinds import rules_of
+from pitstop.plan.model import Plan
+from pitstop.spark.internals.settings import ROCKSDB
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """How a new checkpoint gets the state of a snapshot."""
+
+    moved: Mapping[int, int]
+    """New operator id -> saved operator id, of state that goes on as it is."""
+    fed: tuple[str, ...]
+    """Stages whose saved state is read, converted, and comes in as rows; sorted."""
+    by_files: bool
+    """Moved state keeps its number of partitions: its files are linked. Else its rows are written anew."""
+
+
+def plan_rebuild(
+    report: Report, manifest: SnapshotManifest, plan: Plan, provider: str, partitions: int, feed_all: bool = False
+) -> Rebuild:
+    """Choose for each stage that keeps its state whether that moves as it is or is fed as rows.
+
+    ``provider`` is the class of the state store in use. ``feed_all`` feeds all of it, also what could be moved.
+    IncompatibleError if state would have to be fed to a stage that takes none.
+    """
+    kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
+    same_partitions = partitions == manifest.partitions
+    movable = manifest.provider == provider and (provider == ROCKSDB or same_partitions)
+    moved = kept if movable and not feed_all else set()
+    fed = ((kept | converted) - moved) & plan.stateful.keys()
+    _check_feedable(plan, fed)
+    return Rebuild(_moves(manifest, plan, moved, report.renamed), tuple(sorted(fed)), same_partitions)
+
+
+def _moves(manifest: SnapshotManifest, plan: Plan, stages: set[str], renamed: Mapping[str, str]) -> dict[int, int]:
+    """New operator id -> saved operator id, of these stages. All copies of an operator hold the same: the first is taken."""
+    saved: dict[tuple[str, str], int] = {}
+    for number, slot in enumerate(Plan.from_dict(manifest.plan).operators):
+        saved.setdefault((slot.stage, slot.role), number)
+    moves = {}
+    for number, slot in enumerate(plan.operators):
+        was = (renamed.get(slot.stage, slot.stage), slot.role)
+        if slot.stage in stages and was in saved:
+            moves[number] = saved[was]
+    return moves
+
+
+def _check_feedable(plan: Plan, stages: set[str]) -> None:
+    """IncompatibleError if state that must come in as rows is of a kind whose operators take none."""
+    for stage in sorted(stages):
+        if not rules_of(plan.stateful[stage].kind).feedable:
+            # In memory there is no such state (plan.rules.check_state_store).
+            raise IncompatibleError(
+                f"The state of stage '{stage}' was kept in RocksDB, and in another plan goes on only there: leave out the option "
+                "state_store, leave all stateful stages and partitions as they are, or give it another name to start it empty."
+            )

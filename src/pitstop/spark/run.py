@@ -1,0 +1,135 @@
+"""One run of a job: its query started, looked at, and ended between two epochs."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import PitstopError
+from pitstop.model.job import Progress
+from pitstop.spark.base.admission import Admission
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.running.progress import ProgressTracker
+from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
+from pitstop.spark.starting.head_start import HeadStart
+from pitstop.spark.starting.start_point import StartPoint
+
+REFRESH_STOP_SECONDS = 120.0
+"""How long to wait for the running epoch to end before the tables of hash joins are read anew."""
+
+
+class Run:
+    """A run that has been started. Within it one query may take the place of another: see ``running``."""
+
+    def __init__(
+        self,
+        job: CompiledJob,
+        environment: Environment,
+        tracker: ProgressTracker,
+        running: RunningQuery,
+        wake: Callable[[], None],
+    ) -> None:
+        """A run whose first query has been started: see :meth:`start`."""
+        self._job, self._environment, self._wake = job, environment, wake
+        self.tracker = tracker
+        self.running = running
+        """The query at this moment."""
+        self._refresh = TableRefresh(refresh_seconds(job.pipeline), lambda: self.running, self._start_again, wake)
+        self._follow(running)
+        self._refresh.begin()
+
+    @classmethod
+    def start(
+        cls,
+        job: CompiledJob,
+        environment: Environment,
+        point: StartPoint,
+        before: Progress,
+        wake: Callable[[], None],
+        head_start: HeadStart | None = None,
+    ) -> Run:
+        """Start the job's query; returns once Spark has accepted it.
+
+        ``before`` is what the job's earlier runs had reached; ``wake`` is called when an epoch is done or the query has ended.
+        """
+        environment = dataclasses.replace(environment, lineage=point.lineage)
+        path = environment.sources.admission
+        admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
+        tracker = ProgressTracker(job.plan, before, environment.log, admission)
+        waiting = head_start.gated if head_start is not None else None
+        if waiting is not None and waiting.waits_for(point.checkpoint):
+            running = waiting.go(environment)
+        else:
+            running = RunningQuery.start(job.spark, job.pipeline, environment, point.checkpoint)
+        run = cls(job, environment, tracker, running, wake)
+        environment.log("INFO", "pitstop.engine", "the query is started")
+        return run
+
+    @property
+    def active(self) -> bool:
+        """False once the query has ended, by itself or because it was stopped."""
+        # No lock: Spark's own threads ask, and a query that is being stopped waits for them.
+        return self._refresh.under_way or self.running.active
+
+    def failure(self) -> PitstopError | None:
+        """Why the query ended by itself; None if it runs or was stopped."""
+        return self.running.failure() or self._refresh.failure
+
+    def look(self) -> Progress:
+        """What the job has reached by now, over all its runs."""
+        self.tracker.look(self.running.query)
+        return self.tracker.progress
+
+    def stop(self, timeout: float) -> int:
+        """End between two epochs and note what each stage's state holds; returns the last committed epoch.
+
+        EngineError if the running epoch does not end within ``timeout`` seconds.
+        """
+        self._refresh.end()
+        epoch = self.running.stop(timeout)
+        self.running.drop_tables()
+        checkpoint = self.running.checkpoint
+        checkpoint.write_facts(checkpoint.facts() | {"stages": self.stage_facts()})
+        return epoch
+
+    def stage_facts(self) -> dict[str, dict[str, Any]]:
+        """Stage -> {operators, rows, bytes} of its state, as last seen; for snapshots."""
+        seen = self.look().stages
+        facts: dict[str, dict[str, Any]] = {}
+        for number, slot in enumerate(self._job.plan.operators):
+            entry = facts.setdefault(slot.stage, {"operators": []})
+            entry["operators"].append(number)
+            entry["rows"] = seen.get(slot.stage, {}).get("state_rows")
+            entry["bytes"] = seen.get(slot.stage, {}).get("state_bytes")
+        return facts
+
+    def _follow(self, query: RunningQuery) -> None:
+        self.running = query
+        query.writer.before_epoch(self._epoch_begins)
+        threading.Thread(target=self._await_end, args=(query,), daemon=True).start()
+
+    def _epoch_begins(self) -> None:
+        if self.tracker.look(self.running.query):
+            self._wake()
+
+    def _await_end(self, running: RunningQuery) -> None:
+        try:
+            running.query.awaitTermination()
+        except Exception as error:  # told by failure(); this thread only has to wake the loop
+            self._environment.log("DEBUG", "pitstop.engine", f"the query ended: {type(error).__name__}")
+        self._wake()
+
+    def _start_again(self) -> None:
+        """Have a new query, which reads the tables of hash joins anew, take the place of the one that runs."""
+        self._environment.log("INFO", "pitstop.engine", "reading the tables of hash joins again")
+        before = self.running
+        before.stop(REFRESH_STOP_SECONDS)
+        self.look()
+        before.drop_tables()
+        path = before.checkpoint.path
+        self._follow(RunningQuery.start(self._job.spark, self._job.pipeline, self._environment, path, before))

@@ -1,0 +1,79 @@
+"""Early results: what the windows of a stage that are still open come to so far, written beside those that have closed."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.kit.durations import text
+from pitstop.model.layout import StateLayout
+from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import WindowSpec
+from pitstop.plan.kinds import Form, rules_of
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.lowering.window import Aggregation, finished
+from pitstop.spark.state.saved import SavedStage
+
+SPAN = "window"
+_COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
+
+
+class EarlyResults:
+    """Adds early results to the rows of a window stage, as often as its pipeline asks for them."""
+
+    def __init__(self, node: Node, spec: WindowSpec, saved: SavedStage) -> None:
+        self._node, self._spec, self._saved = node, spec, saved
+        self._last = float("-inf")
+
+    def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
+        """The rows of an epoch, and, if it is time again, the results so far of the windows that are still open.
+
+        The state stores must hold this epoch.
+        """
+        now = time.monotonic()
+        if now < self._last + (self._spec.early_ms or 0) / 1000:
+            return rows
+        self._last = now
+        folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
+        view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
+        saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
+        return rows.unionByName(early_results(rows.sparkSession, self._node, self._spec, saved))
+
+
+def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
+    """One row for each key and open window that holds something: the keys, ``window`` (start, end), the accumulators.
+
+    All accumulators must be readable.
+    """
+    layout, stage = saved.layout, saved.stage
+    if rules_of(layout.kind).form is Form.SESSIONS:
+        return saved.rows(spark, "sessions").withColumnRenamed(role_column(stage, "sessions"), SPAN)
+    frames = saved.rows(spark, "frames").withColumnRenamed(role_column(stage, "frames"), SPAN)
+    size, slide = layout.parameters["size_ms"], layout.parameters["slide_ms"]
+    if size == slide:
+        return frames
+    windows = saved.rows(spark, "windows").withColumnRenamed(role_column(stage, "windows"), SPAN)
+    covering = F.window(F.col(f"{SPAN}.start"), text(size), text(slide))
+    spread = frames.withColumn(SPAN, F.struct(covering.start.alias("start"), covering.end.alias("end")))
+    keys = [quoted(name) for name, _ in layout.keys]
+    merged = [F.col(quoted(name)).alias(name) for name, _ in layout.accumulators]
+    combined = [_combining(layout, name).merge(F, F.col(quoted(name))).alias(name) for name, _ in layout.accumulators]
+    both = windows.select(*keys, SPAN, *merged).unionByName(spread.select(*keys, SPAN, *merged))
+    return both.groupBy(*keys, SPAN).agg(*combined)
+
+
+def early_results(spark: SparkSession, node: Node, spec: WindowSpec, saved: SavedStage) -> DataFrame:
+    """The results of open windows so far, in the columns of the stage, ``is_early`` true."""
+    rows = open_windows(spark, saved)
+    keys = tuple(name for name, _ in saved.layout.keys)
+    return finished(rows, keys, SPAN, Aggregation(node, spec.aggregates), is_early=True)
+
+
+def _combining(layout: StateLayout, accumulator: str) -> Combining:
+    result, _, number = accumulator.rpartition("__")
+    return _COMBININGS[dict(layout.aggregates)[result].split(",")[int(number)]]

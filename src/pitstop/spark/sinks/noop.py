@@ -1,0 +1,8 @@
+"""The sink that takes every row and writes none."""
+
+from __future__ import annotations
+
+from pitstop.pipeline.sinks import NoopSink
+from pitstop.spark.sinks import SinkKind, compute_only
+
+KIND: SinkKind[NoopSink] = SinkKind(compute_only)

@@ -1,0 +1,17 @@
+"""A user's own data source, whose class comes with the pipeline."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pitstop.pipeline.sources import Source
+from pitstop.spark.sources import SourceKind
+
+
+def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
+    spark.dataSource.register(source.reader)
+    reader = spark.readStream.format(source.reader.name()).options(**source.options)
+    return (reader.schema(source.schema) if source.schema else reader).load()
+
+
+KIND = SourceKind(_stream)

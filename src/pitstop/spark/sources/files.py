@@ -1,0 +1,33 @@
+"""Files of a folder, by Spark's own reader."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pitstop.pipeline.sources import Source
+from pitstop.spark.sources import SourceKind
+
+
+def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
+    path, form, options = _parts(source)
+    reader = spark.readStream.format(form).options(**options)
+    return (reader.schema(source.schema) if source.schema else reader).load(path)
+
+
+def _batch(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
+    path, form, options = _parts(source)
+    reader = spark.read.format(form).options(**options)
+    return (reader.schema(source.schema) if source.schema else reader).load(path)
+
+
+def _parts(source: Source) -> tuple[str, str, dict[str, str]]:
+    """Folder, format, and what Spark's reader is told."""
+    options = dict(source.options)
+    return options.pop("path"), options.pop("format"), options
+
+
+def _check_stream(source: Source) -> str | None:
+    return "ends, and others do not: read its folder with streaming=True." if source.bounded else None
+
+
+KIND = SourceKind(_stream, _batch, check_stream=_check_stream)

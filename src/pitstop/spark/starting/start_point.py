@@ -1,0 +1,91 @@
+"""Where a run of a job starts: on its own checkpoint, on one made from a snapshot, or with empty state."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+
+from pitstop.kit.ids import new_lineage
+from pitstop.kit.version import __version__
+from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.data_folder import DataFolder
+from pitstop.plan.diff import Report
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.session import use_partitions
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.restoring.restore import restore
+from pitstop.spark.starting.head_start import HeadStart
+
+
+@dataclass(frozen=True)
+class StartPoint:
+    """The checkpoint that a run goes on with."""
+
+    lineage: str
+    """Names the checkpoint; sinks know an epoch by it."""
+    checkpoint: Path
+    report: Report | None = None
+    """How a snapshot was taken over; None if the run resumes its own checkpoint or starts empty."""
+
+
+def start_point(
+    job: CompiledJob,
+    environment: Environment,
+    data: DataFolder,
+    lineage: str | None,
+    snapshot: Path | None,
+    head_start: HeadStart | None = None,
+) -> StartPoint:
+    """Make ready the checkpoint to run on.
+
+    The job's own, of that ``lineage``, if it has one and its guarantee keeps it; else a new one, from the snapshot in the folder
+    ``snapshot`` if given. Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
+    """
+    own = _own_checkpoint(job, environment, data, lineage)
+    point = own or _new_checkpoint(job, environment, data, snapshot, head_start or HeadStart())
+    checkpoint = Checkpoint(point.checkpoint)
+    checkpoint.write_facts(checkpoint.facts() | _facts(job, environment, point))
+    return point
+
+
+def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder, lineage: str | None) -> StartPoint | None:
+    if lineage is None or job.config.processing_guarantee is ProcessingGuarantee.NONE:
+        return None
+    checkpoint = Checkpoint(data.job(environment.job_id).checkpoint(lineage))
+    # An epoch that was planned may have reached the sinks: they know it again by the lineage.
+    if checkpoint.planned() < 0:
+        return None
+    use_partitions(job.spark, job.config.partitions or checkpoint.partitions())
+    return StartPoint(lineage, checkpoint.path)
+
+
+def _new_checkpoint(
+    job: CompiledJob, environment: Environment, data: DataFolder, snapshot: Path | None, head_start: HeadStart
+) -> StartPoint:
+    lineage = head_start.gated.lineage if head_start.gated is not None else new_lineage()
+    target = data.job(environment.job_id).checkpoint(lineage)
+    if snapshot is None or job.bounded:
+        return StartPoint(lineage, target)
+    report = restore(job, snapshot, target, environment.job_name, environment.sources, head_start.laid_down)
+    return StartPoint(lineage, target, report)
+
+
+def _facts(job: CompiledJob, environment: Environment, point: StartPoint) -> dict[str, object]:
+    """What is noted beside the state: whose it is, and what wrote it."""
+    return {
+        "job_id": environment.job_id,
+        "job_name": environment.job_name,
+        "lineage": point.lineage,
+        "plan": job.plan.to_dict(),
+        "sources": [[slot.stage, slot.reader] for slot in job.plan.source_slots],
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Pitstop, Spark and Python, recorded beside the state they write."""
+    return {"pitstop": __version__, "spark": pyspark.__version__, "python": platform.python_version()}

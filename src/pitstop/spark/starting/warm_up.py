@@ -1,0 +1,31 @@
+"""Warm a new session up: a small streaming query, so that the first epoch of a real job finds its classes and workers ready."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.spark.internals.kept_rows import forget_rows
+
+EPOCH_SECONDS = 60.0
+
+
+def warm_up(spark: SparkSession, checkpoint: Path) -> None:
+    """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; gives up after a minute."""
+    done = threading.Event()
+
+    def epoch(rows: DataFrame, number: int) -> None:
+        kept = rows.localCheckpoint(eager=False)
+        kept.toArrow()
+        forget_rows(kept)
+        done.set()
+
+    numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")
+    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
+    query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(checkpoint)).start()
+    done.wait(EPOCH_SECONDS)
+    query.stop()

@@ -1,0 +1,72 @@
+"""What the store needs of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Engine, Executable, Table
+
+
+class Cursor(Protocol):
+    """A cursor of the driver. Statements have ``?`` for their arguments; a driver with other marks translates them."""
+
+    def execute(self, sql: str, arguments: Sequence[Any] = ..., /) -> Cursor: ...
+
+    def executemany(self, sql: str, arguments: Iterable[Sequence[Any]], /) -> Cursor: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class VersionReader(Protocol):
+    """Tells cheaply whether anybody has changed the store."""
+
+    def read(self) -> int:
+        """A number that changes when anybody, in any process, has committed; it costs microseconds."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Dialect(Protocol):
+    """One database. Connections of its engine are in no transaction until one of the ``begin`` methods is called."""
+
+    driver_error: type[Exception]
+    """What its driver raises, where statements go to it past SQLAlchemy."""
+
+    def engine(self, url: str) -> Engine:
+        """An engine whose connections have all settings that the store relies on."""
+        ...
+
+    def begin_read(self, connection: Connection) -> None:
+        """Begin a transaction whose statements all see the store at one moment, and keep no writer waiting."""
+        ...
+
+    def begin_write(self, connection: Connection) -> None:
+        """Begin a transaction that no other writer can make fail: wait for the writers before, and keep later ones waiting."""
+        ...
+
+    def in_transaction(self, connection: Connection) -> bool:
+        """False if the database has ended the transaction by itself because of an error."""
+        ...
+
+    def upsert(self, table: Table, key: Sequence[str], values: dict[str, Any]) -> Executable:
+        """Insert a row, or overwrite these values of the row that has the same key."""
+        ...
+
+    def cursor(self, connection: Connection) -> Cursor:
+        """A cursor of the driver in the connection's transaction, for statements where each microsecond a row counts."""
+        ...
+
+    def version_reader(self, url: str) -> VersionReader: ...
+
+    def explain(self, error: Exception, url: str) -> str | None:
+        """A sentence for a person on why the store cannot be used.
+
+        None for a broken rule of the schema (a name taken twice): the caller explains that.
+        """
+        ...

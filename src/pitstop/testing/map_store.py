@@ -1,0 +1,196 @@
+"""Maps and their journals in memory."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pitstop.errors import FencedError
+from pitstop.kit.clock import Clock, SystemClock
+from pitstop.kit.ids import check_name
+from pitstop.maps.journal import Event, Stored, Update, apply_changes, lost, removals
+from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig
+from pitstop.maps.ports import EpochId, Fence
+from pitstop.testing.registry import MemoryRegistry
+
+
+@dataclass
+class _Map:
+    config: MapConfig
+    incarnation: str = field(default_factory=lambda: uuid.uuid4().hex)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    newest: int = 0
+    epochs: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(lineage, sink) -> the last epoch that it has written."""
+
+    @property
+    def bounds(self) -> JournalBounds:
+        return JournalBounds(self.incarnation, self.newest - len(self.events) + 1, self.newest)
+
+    def record(self, events: Sequence[Event]) -> None:
+        self.newest += len(events)
+        self.events += events
+        self.trim()
+
+    def trim(self) -> None:
+        del self.events[: max(0, len(self.events) - self.config.journal_capacity)]
+
+
+class MemoryMapStore:
+    """maps.ports.MapStore in dicts. Fences are checked by the jobs of ``registry``, if there is one."""
+
+    def __init__(self, registry: MemoryRegistry | None = None, clock: Clock | None = None) -> None:
+        self._registry, self._clock = registry, clock or SystemClock()
+        self._maps: dict[str, _Map] = {}
+        self._lock = threading.RLock()
+
+    def configure(self, config: MapConfig) -> None:
+        with self._lock:
+            found = self._made(config.name)
+            found.config = config
+            found.trim()
+
+    def config(self, name: str) -> MapConfig | None:
+        with self._lock:
+            return self._maps[name].config if name in self._maps else None
+
+    def names(self) -> list[str]:
+        with self._lock:
+            return sorted(self._maps)
+
+    def drop(self, name: str) -> bool:
+        with self._lock:
+            return self._maps.pop(name, None) is not None
+
+    def put_all(self, name: str, entries: Iterable[tuple[str, str]]) -> int:
+        changes = list(entries)
+        self._change(name, changes, None, None, None)
+        return len(changes)
+
+    def get(self, name: str, key: str) -> Entry | None:
+        with self._lock:
+            found = self._maps[name].entries.get(key) if name in self._maps else None
+            return found if found is not None and self._lives(found) else None
+
+    def delete(self, name: str, key: str) -> bool:
+        with self._lock:
+            return self.get(name, key) is not None and self._change(name, [(key, None)], None, None, None)
+
+    def clear(self, name: str) -> int:
+        with self._lock:
+            if name not in self._maps:
+                return 0
+            found = self._maps[name]
+            self._expire(found)
+            gone = sorted((entry.key, entry.value) for entry in found.entries.values())
+            found.entries.clear()
+            found.record(removals(gone, found.newest, self._clock.now()))
+            return len(gone)
+
+    def entries(self, name: str, prefix: str = "", after: str | None = None, limit: int | None = None) -> list[Entry]:
+        with self._lock:
+            live = sorted(self._live(name), key=lambda entry: entry.key)
+        wanted = [entry for entry in live if entry.key.startswith(prefix) and (after is None or entry.key > after)]
+        return wanted if limit is None else wanted[: max(0, limit)]
+
+    def size(self, name: str) -> int:
+        with self._lock:
+            return sum(1 for _ in self._live(name))
+
+    def bounds(self, name: str) -> JournalBounds | None:
+        with self._lock:
+            return self._maps[name].bounds if name in self._maps else None
+
+    def journal(self, name: str, after: int, limit: int) -> JournalSlice:
+        with self._lock:
+            if name not in self._maps:
+                return JournalSlice((), 0, JournalBounds("", 1, 0))
+            found = self._maps[name]
+            bounds = found.bounds
+            first = max(0, after + 1 - bounds.oldest)
+            events = found.events[first : first + max(0, limit)]
+        told = tuple(JournalEvent(number, EventKind(kind), key, old, new, at) for number, kind, key, old, new, at in events)
+        return JournalSlice(told, lost(max(0, after), bounds.oldest), bounds)
+
+    def write_epoch(
+        self, name: str, changes: Sequence[tuple[str, str | None]], epoch: EpochId | None, fence: Fence | None
+    ) -> bool:
+        return self._change(name, changes, None, epoch, fence)
+
+    def update_epoch(
+        self,
+        name: str,
+        changes: Sequence[tuple[str, str | None]],
+        update: Update,
+        epoch: EpochId | None,
+        fence: Fence | None,
+    ) -> bool:
+        return self._change(name, changes, update, epoch, fence)
+
+    def _change(
+        self,
+        name: str,
+        changes: Sequence[tuple[str, str | None]],
+        update: Update | None,
+        epoch: EpochId | None,
+        fence: Fence | None,
+    ) -> bool:
+        with self._lock:
+            self._check_fence(fence)
+            found = self._maps.get(name) or _Map(MapConfig(check_name("map", name)))
+            written = (epoch.lineage, epoch.sink) if epoch is not None else None
+            if epoch is not None and written is not None and found.epochs.get(written, -1) >= epoch.epoch:
+                return False
+            now, due = self._clock.now(), self._due(found)
+            expired = removals(due, found.newest, now, expired=True)
+            gone = {key for key, _ in due}
+            here = [found.entries[key] for key in {key for key, _ in changes} - gone if key in found.entries]
+            stored: dict[str, Stored | None] = {entry.key: (entry.value, entry.created, entry.version) for entry in here}
+            events = apply_changes(changes, stored, found.newest + len(expired), now, update)
+            # Nothing fails from here on: the map is there, its epoch marked, and all changes made, or none of it.
+            self._maps[name] = found
+            if epoch is not None and written is not None:
+                found.epochs[written] = epoch.epoch
+            for key in gone:
+                del found.entries[key]
+            self._store(found, stored, now)
+            found.record([*expired, *events])
+            return True
+
+    def _store(self, found: _Map, stored: dict[str, Stored | None], now: float) -> None:
+        ttl = found.config.ttl_seconds
+        for key, entry in stored.items():
+            if entry is None:
+                found.entries.pop(key, None)
+            else:
+                found.entries[key] = Entry(key, entry[0], entry[1], now, None if ttl is None else now + ttl, entry[2])
+
+    def _made(self, name: str) -> _Map:
+        if name not in self._maps:
+            self._maps[name] = _Map(MapConfig(check_name("map", name)))
+        return self._maps[name]
+
+    def _live(self, name: str) -> Iterator[Entry]:
+        return filter(self._lives, self._maps[name].entries.values()) if name in self._maps else iter(())
+
+    def _lives(self, entry: Entry) -> bool:
+        return entry.expires is None or entry.expires > self._clock.now()
+
+    def _due(self, found: _Map) -> list[tuple[str, str]]:
+        """Key and value of the entries whose time has run out, those first whose time did so first."""
+        due = [entry for entry in found.entries.values() if not self._lives(entry)]
+        return [(entry.key, entry.value) for entry in sorted(due, key=lambda entry: (entry.expires, entry.key))]
+
+    def _expire(self, found: _Map) -> None:
+        due = self._due(found)
+        for key, _ in due:
+            del found.entries[key]
+        found.record(removals(due, found.newest, self._clock.now(), expired=True))
+
+    def _check_fence(self, fence: Fence | None) -> None:
+        job = self._registry.get_job(fence.job_id) if fence is not None and self._registry is not None else None
+        if fence is not None and job is not None and job.token > fence.token:
+            raise FencedError(f"Run {fence.token} of job {fence.job_id} has been replaced by run {job.token}: it must not write.")

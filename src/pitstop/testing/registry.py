@@ -1,0 +1,307 @@
+"""The registry and the runners' link to it, in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from pitstop.control.ports import CONTROL, RunHandle, Wake
+from pitstop.errors import ConflictError, FencedError, NotFoundError, Problem
+from pitstop.kit.clock import Clock, SystemClock
+from pitstop.model.job import Job, Progress
+from pitstop.model.operation import Operation, OperationState, Request, Result
+from pitstop.model.run import Command, Observation, Order
+from pitstop.model.snapshot import SnapshotRecord
+
+K = TypeVar("K")
+V = TypeVar("V")
+_OPEN = (OperationState.PENDING, OperationState.RUNNING)
+Run = tuple[str, int]
+"""Job id and token."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lease:
+    """Which process has a run, and until when (seconds since the epoch)."""
+
+    handle: RunHandle
+    expires: float
+
+
+class MemoryRegistry:
+    """control.ports.Registry in dicts. Values go in and out as they are: nobody may change them.
+
+    Transactions keep what they overwrite and put it back if they fail; one thread at a time is in one.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or SystemClock()
+        self._lock = threading.RLock()
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        """(table, key, value before or None) of each write of the transaction under way."""
+        self._depth = 0
+        self._last_id = 0
+        self._jobs: dict[str, Job] = {}
+        self._progress: dict[str, Progress] = {}
+        self._operations: dict[int, Operation] = {}
+        self._open: dict[int, Operation] = {}
+        """Of these, the ones that are not answered."""
+        self._commands: dict[Run, tuple[Command, ...]] = {}
+        self._observations: dict[int, Observation] = {}
+        self._snapshots: dict[str, SnapshotRecord] = {}
+        self._leases: dict[Run, Lease] = {}
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._lock:
+            begin, self._depth = len(self._undo), self._depth + 1
+            try:
+                yield
+            except BaseException:
+                self._roll_back(begin)
+                raise
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self._undo.clear()
+
+    # jobs
+
+    def add_job(self, job: Job) -> None:
+        with self.transaction():
+            for other in self._jobs.values():
+                if other.active and job.active and other.name is not None and other.name == job.name:
+                    raise ConflictError(f"Another active job with equal name ({job.name}) exists: {other.id}")
+            self._put(self._jobs, job.id, job)
+
+    def get_job(self, job_id: str) -> Job | None:
+        with self._lock:
+            return self._jobs.get(job_id)
+
+    def find_jobs(self, name_or_id: str) -> list[Job]:
+        found = [job for job in self.jobs() if name_or_id in (job.id, job.name)]
+        return sorted(found, key=lambda job: not job.active)
+
+    def jobs(self, include_ended: bool = True) -> list[Job]:
+        with self._lock:
+            found = [job for job in self._jobs.values() if include_ended or job.active]
+        return sorted(found, key=lambda job: job.submission_time, reverse=True)
+
+    def save_job(self, job: Job) -> None:
+        with self.transaction():
+            if job.id in self._jobs:
+                self._put(self._jobs, job.id, job)
+
+    def delete_ended(self, keep: int, older_than: float) -> list[str]:
+        with self.transaction():
+            ended = [job for job in self.jobs() if job.state.terminal]
+            gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
+            for job_id in gone:
+                self._drop(self._jobs, job_id)
+                self._drop(self._progress, job_id)
+            for table in (self._operations, self._open):
+                for number in [number for number, operation in table.items() if operation.job_id in gone]:
+                    self._drop(table, number)
+            for run in [run for run in self._commands if run[0] in gone]:
+                self._drop(self._commands, run)
+            for run in [run for run in self._leases if run[0] in gone]:
+                self._drop(self._leases, run)
+            return gone
+
+    def progress(self, job_id: str) -> Progress:
+        with self._lock:
+            return self._progress.get(job_id, Progress())
+
+    def set_progress(self, job_id: str, progress: Progress) -> None:
+        with self.transaction():
+            self._put(self._progress, job_id, progress)
+
+    # operations and commands
+
+    def add_operation(self, job_id: str, request: Request) -> Operation:
+        with self.transaction():
+            operation = Operation(self._next_id(), job_id, request, created=self.clock.now())
+            self._put_operation(operation)
+            return operation
+
+    def get_operation(self, operation_id: int) -> Operation | None:
+        with self._lock:
+            return self._operations.get(operation_id)
+
+    def pending_operations(self) -> list[Operation]:
+        return [operation for operation in self._sorted(self._open) if operation.state is OperationState.PENDING]
+
+    def open_operations(self, job_id: str) -> list[Operation]:
+        return [operation for operation in self._sorted(self._open) if operation.job_id == job_id]
+
+    def start_operation(self, operation_id: int) -> None:
+        with self.transaction():
+            found = self._open.get(operation_id)
+            if found is not None and found.state is OperationState.PENDING:
+                self._put_operation(dataclasses.replace(found, state=OperationState.RUNNING))
+
+    def finish_operation(self, operation_id: int, error: Problem | None = None, result: Result | None = None) -> None:
+        with self.transaction():
+            found = self._open.get(operation_id)
+            if found is not None:
+                now, state = self.clock.now(), OperationState.DONE if error is None else OperationState.FAILED
+                self._put_operation(dataclasses.replace(found, state=state, error=error, result=result, finished=now))
+
+    def add_command(self, job_id: str, token: int, order: Order) -> Command:
+        with self.transaction():
+            command, run = Command(self._next_id(), job_id, token, order), (job_id, token)
+            self._put(self._commands, run, (*self._commands.get(run, ()), command))
+            return command
+
+    def commands(self, job_id: str, token: int) -> tuple[Command, ...]:
+        """What a run was told, oldest first."""
+        with self._lock:
+            return self._commands.get((job_id, token), ())
+
+    # facts
+
+    def add_observation(self, observation: Observation) -> None:
+        with self.transaction():
+            number = self._next_id()
+            self._put(self._observations, number, dataclasses.replace(observation, id=number, at=self.clock.now()))
+
+    def take_observations(self) -> list[Observation]:
+        return self._sorted(self._observations)
+
+    def consume(self, observation_id: int) -> None:
+        with self.transaction():
+            self._drop(self._observations, observation_id)
+
+    # snapshots
+
+    def add_snapshot(self, record: SnapshotRecord) -> None:
+        with self.transaction():
+            self._put(self._snapshots, record.name, record)
+
+    def get_snapshot(self, name: str) -> SnapshotRecord | None:
+        with self._lock:
+            return self._snapshots.get(name)
+
+    def snapshots(self) -> list[SnapshotRecord]:
+        return self._sorted(self._snapshots)
+
+    def delete_snapshot(self, name: str) -> bool:
+        with self.transaction():
+            return self._drop(self._snapshots, name)
+
+    # leases
+
+    def lease_expiry(self, job_id: str, token: int) -> float | None:
+        lease = self.lease(job_id, token)
+        return lease.expires if lease is not None else None
+
+    def handle_of(self, job_id: str, token: int) -> RunHandle | None:
+        lease = self.lease(job_id, token)
+        return lease.handle if lease is not None else None
+
+    def lease(self, job_id: str, token: int) -> Lease | None:
+        with self._lock:
+            return self._leases.get((job_id, token))
+
+    def set_lease(self, job_id: str, token: int, lease: Lease) -> None:
+        with self.transaction():
+            self._put(self._leases, (job_id, token), lease)
+
+    # inside
+
+    def _put_operation(self, operation: Operation) -> None:
+        self._put(self._operations, operation.id, operation)
+        if operation.state in _OPEN:
+            self._put(self._open, operation.id, operation)
+        else:
+            self._drop(self._open, operation.id)
+
+    def _put(self, table: dict[K, V], key: K, value: V) -> None:
+        self._undo.append((table, key, table.get(key)))
+        table[key] = value
+
+    def _drop(self, table: dict[K, V], key: K) -> bool:
+        before = table.pop(key, None)
+        if before is not None:
+            self._undo.append((table, key, before))
+        return before is not None
+
+    def _roll_back(self, begin: int) -> None:
+        while len(self._undo) > begin:
+            table, key, before = self._undo.pop()
+            if before is None:
+                table.pop(key, None)
+            else:
+                table[key] = before
+
+    def _sorted(self, table: dict[Any, V]) -> list[V]:
+        # What a failed transaction has put back stands at the end of its dict.
+        with self._lock:
+            return [table[key] for key in sorted(table)]
+
+    def _next_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+
+class MemoryRunnerLink:
+    """control.ports.RunnerLink to a :class:`MemoryRegistry`."""
+
+    def __init__(self, registry: MemoryRegistry, wake: Wake) -> None:
+        self._registry, self._wake = registry, wake
+        self._job_id, self._token = "", 0
+
+    def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
+        self._job_id, self._token = job_id, token
+        with self._registry.transaction():
+            job = self._registry.get_job(job_id)
+            if job is None:
+                raise NotFoundError(f"No job with name or id '{job_id}' was found")
+            self.check()
+            lease = self._registry.lease(job_id, token)
+            if lease is not None and lease.handle != handle:
+                raise FencedError(f"Run {token} of job {job_id} belongs to another process already ({lease.handle}).")
+            self._set_lease(handle, lease_seconds)
+        self._wake.wake(CONTROL)
+        return job
+
+    def renew(self, lease_seconds: float) -> None:
+        with self._registry.transaction():
+            self.check()
+            lease = self._registry.lease(self._job_id, self._token)
+            if lease is not None:
+                self._set_lease(lease.handle, lease_seconds)
+
+    def commands(self, after: int) -> list[Command]:
+        with self._registry.transaction():
+            self.check()
+            return [command for command in self._registry.commands(self._job_id, self._token) if command.id > after]
+
+    def observe(self, observation: Observation) -> None:
+        with self._registry.transaction():
+            self.check()
+            self._registry.add_observation(observation)
+        self._wake.wake(CONTROL)
+
+    def report(self, progress: Progress) -> None:
+        with self._registry.transaction():
+            self.check()
+            self._registry.set_progress(self._job_id, progress)
+
+    def check(self) -> None:
+        job = self._registry.get_job(self._job_id)
+        if job is None or job.token != self._token:
+            now = job.token if job is not None else None
+            raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {now}.")
+
+    def get_snapshot(self, name: str) -> SnapshotRecord | None:
+        return self._registry.get_snapshot(name)
+
+    def progress(self) -> Progress:
+        return self._registry.progress(self._job_id)
+
+    def _set_lease(self, handle: RunHandle, seconds: float) -> None:
+        self._registry.set_lease(self._job_id, self._token, Lease(handle, self._registry.clock.now() + seconds))

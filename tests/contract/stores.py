@@ -1,0 +1,50 @@
+"""The stores that every contract is tried on."""
+
+from pathlib import Path
+
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.maps import SqlMapStore
+from pitstop.store.registry import SqlRegistry
+from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.clock import ManualClock
+from pitstop.testing.map_store import MemoryMapStore
+from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
+from pitstop.testing.wake import MemoryWake
+
+
+class SqlStore:
+    """Registry, links and maps in one database."""
+
+    def __init__(self, url: str) -> None:
+        self.clock, self.wake = ManualClock(), MemoryWake()
+        self.database = open_database(url)
+        self.registry = SqlRegistry(self.database, self.clock)
+        self.maps = SqlMapStore(self.database, self.clock.now)
+
+    def link(self):
+        return SqlRunnerLink(self.database, self.wake, self.clock)
+
+    def close(self):
+        self.database.close()
+
+
+class MemoryStore:
+    """The same in dicts."""
+
+    def __init__(self, _folder: Path) -> None:
+        self.clock, self.wake = ManualClock(), MemoryWake()
+        self.registry = MemoryRegistry(self.clock)
+        self.maps = MemoryMapStore(self.registry, self.clock)
+
+    def link(self):
+        return MemoryRunnerLink(self.registry, self.wake)
+
+    def close(self):
+        pass
+
+
+DATABASES = {"sqlite": lambda folder: sqlite_url(folder / "pitstop.db")}
+"""Name -> URL of a new database for a test that has this folder. Another database needs only its line here."""
+
+STORES = {"memory": MemoryStore} | {name: lambda folder, url=url: SqlStore(url(folder)) for name, url in DATABASES.items()}
+"""Name -> how such a store is made for a test that has this folder."""

@@ -1,0 +1,160 @@
+"""The README's own code and commands, run as a new reader would, in an empty folder."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
+
+ROOT = Path(__file__).parents[2]
+INSTALL, SERVE, FOLLOW = 'make install && export PATH="$PWD/.venv/bin:$PATH"', "pitstop serve &", "pitstop logs -f speeds"
+LAG, SLIDE, SIZE = timedelta(seconds=20), timedelta(seconds=15), timedelta(minutes=4)
+MIDNIGHT = datetime(2026, 1, 1)
+
+
+def blocks(title):
+    """(language, text) of each block of code below a heading."""
+    section = re.search(rf"^## {title}\n(.*?)(?=^## )", (ROOT / "README.md").read_text(), re.M | re.S)[1]
+    return re.findall(r"^```(\w*)\n(.*?)^```", section, re.M | re.S)
+
+
+def without_comments(line):
+    return re.sub(r"\s{2,}# .*", "", line)
+
+
+class Reader:
+    """A shell in a folder of its own, with ``pitstop`` on its path."""
+
+    def __init__(self, folder):
+        self.folder, self.server = folder, None
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PITSTOP_", "_PITSTOP"))}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.environment = kept | {"PATH": path, "PITSTOP_DATA": str(folder / "data"), "PYTHONUNBUFFERED": "1"}
+
+    def serve(self, line):
+        """The server on a free port, and its jobs ended with it; nothing else is changed."""
+        command = [*line.removesuffix("&").split(), "--port", "0", "--stop-jobs-on-exit"]
+        with (self.folder / "server.log").open("w") as log:
+            self.server = subprocess.Popen(
+                command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self.environment["PITSTOP_URL"] = self.server.stdout.readline().split(" serves at ")[1].split()[0]
+
+    def run(self, line):
+        """What a command prints; it must succeed."""
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=400
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}{(self.folder / 'server.log').read_text()[-2000:]}"
+        return done.stdout
+
+    def follow(self, line, wanted, seconds=120):
+        """Lines of a command that does not end by itself, until ``wanted`` says that they are enough."""
+        process = subprocess.Popen(
+            line.split(), cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        watchdog = threading.Timer(seconds, process.kill)
+        watchdog.start()
+        found = []
+        try:
+            while not wanted(found) and (text := process.stdout.readline()):
+                found.append(text)
+        finally:
+            watchdog.cancel()
+            process.kill()
+            process.communicate()
+        return found
+
+    def end(self):
+        if self.server is not None:
+            self.server.send_signal(signal.SIGTERM)
+            self.server.communicate(timeout=60)
+
+
+@pytest.fixture
+def reader(tmp_path):
+    made = Reader(tmp_path)
+    yield made
+    made.end()
+
+
+def rows(folder):
+    with (folder / "cars" / "1.csv").open() as file:
+        return [(vin, float(speed), datetime.fromisoformat(time)) for vin, speed, time in csv.reader(file)]
+
+
+def expected_averages(found):
+    """(car, average) of each window that the watermark has passed, by plain Python."""
+    windows = defaultdict(list)
+    for vin, speed, time in found:
+        start = time - (time - MIDNIGHT) % SLIDE
+        while start + SIZE > time:
+            windows[vin, start].append(speed)
+            start -= SLIDE
+    watermark = max(time for _, _, time in found) - LAG
+    closed = {key: speeds for key, speeds in windows.items() if key[1] + SIZE <= watermark}
+    return Counter((vin, round(sum(speeds) / len(speeds), 6)) for (vin, _), speeds in closed.items())
+
+
+def averages(lines):
+    found = (re.search(r"speed (car\d) (\d+\.\d+)", line) for line in lines)
+    return Counter((match[1], round(float(match[2]), 6)) for match in found if match)
+
+
+def pattern(shown):
+    """What the README shows, with any numbers, times and widths of columns."""
+    parts = re.split(r"(\d[\d.,:T-]*|\s+)", shown)
+    return "".join(r"[\d.,:T-]+" if part[:1].isdigit() else r"\s+" if part.isspace() else re.escape(part) for part in parts)
+
+
+def commands(transcript):
+    """(command, what is shown below it) of each line that begins with ``$``."""
+    for part in re.split(r"^\$ ", transcript, flags=re.M)[1:]:
+        line, _, shown = part.partition("\n")
+        yield without_comments(line), shown.strip()
+
+
+def test_a_new_reader_runs_the_job_and_changes_it(reader):
+    (_, code), (_, shell) = blocks("A job of your own")
+    (reader.folder / "speeds.py").write_text(code)
+    lines = [without_comments(line) for line in shell.splitlines()]
+    assert (lines[0], lines[-1]) == (INSTALL, FOLLOW)
+    shown = {}
+    for line in lines[1:-1]:
+        if line == SERVE:
+            reader.serve(line)
+        else:
+            shown[line] = reader.run(line)
+    assert re.search(r"\bRUNNING\b.*\bspeeds\b", shown["pitstop list-jobs"])
+    cars = rows(reader.folder)
+    expected = expected_averages(cars)
+    followed = reader.follow(FOLLOW, lambda found: averages(found).total() >= expected.total())
+    assert averages(followed) == expected
+    latest = {vin: speed for vin, speed, _ in cars}
+    entries = {entry["key"]: entry["value"] for entry in json.loads(reader.run("pitstop -o json map entries latest"))}
+    assert {vin: entry["speed"] for vin, entry in entries.items()} == latest
+    assert all(vin in reader.run("pitstop map entries latest") for vin in latest)
+
+    transcript = next(text for _, text in blocks("Changing a job") if text.startswith("$ "))
+    told = {}
+    for line, promised in commands(transcript):
+        told[line] = reader.run(line)
+        if promised:
+            assert re.search(pattern(promised), told[line]), told[line]
+    checked, queried = (
+        next(text for line, text in told.items() if line.startswith(f"pitstop {start}")) for start in ("check", "snapshot")
+    )
+    assert "speed" in checked
+    assert all(vin in queried for vin in latest)
+    jobs = {job["name"]: job["status"] for job in json.loads(reader.run("pitstop -o json list-jobs -a"))}
+    assert jobs == {"speeds": "FAILED", "speeds-v2": "RUNNING"}

@@ -1,0 +1,80 @@
+"""Fails when Spark changes what its plans say."""
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from pitstop.spark.base.session import optimizer_settings
+from pitstop.spark.internals.jvm import analyzed
+from pitstop.spark.internals.plans import check_streamable, own_operators, source_relations, stateful_nodes
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def stream(spark):
+    return spark.readStream.format("rate").load()
+
+
+@pytest.mark.parametrize(
+    ("stateful", "name"),
+    [
+        (lambda rows: rows.dropDuplicates(["value"]), "Deduplicate"),
+        (lambda rows: rows.dropDuplicatesWithinWatermark(["value"]), "DeduplicateWithinWatermark"),
+        (lambda rows: rows.groupBy("value").count(), "Aggregate"),
+        (lambda rows: rows.limit(5), "GlobalLimit"),
+        (lambda rows: rows.join(rows.selectExpr("value AS other"), rows.value == rows.value + 1), "Join"),
+    ],
+)
+def test_an_operator_with_state_is_one_node_of_a_known_name(stream, stateful, name):
+    found = stateful_nodes(stateful(stream.withWatermark("timestamp", "1 second")))
+    assert found == [name], f"Spark's plan shows {found} where it showed one {name}"
+
+
+def test_an_operator_without_state_is_not_counted(stream):
+    found = stateful_nodes(stream.where("value > 1").withColumn("x", stream.value + 1))
+    assert found == [], f"Spark's plan of a filter and a column shows stateful nodes: {found}"
+
+
+def test_what_an_input_brings_along_is_told_apart_from_what_is_added(stream):
+    given = stream.dropDuplicates(["value"])
+    found = own_operators(given.groupBy("value").count(), [given])
+    assert [item if isinstance(item, int) else item[0] for item in found] == ["Aggregate", 0], (
+        f"an input is no longer found in the plan that is made of it: {found}"
+    )
+
+
+def test_equal_code_has_an_equal_form(stream):
+    one, other = (own_operators(stream.where("value > 1").groupBy("value").count(), []) for _ in range(2))
+    assert one == other, f"Spark's text of a node has numbers that differ from plan to plan: {one}, {other}"
+
+
+def test_equal_readers_are_one_relation(spark):
+    one, other = (spark.readStream.format("rate").option("rowsPerSecond", n).load() for n in (1, 2))
+    found = source_relations(other.union(one).union(one).union(other))
+    assert found == [0, 1, 1, 0], f"Spark's readers in the plan, or which of them are equal, are others: {found}"
+
+
+def test_what_cannot_run_as_a_stream_is_refused(stream):
+    with pytest.raises(AnalysisException, match=r"(?i)sort"):
+        check_streamable(stream.orderBy("value"))
+
+
+def test_what_can_run_as_a_stream_is_not(stream):
+    check_streamable(stream.dropDuplicates(["value"]))
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_no_filter_gets_below_the_event_time(spark, stream, chained):
+    before = spark.conf.get("spark.sql.optimizer.excludedRules", "")
+    for key, value in optimizer_settings(chained).items():
+        spark.conf.set(key, value)
+    try:
+        few = stream.withWatermark("timestamp", "1 second").where("value < 0").dropDuplicates(["value"])
+        plan = few._jdf.queryExecution().optimizedPlan().toString()
+    finally:
+        spark.conf.set("spark.sql.optimizer.excludedRules", before)
+    assert plan.index("Filter") < plan.index("EventTimeWatermark"), f"a rule that is not switched off moves filters:\n{plan}"
+
+
+def test_the_analysed_plan_keeps_what_the_optimizer_would_drop(stream):
+    assert analyzed(stream.where("true")).nodeName() == "Filter", "the plan we read is no longer the one before the optimizer"

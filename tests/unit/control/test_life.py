@@ -1,0 +1,264 @@
+"""The life of a job, case by case (jet.md §1.2, §1.3)."""
+
+import dataclasses
+
+import pytest
+
+from pitstop.control import life
+from pitstop.control.actions import CleanUp, ExportSuspended, Finish, KillRun, PrepareUpdate, SendCommand, StartRun
+from pitstop.control.life import LIFE, MODES, Due, Edge, Leave, LifeError, decide
+from pitstop.control.seeing import MOST_ATTEMPTS
+from pitstop.errors import Problem
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Asked, Job, JobSource, JobState, Mode, Starting, Termination, Update, Version
+from pitstop.model.operation import (
+    REQUESTS,
+    Cancel,
+    CancelAndExport,
+    Export,
+    Operation,
+    Restart,
+    Resume,
+    Suspend,
+    UpdateJob,
+)
+from pitstop.model.run import (
+    FACTS,
+    CleanedUp,
+    Completed,
+    Died,
+    EpochCommitted,
+    Exported,
+    Failed,
+    Observation,
+    Stopped,
+    StopRun,
+)
+from pitstop.model.snapshot import SnapshotRecord
+
+S = JobState
+NOW = 1000.0
+RECORD = SnapshotRecord("s", "id", "job", 1.0, 10, "/s")
+
+
+def job(state, **more):
+    """A job as it may be in that state."""
+    settled = {
+        S.SUSPENDED: {"suspension_cause": "Requested by user"},
+        S.SUSPENDED_EXPORTING_SNAPSHOT: {
+            "suspension_cause": "Requested by user",
+            "termination": Termination(Mode.EXPORT, 5),
+        },
+        S.FAILED: {"completion_time": 9.0, "failure": "boom"},
+        S.COMPLETED: {"completion_time": 9.0},
+    }
+    return Job("id", "job", state, JobSource("a.py"), JobConfig(), 1.0, **({"token": 3} | settled.get(state, {}) | more))
+
+
+def request(kind):
+    if kind is UpdateJob:
+        return UpdateJob(JobSource("b.py"), {}, "s")
+    return kind("s") if kind in (Export, CancelAndExport) else kind()
+
+
+def ask(kind, number=7):
+    return Operation(number, "id", request(kind))
+
+
+def seen(fact, token=3):
+    return Observation("id", token, fact)
+
+
+def answer(decision):
+    return next((action for action in decision.actions if isinstance(action, Finish)), None)
+
+
+def refusal(decision):
+    return answer(decision).error.message
+
+
+def done(decision):
+    return answer(decision) is not None and answer(decision).error is None
+
+
+BOOM = Failed(Problem("ENGINE", "no column 'x'"), "trace")
+
+
+def test_a_waiting_job_starts_with_a_higher_token():
+    decision = decide(job(S.NOT_RUNNING), Due(), NOW)
+    assert (decision.job.state, decision.job.token, decision.actions) == (S.STARTING, 4, (StartRun(),))
+
+
+def test_suspend_stops_at_an_epoch_boundary_and_is_answered_when_it_has():
+    asked = decide(job(S.RUNNING), ask(Suspend), NOW)
+    assert asked.actions == (SendCommand(StopRun(7)),)
+    stopped = decide(asked.job, seen(Stopped()), NOW)
+    assert (stopped.job.state, stopped.job.suspension_cause) == (S.SUSPENDED, "Requested by user")
+    assert done(stopped)
+
+
+@pytest.mark.parametrize("state", [S.NOT_RUNNING, S.STARTING, S.SUSPENDED])
+@pytest.mark.parametrize("kind", [Suspend, Restart])
+def test_suspend_and_restart_are_legal_in_running_only(state, kind):
+    decision = decide(job(state), ask(kind), NOW)
+    assert decision.job == job(state)
+    assert refusal(decision) == f"Cannot {kind.verb.name}, job status is {state}, should be RUNNING"
+
+
+@pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport, Export, UpdateJob])
+def test_a_job_with_a_result_does_nothing_more(kind):
+    assert refusal(decide(job(S.FAILED), ask(kind), NOW)) == (
+        f"Cannot {kind.verb.name} job id because it already has a result: boom"
+    )
+
+
+def test_a_second_termination_is_refused_and_the_first_goes_on():
+    first = decide(job(S.RUNNING), ask(Suspend), NOW).job
+    second = decide(first, ask(Restart, 8), NOW)
+    assert refusal(second) == "Job is already terminating in mode: SUSPEND"
+    assert second.job == first
+
+
+@pytest.mark.parametrize("state", [S.NOT_RUNNING, S.STARTING, S.RUNNING, S.SUSPENDED])
+def test_cancel_ends_a_job_at_once_and_then_drops_its_state(state):
+    decision = decide(job(state), ask(Cancel), NOW)
+    assert (decision.job.state, decision.job.user_cancelled, decision.job.completion_time) == (S.FAILED, True, NOW)
+    assert decision.job.token == 4, "a run that the kill does not reach is fenced"
+    assert decision.actions[-2:] == (KillRun(3), CleanUp())
+    assert done(decision)
+
+
+def test_cancel_of_an_ended_job_is_silently_ignored_but_not_during_an_export():
+    assert done(decide(job(S.COMPLETED), ask(Cancel), NOW))
+    busy = decide(job(S.SUSPENDED_EXPORTING_SNAPSHOT), ask(Cancel), NOW)
+    assert refusal(busy) == "Cannot cancel when job status is SUSPENDED_EXPORTING_SNAPSHOT"
+
+
+def test_cancel_and_export_ends_the_job_only_if_the_snapshot_is_there():
+    asked = decide(job(S.RUNNING), ask(CancelAndExport), NOW)
+    assert asked.actions == (SendCommand(StopRun(7, "s")),)
+    good = decide(asked.job, seen(Stopped(snapshot=RECORD)), NOW)
+    assert (good.job.state, good.job.user_cancelled, answer(good).result) == (S.FAILED, True, RECORD)
+    bad = decide(asked.job, seen(Stopped(error=Problem("SNAPSHOT", "disk full"))), NOW)
+    assert (bad.job.state, bad.job.user_cancelled) == (S.SUSPENDED, False)
+    assert refusal(bad) == "disk full"
+
+
+def test_a_runner_that_dies_is_started_again_until_it_makes_no_progress():
+    state = job(S.RUNNING)
+    for attempt in range(1, MOST_ATTEMPTS):
+        waiting = decide(state, seen(Died("gone"), state.token), NOW).job
+        assert (waiting.state, waiting.attempts) == (S.NOT_RUNNING, attempt)
+        state = decide(waiting, Due(), waiting.due).job
+    ended = decide(state, seen(Died("gone"), state.token), NOW).job
+    assert ended.state is S.FAILED
+    assert "without progress" in ended.failure
+
+
+def test_progress_forgives_earlier_deaths():
+    assert decide(job(S.RUNNING, attempts=4), seen(EpochCommitted(9)), NOW).job.attempts == 0
+
+
+def test_an_error_fails_the_job_or_suspends_it_if_asked_to():
+    failed = decide(job(S.RUNNING), seen(BOOM), NOW).job
+    assert (failed.state, failed.failure, failed.failure_details) == (S.FAILED, "no column 'x'", "trace")
+    careful = dataclasses.replace(job(S.RUNNING), config=JobConfig(suspend_on_failure=True))
+    kept = decide(careful, seen(BOOM), NOW).job
+    assert (kept.state, kept.suspension_cause) == (S.SUSPENDED, "Execution failure:\nno column 'x'")
+
+
+def test_facts_of_an_older_run_change_nothing():
+    for fact in (Stopped(), Completed(), Died(), BOOM, EpochCommitted(1), Exported(7, RECORD)):
+        assert decide(job(S.RUNNING), seen(fact, token=2), NOW).job == job(S.RUNNING)
+
+
+def test_a_suspended_job_exports_its_last_state_and_stays_suspended():
+    asked = decide(job(S.SUSPENDED), ask(Export), NOW)
+    assert asked.job.state is S.SUSPENDED_EXPORTING_SNAPSHOT
+    assert asked.actions == (ExportSuspended(7, "s"),)
+    exported = decide(asked.job, seen(Exported(7, RECORD)), NOW)
+    assert (exported.job.state, answer(exported).result) == (S.SUSPENDED, RECORD)
+
+
+def test_resume_of_a_running_job_is_a_no_op_and_of_an_ended_one_an_error():
+    assert done(decide(job(S.RUNNING), ask(Resume), NOW))
+    assert refusal(decide(job(S.COMPLETED), ask(Resume), NOW)) == "Job already completed"
+
+
+def test_a_job_whose_input_is_processed_has_its_result_once_it_is_cleaned_up():
+    completing = decide(job(S.RUNNING), seen(Completed()), NOW)
+    assert (completing.job.state, completing.actions[-1]) == (S.COMPLETING, CleanUp())
+    assert refusal(decide(completing.job, ask(Cancel), NOW)) == "Cannot cancel when job status is COMPLETING"
+    completed = decide(completing.job, seen(CleanedUp()), NOW + 1).job
+    assert (completed.state, completed.completion_time) == (S.COMPLETED, NOW + 1)
+
+
+def test_a_run_that_ends_with_its_control_plane_is_told_to_unless_it_is_ending_anyway():
+    assert decide(job(S.RUNNING), Leave(), NOW).actions == (SendCommand(StopRun()),)
+    ending = decide(job(S.RUNNING), ask(Suspend), NOW).job
+    assert decide(ending, Leave(), NOW).actions == ()
+    assert decide(job(S.RUNNING), seen(Stopped()), NOW).job.state is S.NOT_RUNNING
+
+
+def in_mode(state, mode):
+    """A job in a state and mode as the table may meet it."""
+    if mode is Mode.UPDATE:
+        update = Update(5, 0.0, Asked(Version(2, JobSource("b.py"), {}, JobConfig())))
+        return job(state, termination=Termination(mode, 5), update=update)
+    return job(state, termination=Termination(mode, 5) if mode is not None else None)
+
+
+EVERY = [(state, mode) for state in JobState for mode in MODES[state]]
+
+
+@pytest.mark.parametrize("kind", REQUESTS.values(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("state", "mode"), EVERY)
+def test_every_request_in_every_state_is_answered_or_will_be(state, mode, kind):
+    decision = decide(in_mode(state, mode), ask(kind), NOW)
+    later = any(isinstance(action, SendCommand | ExportSuspended | PrepareUpdate) for action in decision.actions)
+    assert later != (answer(decision) is not None)
+
+
+FACTS_BY_KIND = {
+    "exported": Exported(5, RECORD),
+    "stopped": Stopped(snapshot=RECORD),
+    "failed": BOOM,
+    "died": Died(),
+    "completed": Completed(),
+    "epoch": EpochCommitted(3),
+    "cleaned_up": CleanedUp(),
+}
+
+
+@pytest.mark.parametrize("fact", FACTS_BY_KIND.values(), ids=FACTS_BY_KIND)
+@pytest.mark.parametrize(("state", "mode"), EVERY)
+def test_every_fact_in_every_state_leads_where_the_table_says_or_changes_nothing(state, mode, fact):
+    before = in_mode(state, mode)
+    after = decide(before, seen(fact), NOW).job
+    edge = LIFE.get((state, mode, type(fact)))
+    assert after == before if edge is None else after.state in edge.to
+
+
+def test_every_state_can_be_reached_and_every_active_one_left():
+    edges = [(state, to) for (state, _, _), edge in LIFE.items() for to in edge.to if to is not state]
+    assert {to for _, to in edges} == set(JobState)
+    assert {state for state, _ in edges} == {state for state in JobState if not state.terminal}
+
+
+def test_every_kind_of_fact_has_a_row():
+    assert {event for _, _, event in LIFE} >= set(FACTS.values()) | set(REQUESTS.values())
+
+
+def test_a_decision_that_leaves_the_table_is_not_saved(monkeypatch):
+    wrong = Edge(lambda job, event, now: life.Decision(dataclasses.replace(job, state=S.STARTING)), frozenset({S.RUNNING}))
+    monkeypatch.setitem(LIFE, (S.RUNNING, None, EpochCommitted), wrong)
+    with pytest.raises(LifeError, match="EpochCommitted of job id in RUNNING led to STARTING, which the table does not allow"):
+        decide(job(S.RUNNING), seen(EpochCommitted(1)), NOW)
+
+
+def test_a_decision_that_leaves_a_job_that_cannot_be_is_not_saved(monkeypatch):
+    starting = Update(5, 0.0, Starting(Version(1, JobSource("a.py"), {}, JobConfig()), 1.0))
+    wrong = Edge(lambda job, event, now: life.Decision(dataclasses.replace(job, update=starting)), frozenset({S.RUNNING}))
+    monkeypatch.setitem(LIFE, (S.RUNNING, None, EpochCommitted), wrong)
+    with pytest.raises(LifeError, match="the new version runs and is still starting"):
+        decide(job(S.RUNNING), seen(EpochCommitted(1)), NOW)

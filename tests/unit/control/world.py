@@ -1,0 +1,37 @@
+"""A control plane's surroundings in memory."""
+
+import dataclasses
+
+from pitstop.control.ports import RunSpec
+from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job, JobSource, JobState
+from pitstop.testing.clock import ManualClock
+from pitstop.testing.launcher import ScriptedLauncher
+from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
+from pitstop.testing.wake import MemoryWake
+
+
+class World:
+    """Registry, launcher, clock and wake, and jobs whose runs are started by hand."""
+
+    def __init__(self):
+        self.clock, self.wake = ManualClock(), MemoryWake()
+        self.registry = MemoryRegistry(self.clock)
+        self.launcher = ScriptedLauncher(lambda: MemoryRunnerLink(self.registry, self.wake), self.wake)
+
+    def job(self, job_id="id-1", state=JobState.STARTING, **more):
+        """A job that has its first run, or is to have it."""
+        job = Job(job_id, job_id, state, JobSource("a.py"), JobConfig(), self.clock.now(), token=1, **more)
+        self.registry.add_job(job)
+        return job
+
+    def start(self, job, folder="/nowhere"):
+        """The process of the job's present run."""
+        self.launcher.start(RunSpec(job.id, job.token, "url", DataFolder(folder)))
+        return self.launcher.started[-1]
+
+    def change(self, job, **fields):
+        changed = dataclasses.replace(job, **fields)
+        self.registry.save_job(changed)
+        return changed

@@ -1,0 +1,68 @@
+"""Runs as real processes; what they run ends by itself, for it knows no such store."""
+
+import time
+
+import psutil
+import pytest
+
+from pitstop.control.ports import CONTROL, RunSpec
+from pitstop.launchers.local_process import LocalProcessLauncher
+from pitstop.launchers.processes import handle_of
+from pitstop.model.data_folder import DataFolder
+from pitstop.testing.wake import MemoryWake
+
+SECONDS = 60
+
+
+@pytest.fixture
+def wake():
+    return MemoryWake()
+
+
+@pytest.fixture
+def launcher(tmp_path, wake):
+    made = LocalProcessLauncher(DataFolder(tmp_path), "nosuch:///store", wake, spares=0)
+    yield made
+    made.close()
+
+
+def spec(tmp_path, token):
+    return RunSpec("id-1", token, "nosuch:///store", DataFolder(tmp_path))
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + SECONDS
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert condition()
+
+
+def test_a_start_has_failed_once_its_process_ended_and_that_of_no_other_run(launcher, tmp_path):
+    assert not launcher.start_failed("id-1", 1), "nothing is known of it"
+    launcher.start(spec(tmp_path, 1))
+    assert not launcher.start_failed("id-1", 1), "it lives"
+    wait_until(lambda: launcher.start_failed("id-1", 1))
+    assert not launcher.start_failed("id-1", 2)
+    assert not launcher.start_failed("id-2", 1)
+    assert "nosuch" in DataFolder(tmp_path).job("id-1").log.read_text()
+
+
+def test_a_later_start_of_the_job_is_what_counts(launcher, tmp_path):
+    launcher.start(spec(tmp_path, 1))
+    wait_until(lambda: launcher.start_failed("id-1", 1))
+    launcher.start(spec(tmp_path, 2))
+    assert not launcher.start_failed("id-1", 1)
+    wait_until(lambda: launcher.start_failed("id-1", 2))
+
+
+def test_a_run_that_is_killed_is_not_alive_and_the_control_plane_is_woken(launcher, tmp_path, wake):
+    before = set(psutil.Process().children())
+    launcher.start(spec(tmp_path, 1))
+    (process,) = set(psutil.Process().children()) - before
+    handle = handle_of(process.pid)
+    assert launcher.alive(handle)
+    launcher.watch(handle)
+    launcher.kill(handle)
+    assert not launcher.alive(handle)
+    wait_until(lambda: wake.wakes[CONTROL] == 1)
+    launcher.kill(handle)

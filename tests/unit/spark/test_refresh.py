@@ -1,0 +1,88 @@
+"""When the tables of hash joins are read anew, and what becomes of a reading that fails."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from pitstop.errors import ArtifactError, EngineError
+from pitstop.kit.waiting import wait_until
+from pitstop.spark.running.refresh import TableRefresh
+
+SOON, SECONDS = 0.01, 30.0
+
+
+class Job:
+    """A job whose query is restarted in no time, or fails to."""
+
+    def __init__(self, every=SOON, active=True, last_written=0, error=None):
+        self.query = SimpleNamespace(active=active, writer=SimpleNamespace(last_written=last_written))
+        self.restarts, self.told, self.seen_under_way, self._error = 0, threading.Event(), [], error
+        self.refresh = TableRefresh(every, lambda: self.query, self._restart, self.told.set)
+
+    def _restart(self):
+        self.seen_under_way.append(self.refresh.under_way)
+        if self._error is not None:
+            raise self._error
+        self.restarts += 1
+
+
+def test_the_query_is_restarted_again_and_again():
+    job = Job()
+    job.refresh.begin()
+    assert wait_until(lambda: job.restarts >= 3, SECONDS)
+    assert all(job.seen_under_way)
+    job.refresh.end()
+    assert not job.refresh.under_way
+
+
+def test_after_the_end_no_restart_begins():
+    job = Job()
+    job.refresh.begin()
+    assert wait_until(lambda: job.restarts >= 1, SECONDS)
+    job.refresh.end()
+    after = job.restarts
+    assert not wait_until(lambda: job.restarts > after, 20 * SOON)
+
+
+def test_without_an_interval_nothing_is_restarted():
+    job = Job(every=None)
+    job.refresh.begin()
+    assert not wait_until(lambda: job.restarts > 0, 20 * SOON)
+
+
+def test_a_query_that_has_written_no_epoch_yet_is_left_alone_until_it_has():
+    job = Job(last_written=-1)
+    job.refresh.begin()
+    assert not wait_until(lambda: job.restarts > 0, 20 * SOON)
+    job.query.writer.last_written = 0
+    assert wait_until(lambda: job.restarts > 0, SECONDS)
+    job.refresh.end()
+
+
+def test_a_query_that_has_ended_by_itself_is_not_started_again():
+    job = Job(active=False)
+    job.refresh.begin()
+    assert not wait_until(lambda: job.restarts > 0, 20 * SOON)
+    assert job.refresh.failure is None
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (
+            RuntimeError("no such file\nat line 3"),
+            EngineError,
+            r"The tables of hash joins could not be read again: no such file\.",
+        ),
+        (ArtifactError("The table is gone."), ArtifactError, r"The table is gone\."),
+    ],
+)
+def test_a_reading_that_fails_is_told_in_a_sentence_and_is_the_last(error, kind, message):
+    job = Job(error=error)
+    job.refresh.begin()
+    assert job.told.wait(SECONDS)
+    assert not job.refresh.under_way
+    with pytest.raises(kind, match=message):
+        raise job.refresh.failure
+    assert not wait_until(lambda: len(job.seen_under_way) > 1, 20 * SOON)

@@ -1,0 +1,94 @@
+"""A restored checkpoint goes on from the saved offsets and watermark."""
+
+import pytest
+
+from pitstop.model.snapshot import SnapshotManifest
+from pitstop.plan.model import Plan, SourceSlot
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.spark.restoring.offsets import pretend_to_have_run, take_over_file_logs, take_over_offsets
+from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
+
+EPOCH = 7
+SLOTS = (SourceSlot("orders", "sums", 0), SourceSlot("stock", "", 1))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A snapshot of epoch 7, whose two sources are ``orders``, read for the stage sums, and ``stock``."""
+    folder = tmp_path / "snapshot"
+    metadata = {"batchWatermarkMs": 5000, "batchTimestampMs": 9000, "conf": {"saved": "1"}}
+    Checkpoint(folder / manifests.FILES).write_offsets(EPOCH, OffsetLog(metadata, ('{"o":7}', '{"s":7}')))
+    manifest = SnapshotManifest(
+        name="saved",
+        job_id="id",
+        job_name="job",
+        lineage="l",
+        epoch=EPOCH,
+        created=0.0,
+        watermark_ms=6000,
+        plan=Plan((), source_slots=SLOTS).to_dict(),
+        partitions=4,
+        provider="",
+        offsets={"orders": {"sums": '{"o":7}'}, "stock": {"": '{"s":7}'}},
+        stages={},
+        versions={},
+    )
+    return SavedSnapshot(folder, manifest)
+
+
+@pytest.fixture
+def laid_down(tmp_path):
+    """A checkpoint that has done epoch 0 without a row."""
+    checkpoint = Checkpoint(tmp_path / "new")
+    metadata = {"batchWatermarkMs": 0, "batchTimestampMs": 1, "conf": {"new": "1"}}
+    checkpoint.write_offsets(0, OffsetLog(metadata, ("empty", "empty", "empty")))
+    checkpoint.write_commit(0, 0)
+    return checkpoint
+
+
+def epochs(checkpoint, folder):
+    return sorted(int(path.name) for path in (checkpoint.path / folder).iterdir())
+
+
+def test_it_has_done_the_last_two_epochs_and_knows_the_next_ones_watermark(laid_down):
+    pretend_to_have_run(laid_down, EPOCH, 6000)
+    assert epochs(laid_down, "offsets") == epochs(laid_down, "commits") == [EPOCH - 1, EPOCH]
+    assert laid_down.next_watermark(EPOCH) == 6000
+
+
+def test_of_epoch_0_there_is_none_before(laid_down):
+    pretend_to_have_run(laid_down, 0, 6000)
+    assert epochs(laid_down, "offsets") == [0]
+
+
+def test_sources_go_on_where_they_were_in_the_new_order_and_the_epoch_keeps_its_watermark(saved, laid_down):
+    pretend_to_have_run(laid_down, EPOCH, 6000)
+    slots = (SourceSlot("stock", "", 0), SourceSlot("bills", "sums", 1), SourceSlot("new", "", 2))
+    take_over_offsets(saved, slots, laid_down, EPOCH, {"bills": "orders"})
+    for number in (EPOCH - 1, EPOCH):
+        log = laid_down.offsets(number)
+        assert log.offsets == ('{"s":7}', '{"o":7}', None)
+        assert log.metadata == {"batchWatermarkMs": 5000, "batchTimestampMs": 9000, "conf": {"new": "1"}}
+
+
+def test_a_new_reader_of_a_known_source_goes_on_where_another_one_was(saved, laid_down):
+    take_over_offsets(saved, (SourceSlot("orders", "other", 0),), laid_down, 0, {})
+    assert laid_down.offsets(0).offsets == ('{"o":7}',)
+
+
+def test_what_is_planned_beyond_the_saved_epoch_is_forgotten(saved, laid_down):
+    laid_down.write_offsets(1, laid_down.offsets(0))
+    take_over_offsets(saved, SLOTS, laid_down, 0, {})
+    assert laid_down.planned() == 0
+
+
+def test_logs_of_file_sources_go_to_their_new_numbers(saved, laid_down):
+    for number, name in ((0, "orders"), (1, "stock")):
+        folder = saved.checkpoint.path / "sources" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "0").write_text(name)
+    plan = Plan((), source_slots=(SourceSlot("stock", "", 0), SourceSlot("bills", "", 1), SourceSlot("new", "", 2)))
+    take_over_file_logs(saved, plan, laid_down.path, {"bills": "orders"})
+    logs = {path.parent.name: path.read_text() for path in (laid_down.path / "sources").glob("*/0")}
+    assert logs == {"0": "stock", "1": "orders"}
