@@ -6,6 +6,7 @@ SECONDS ?=
 CHAINS ?= 30
 SEED ?= 1
 KILLS ?= 100
+SCHEDULES ?= 5000
 MEASURES ?=
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
@@ -13,7 +14,7 @@ SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 LONG := rules or long
 APART := matrix
 
-.PHONY: help install demo story test test-fast test-long compatibility support-matrix soak chaos bench lint lock pictures clean
+.PHONY: help install demo story test test-fast test-long compatibility support-matrix soak chaos simulation bench lint lock pictures clean
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
@@ -24,6 +25,7 @@ help:
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
+	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make pictures           the pages in docs that are drawn from code"
@@ -61,6 +63,9 @@ chaos: $(STAMP)
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit
+
+simulation: $(STAMP)
+	@PITSTOP_SCHEDULES=$(SCHEDULES) $(PY) -m pytest tests/simulation
 
 bench: $(STAMP)
 	@$(PY) benchmarks/run.py $(MEASURES)

@@ -41,6 +41,7 @@ def ended(job: Job, now: float, failure: str, user_cancelled: bool = False) -> J
         user_cancelled=user_cancelled,
         failure=failure,
         suspension_cause=None,
+        due=None,
         termination=None,
         preparation=None,
         update=None,

@@ -32,7 +32,7 @@ class Lanes:
                 waiting.append(work)
                 return
             self._lanes[lane] = deque([work])
-        self._spawn(lambda: self._drain(lane))
+        self._spawn(lambda: self._do_next(lane))
 
     def busy(self, lane: str) -> bool:
         """True while something of the lane is being done or waits."""
@@ -44,13 +44,15 @@ class Lanes:
         with self._lock:
             return self._lock.wait_for(lambda: not self._lanes, seconds)
 
-    def _drain(self, lane: str) -> None:
-        while True:
-            with self._lock:
-                waiting = self._lanes[lane]
-                if not waiting:
-                    del self._lanes[lane]
-                    self._lock.notify_all()
-                    return
-                work = waiting.popleft()
-            work()
+    def _do_next(self, lane: str) -> None:
+        with self._lock:
+            work = self._lanes[lane][0]
+        work()
+        with self._lock:
+            waiting = self._lanes[lane]
+            waiting.popleft()
+            if not waiting:
+                del self._lanes[lane]
+                self._lock.notify_all()
+                return
+        self._spawn(lambda: self._do_next(lane))

@@ -128,6 +128,14 @@ def test_cancel_ends_a_job_at_once_and_then_drops_its_state(state):
     assert done(decision)
 
 
+def test_a_job_that_waits_for_its_next_start_can_be_cancelled():
+    waiting = decide(job(S.RUNNING), seen(Died("gone")), NOW).job
+    again = decide(decide(waiting, Due(), waiting.due).job, seen(Died("gone"), token=4), NOW).job
+    assert (again.state, again.due) == (S.NOT_RUNNING, NOW + 1)
+    cancelled = decide(again, ask(Cancel), NOW).job
+    assert (cancelled.state, cancelled.due) == (S.FAILED, None)
+
+
 def test_cancel_of_an_ended_job_is_silently_ignored_but_not_during_an_export():
     assert done(decide(job(S.COMPLETED), ask(Cancel), NOW))
     busy = decide(job(S.SUSPENDED_EXPORTING_SNAPSHOT), ask(Cancel), NOW)

@@ -1,0 +1,147 @@
+"""An engine without Spark: it reads a source of numbered events, and its sink notes them with each epoch.
+
+Its checkpoints are real ones, kept in memory: an epoch is planned, its sink is written, then it is committed. What a run writes
+again after a crash is known by (lineage, epoch), as in the sinks of the product.
+"""
+
+import json
+
+from pitstop.errors import EngineError, PipelineError
+from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.job import Progress
+from pitstop.plan.model import Plan
+from pitstop.runner.run import Opened
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.snapshots.export import export_checkpoint
+
+EVENTS_AN_EPOCH = 3
+PLAN = Plan(()).to_dict()
+SOURCE = "events"
+
+
+class Sink:
+    """What epochs have written: (lineage, epoch) -> numbers of events."""
+
+    def __init__(self):
+        self._epochs = {}
+
+    def write(self, lineage, epoch, events):
+        self._epochs[lineage, epoch] = events
+
+    @property
+    def events(self):
+        return [event for events in self._epochs.values() for event in events]
+
+
+class SimulatedEngine:
+    """Opens versions (runner.run.Engine). What a version does is in its artifact's name."""
+
+    def __init__(self, world, moments):
+        self._world, self._moments = world, moments
+
+    def open(self, job, snapshot, check_fence, poke):
+        name = job.source.artifact
+        if "broken" in name:
+            raise PipelineError(f"{name} cannot be compiled.")
+        config = JobConfig.from_options(job.options)
+        lineage, checkpoint = self._checkpoint(job, config, snapshot)
+
+        def start(before):
+            return SimulatedRun(self._world, self._moments, name, lineage, checkpoint, check_fence)
+
+        def to_the_end():
+            self._moments.one()
+
+        return Opened(PLAN, config, lineage, start, to_the_end if "bounded" in name else None)
+
+    def _checkpoint(self, job, config, snapshot):
+        """The job's own checkpoint if it has begun one, else a new one, from the snapshot if there is one."""
+        files, folder = self._world.files, self._world.data.job(job.id)
+        if job.lineage is not None and config.processing_guarantee is not ProcessingGuarantee.NONE:
+            own = Checkpoint(folder.checkpoint(job.lineage), files)
+            if own.planned() >= 0:
+                return job.lineage, own
+        lineage = self._world.new_lineage()
+        new = Checkpoint(folder.checkpoint(lineage), files)
+        self._moments.one()
+        new.write_facts({"job_id": job.id, "job_name": job.name, "lineage": lineage, "plan": PLAN, "sources": [[SOURCE, ""]]})
+        files.write(new.path / "metadata", b"{}")
+        if snapshot is not None:
+            saved = manifests.read(snapshot, files)
+            new.write_offsets(saved.epoch, _log(int(saved.offsets[SOURCE][""])))
+            self._moments.one()
+            new.write_commit(saved.epoch, 0)
+        return lineage, new
+
+
+class SimulatedRun:
+    """One run (runner.run.Started). It commits an epoch each time it is told to."""
+
+    def __init__(self, world, moments, artifact, lineage, checkpoint, check_fence):
+        self._world, self._moments, self._artifact = world, moments, artifact
+        self.lineage, self.checkpoint, self._check_fence = lineage, checkpoint, check_fence
+        self.active, self.up, self.first_epoch = True, False, False
+        self._failure, self._parts = None, None
+
+    def epoch(self):
+        """Plan, write and commit one epoch, a part each time; a planned one that was cut off is done again."""
+        if self._parts is None:
+            self._parts = self._epoch()
+        try:
+            next(self._parts)
+        except StopIteration:
+            self._parts = None
+
+    def _epoch(self):
+        if not self.active:
+            return
+        if "fails" in self._artifact:
+            self.active, self._failure = False, EngineError(f"{self._artifact} failed.")
+            return
+        committed, planned = self.checkpoint.committed(), self.checkpoint.planned()
+        epoch = committed + 1
+        begin = _offset(self.checkpoint, committed) if committed >= 0 else 0
+        if planned <= committed:
+            self._moments.one()
+            self.checkpoint.write_offsets(epoch, _log(begin + EVENTS_AN_EPOCH))
+        events = range(begin, _offset(self.checkpoint, epoch))
+        yield
+        self._moments.one()
+        self._check_fence()
+        self._world.sink.write(self.lineage, epoch, events)
+        self._moments.one()
+        yield
+        self.checkpoint.write_commit(epoch, 0)
+        self._world.committed.add(self.lineage)
+        self._moments.one()
+        self.up = self.first_epoch = True
+
+    def look(self):
+        return Progress(epoch=self.checkpoint.committed())
+
+    def failure(self):
+        return self._failure
+
+    def committed_at(self, epoch):
+        return self._world.clock.now() if epoch >= 0 else None
+
+    def stop(self, seconds):
+        while self._parts is not None:  # the epoch that is being written comes to its end
+            self.epoch()
+        self.active = False
+        return self.checkpoint.committed()
+
+    def export(self, name):
+        self._moments.one()
+        return export_checkpoint(self.checkpoint, self._world.data, name)
+
+
+def _log(offset):
+    return OffsetLog(
+        {"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {"spark.sql.shuffle.partitions": "1"}}, (json.dumps(offset),)
+    )
+
+
+def _offset(checkpoint, epoch):
+    return int(checkpoint.offsets(epoch).offsets[0])

@@ -1,0 +1,60 @@
+"""Processes that may die between any two of their writes: what they use counts the moments, and one of them kills."""
+
+from contextlib import contextmanager
+
+
+class Crash(BaseException):
+    """The process dies here. No handler of errors may see it: a dead process handles nothing."""
+
+
+class Moments:
+    """Counts down the moments at which a process may die; the one that is reached at zero kills it."""
+
+    def __init__(self):
+        self.left = None
+
+    def one(self):
+        if self.left is None:
+            return
+        if self.left == 0:
+            self.left = None
+            raise Crash
+        self.left -= 1
+
+    @contextmanager
+    def dying_at(self, moment):
+        """Within this, die at that moment (None: not at all); True in the end if it did."""
+        self.left = moment
+        died = []
+        try:
+            yield died
+        except Crash:
+            died.append(True)
+        finally:
+            self.left = None
+
+
+class Fragile:
+    """A port whose calls are moments: a process may die before each, and after each. A transaction's end is one, too."""
+
+    def __init__(self, port, moments):
+        self._port, self._moments = port, moments
+
+    def __getattr__(self, name):
+        method = getattr(self._port, name)
+
+        def call(*args, **named):
+            self._moments.one()
+            result = method(*args, **named)
+            self._moments.one()
+            return result
+
+        return call
+
+    @contextmanager
+    def transaction(self):
+        self._moments.one()
+        with self._port.transaction():
+            yield
+            self._moments.one()
+        self._moments.one()

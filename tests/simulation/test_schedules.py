@@ -1,0 +1,113 @@
+"""Random schedules of requests, epochs, crashes and clocks, each checked after every step; a failing one is shrunk and printed.
+
+``make simulation SCHEDULES=5000`` tries more.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from pitstop.model.job import JobSource
+from pitstop.model.operation import Cancel, CancelAndExport, Export, Restart, Resume, Suspend, UpdateJob
+from tests.simulation.world import World
+
+SCHEDULES = int(os.environ.get("PITSTOP_SCHEDULES", "300"))
+MOMENT = st.one_of(st.none(), st.integers(0, 14))
+WHICH = st.integers(0, 3)
+OPTIONS = {"processing_guarantee": "exactly_once"}
+
+
+class Schedules(RuleBasedStateMachine):
+    """What may happen to one job, in any order."""
+
+    def __init__(self):
+        super().__init__()
+        self.world = World()
+        self.watched = False
+        self.versions = 1
+
+    @initialize(artifact=st.sampled_from(["v1.py", "v1.py", "v1.py", "v1-bounded.py", "v1-fails.py"]))
+    def submit(self, artifact):
+        self.world.submit(artifact)
+
+    @rule(request=st.sampled_from([Suspend(), Resume(), Restart(), Export("kept"), CancelAndExport("last"), Cancel()]))
+    def ask(self, request):
+        self.world.ask(request)
+
+    @rule(kind=st.sampled_from(["", "", "-broken", "-unfit", "-fails"]), watch=st.sampled_from([0.0, 0.0, 30.0]))
+    def update(self, kind, watch):
+        self.versions += 1
+        self.watched = self.watched or bool(watch)
+        self.world.ask(UpdateJob(JobSource(f"v{self.versions}{kind}.py"), OPTIONS, f"before-{self.versions}", watch))
+
+    @rule(moment=MOMENT)
+    def control_loop(self, moment):
+        self.world.round(moment)
+
+    @rule(which=WHICH, moment=MOMENT)
+    def slow_work(self, which, moment):
+        self.world.act(which, moment)
+
+    @rule(which=WHICH, moment=MOMENT)
+    def runner(self, which, moment):
+        self.world.run(which, moment)
+
+    @rule(which=WHICH, moment=MOMENT)
+    def epoch(self, which, moment):
+        self.world.epoch(which, moment)
+
+    @rule()
+    def all_go_on(self):
+        """As time goes by when nothing fails: so that schedules get somewhere."""
+        self.world.round()
+        while self.world.work:
+            self.world.act()
+        for number in range(len(self.world.processes.living)):
+            self.world.run(number)
+            for _ in range(3):
+                self.world.epoch(number)
+
+    @rule(which=WHICH)
+    def kill(self, which):
+        self.world.kill(which)
+
+    @rule(which=WHICH)
+    def hang_or_go_on(self, which):
+        self.world.hang(which)
+
+    @rule(seconds=st.sampled_from([1.0, 8.0, 45.0, 120.0]))
+    def sleep(self, seconds):
+        self.world.sleep(seconds)
+
+    @rule(seconds=st.sampled_from([-3600.0, -2.0, 2.0, 3600.0]))
+    def set_the_clock(self, seconds):
+        self.world.clock.set_by(seconds)
+
+    @invariant()
+    def holds(self):
+        if self.world.job is not None:
+            self.world.check()
+            if not self.watched:
+                # What a watched version had written before it failed is written again by the old one.
+                self.world.check_no_event_twice()
+
+    def teardown(self):
+        if self.world.job is None:
+            return
+        self.world.settle()
+        if not self.watched:
+            self.world.check_no_event_twice()
+            self.world.check_no_event_missing()
+
+
+Schedules.TestCase.settings = settings(
+    max_examples=SCHEDULES,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize="PITSTOP_SCHEDULES" not in os.environ,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+TestSchedules = Schedules.TestCase

@@ -1,0 +1,344 @@
+"""A control plane, runs and everything around them, in one thread: each step is one thing that one process does."""
+
+import traceback
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+
+import structlog
+
+from pitstop.control.controller import Controller
+from pitstop.control.invariants import violations
+from pitstop.control.life import due_at
+from pitstop.control.ports import RunHandle
+from pitstop.errors import FencedError, IncompatibleError, PipelineError
+from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
+from pitstop.model.job import Job, JobSource, JobState, Starting, Watched
+from pitstop.model.operation import OperationState, Submit
+from pitstop.model.task import Compilation
+from pitstop.runner.run import LEASE_SECONDS, Runner
+from pitstop.snapshots import manifest as manifests
+from pitstop.testing.clock import ManualClock
+from pitstop.testing.files import MemoryFiles
+from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
+from pitstop.testing.wake import MemoryWake
+from tests.simulation.engine import PLAN, SOURCE, SimulatedEngine, Sink
+from tests.simulation.fragile import Fragile, Moments
+
+DATA = DataFolder(Path("/data"))
+RUN_STATES = (JobState.STARTING, JobState.RUNNING)
+
+
+class Process:
+    """One runner process: the real runner on a simulated engine."""
+
+    def __init__(self, world, handle, spec):
+        self.handle, self.spec, self._world = handle, spec, world
+        self.moments = Moments()
+        self.link = Fragile(MemoryRunnerLink(world.registry, world.wake), self.moments)
+        engine = SimulatedEngine(world, self.moments)
+        self.runner = Runner(spec.job_id, spec.token, handle, self.link, world.wake, engine, lambda work: work())
+        self.alive, self.begun, self.hangs = True, False, False
+
+    @property
+    def query(self):
+        """What it runs, once it does."""
+        return self.runner._started
+
+    def step(self, dies_at=None):
+        """Begin, or look once; the process is gone if it has come to its end, or dies at that moment."""
+        if self.hangs:
+            return
+        with self.moments.dying_at(dies_at) as died:
+            try:
+                code = self.runner.step() if self.begun else self.runner.begin()
+                self.begun = True
+                self.alive = code is None
+            except FencedError:
+                self.alive = False
+        self.alive = self.alive and not died
+
+    def epoch(self, dies_at=None):
+        """A part of an epoch."""
+        if not self.begun or self.query is None or self.hangs:
+            return
+        with self.moments.dying_at(dies_at) as died:
+            try:
+                self.query.epoch()
+            except FencedError:
+                self.alive = False
+        self.alive = self.alive and not died
+
+    def renew(self):
+        if self.begun and not self.hangs:
+            self.alive = self.runner.renew()
+
+
+class Processes:
+    """The launcher and the workers (control.ports.Launcher and Workers)."""
+
+    def __init__(self, world):
+        self._world = world
+        self.all = []
+        self.spares = 0
+        self._last_of = {}
+
+    def start(self, spec):
+        process = Process(self._world, RunHandle(f"process-{len(self.all)}"), spec)
+        self.all.append(process)
+        self._last_of[spec.job_id] = process
+
+    @property
+    def living(self):
+        return [process for process in self.all if process.alive]
+
+    def start_failed(self, job_id, token):
+        last = self._last_of.get(job_id)
+        return last is not None and last.spec.token == token and not last.alive
+
+    def prepare(self):
+        self.spares = 1
+
+    def _of(self, handle):
+        return next(process for process in self.all if process.handle == handle)
+
+    def alive(self, handle):
+        return self._of(handle).alive
+
+    def kill(self, handle):
+        self._of(handle).alive = False
+
+    def watch(self, handle):
+        pass
+
+    def forget(self):
+        """As a new control plane's: it knows of runs what the store says of their handles."""
+        self._last_of.clear()
+
+    # workers
+
+    def compile(self, task):
+        name = task.source.artifact
+        if "broken" in name:
+            raise PipelineError(f"{name} cannot be compiled.")
+        if "unfit" in name:
+            raise IncompatibleError(f"{name} does not fit.")
+        return Compilation(PLAN, JobConfig.from_options(task.options))
+
+    def hold(self, seconds):
+        if not self.spares:
+            return None
+        self.spares = 0
+        return Held(self)
+
+    def release(self, standby):
+        pass
+
+
+class Held:
+    """A warm runner (control.ports.Standby)."""
+
+    id = "warm"
+
+    def __init__(self, processes):
+        self._processes = processes
+
+    def compile(self, task):
+        return self._processes.compile(task)
+
+    def rehearse(self, task):
+        pass
+
+
+class World:
+    """One job's whole surroundings. ``dies_at`` is the moment at which the process that does a step dies."""
+
+    def __init__(self):
+        self.errors = []
+        structlog.configure(processors=[self._note])
+        self.clock, self.wake, self.data = ManualClock(), MemoryWake(), DATA
+        self.files = MemoryFiles(self.clock.now)
+        self.registry = MemoryRegistry(self.clock)
+        self.processes, self.sink = Processes(self), Sink()
+        self.moments = Moments()
+        self.committed = set()
+        """Lineages that have committed an epoch."""
+        self.work = []
+        """What the control plane has put off its loop's thread."""
+        self.asked = []
+        self.control_planes = 0
+        self._lineages = 0
+        self._start_control_plane()
+
+    def _note(self, _logger, level, event):
+        """Nothing that the control plane does may fail: what goes wrong around it is its business."""
+        if level in ("error", "exception"):
+            self.errors.append(f"{event['event']}: {traceback.format_exc()}")
+        raise structlog.DropEvent
+
+    def new_lineage(self):
+        self._lineages += 1
+        return f"lineage{self._lineages}"
+
+    def _start_control_plane(self):
+        self.control_planes += 1
+        self.work.clear()
+        self.processes.forget()
+        registry = Fragile(self.registry, self.moments)
+        launcher = Fragile(self.processes, self.moments)
+        self.controller = Controller(
+            registry, launcher, launcher, self.clock, self.wake, DATA, "url", lambda: None, self.work.append, self.files
+        )
+
+    # steps
+
+    def submit(self, artifact="v1.py", guarantee="exactly_once"):
+        options = {"processing_guarantee": guarantee}
+        job = Job(
+            "id", "job", JobState.NOT_RUNNING, JobSource(artifact), JobConfig.from_options(options), self.clock.now(), options
+        )
+        with self.registry.transaction():
+            self.registry.add_job(job)
+            self.registry.add_operation(job.id, Submit())
+
+    def ask(self, request):
+        self.asked.append(self.registry.add_operation("id", request).id)
+
+    def round(self, dies_at=None):
+        """One round of the control loop."""
+        self._as_control_plane(self.controller.round, dies_at)
+
+    def act(self, number=0, dies_at=None):
+        """One thing that the control plane does off its loop's thread."""
+        if self.work:
+            self._as_control_plane(self.work.pop(number % len(self.work)), dies_at)
+
+    def _as_control_plane(self, do, dies_at):
+        with self.moments.dying_at(dies_at) as died:
+            do()
+        if died:
+            self._start_control_plane()
+
+    def run(self, number=0, dies_at=None):
+        """One look of one runner."""
+        living = self.processes.living
+        if living:
+            with redirect_stderr(StringIO()):
+                living[number % len(living)].step(dies_at)
+
+    def epoch(self, number=0, dies_at=None):
+        """A part of an epoch of one run: another process may do something before the next."""
+        living = self.processes.living
+        if living:
+            living[number % len(living)].epoch(dies_at)
+
+    def kill(self, number=0):
+        living = self.processes.living
+        if living:
+            living[number % len(living)].alive = False
+
+    def hang(self, number=0):
+        """A runner does nothing more, nor renews its lease, until it is killed, or goes on."""
+        living = self.processes.living
+        if living:
+            living[number % len(living)].hangs = not living[number % len(living)].hangs
+
+    def sleep(self, seconds):
+        """Time passes; every runner that does not hang renews its lease on the way."""
+        while seconds > 0:
+            part = min(seconds, LEASE_SECONDS / 2)
+            self.clock.advance(part)
+            for process in self.processes.living:
+                process.renew()
+            seconds -= part
+
+    # what holds
+
+    @property
+    def job(self):
+        return self.registry.get_job("id")
+
+    def check(self):
+        """Raise AssertionError about what does not hold now."""
+        job = self.job
+        assert not self.errors, self.errors[0]
+        assert not violations(job)
+        self._check_runs(job)
+        self._check_state(job)
+        for record in self.registry.snapshots():
+            manifest = manifests.read(record.path, self.files)
+            assert SOURCE in manifest.offsets, f"snapshot {record.name} holds no offset"
+
+    def _check_runs(self, job):
+        holding = [process for process in self.processes.living if process.begun and process.spec.token == job.token]
+        assert len(holding) <= 1, "two processes hold one run"
+
+    def _check_state(self, job):
+        if job.state.terminal or job.state is JobState.COMPLETING:
+            return
+        needed = [job.running_version, job.saved]
+        if job.update is not None and isinstance(job.update.phase, Starting | Watched):
+            needed.append(job.update.phase.previous)
+        for version in needed:
+            keeps = version.config.processing_guarantee is not ProcessingGuarantee.NONE
+            if keeps and version.lineage in self.committed:
+                assert self.exists(version.lineage), f"the state of version {version.number} is gone"
+
+    def exists(self, lineage):
+        return bool(self.files.names(DATA.job("id").checkpoint(lineage)))
+
+    def check_no_event_twice(self):
+        events = self.sink.events
+        assert len(set(events)) == len(events), f"written twice: {sorted({e for e in events if events.count(e) > 1})}"
+
+    def settle(self):
+        """Let everything go on without failures until nothing more happens; then raise AssertionError about what is left."""
+        for process in self.processes.living:
+            process.hangs = False
+        for _ in range(200):
+            self.round()
+            while self.work:
+                self.act()
+            for number in range(len(self.processes.living)):
+                self.run(number)
+                for _ in range(3):
+                    self.epoch(number)
+            self.sleep(1.0)
+            if self._settled():
+                break
+        self.check()
+        unanswered = [number for number in self.asked if self.registry.get_operation(number).finished is None]
+        assert not unanswered, f"never answered: {[self.registry.get_operation(number) for number in unanswered]}"
+        assert self._settled(), f"the job stays {self.job.state}"
+        self._check_nothing_left()
+
+    def _settled(self):
+        job = self.job
+        open_operations = self.registry.open_operations("id")
+        waiting = due_at(job) is not None or open_operations or self.work or self.registry.take_observations()
+        if job.state is JobState.RUNNING:
+            runs = [process for process in self.processes.living if process.begun and process.spec.token == job.token]
+            return bool(runs) and not waiting and job.attempts == 0
+        return not waiting and (job.state is JobState.SUSPENDED or job.state.terminal)
+
+    def _check_nothing_left(self):
+        job = self.job
+        runs = [process for process in self.processes.living if process.begun]
+        if job.state is JobState.RUNNING:
+            assert [process.spec.token for process in runs] == [job.token]
+        else:
+            assert not self.processes.living, f"{job.state} and processes are left"
+        if job.state.terminal:
+            left = [name for name in self.files.names(DATA.job("id").root) if name.startswith(CHECKPOINT_PREFIX)]
+            assert not left, f"{job.state} and checkpoints are left: {left}"
+
+    def check_no_event_missing(self):
+        events = self.sink.events
+        assert sorted(events) == list(range(len(events)))
+
+    def states_of(self, numbers):
+        return [self.registry.get_operation(number).state for number in numbers]
+
+
+DONE, FAILED = OperationState.DONE, OperationState.FAILED
