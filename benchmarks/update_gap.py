@@ -97,7 +97,7 @@ def measure_updates(folder):
         for name in ("same", "changed"):
             wait_epochs(job, EPOCHS)
             spare_ready(folder)
-            gaps[name] = job.update(write_version(folder, name))["gap_seconds"]
+            gaps[name] = job.update(write_version(folder, name)).gap_seconds
         job.cancel()
     return gaps
 

@@ -49,7 +49,7 @@ def tell(stack: Stack) -> None:
     step("Start the control plane and both simulators")
     client = stack.start_server()
     stack.start_simulators()
-    check(client.service.server_info()["state"] == "ACTIVE", f"the control plane answers at {stack.url}")
+    check(client.service.server_info().state == "ACTIVE", f"the control plane answers at {stack.url}")
 
     step("Submit version 1 of the ingest job")
     first = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest-v1")

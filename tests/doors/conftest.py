@@ -1,8 +1,10 @@
 """One HTTP server for all tests of the doors; each test puts its own service behind it."""
 
 import pytest
+import structlog
 
 from pitstop.testing.http import serving
+from tests.doors import doors
 
 TOKEN = "the-long-token"
 
@@ -15,6 +17,22 @@ class Behind:
     def __getattr__(self, name):
         # Late: the server takes some methods when it is made.
         return lambda *args, **named: getattr(self.service, name)(*args, **named)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_log():
+    """The control loop logs to standard output, which the command line has in these tests to itself."""
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def state(tmp_path):
+    """The service that keeps the state."""
+    found = doors.service(tmp_path / "data")
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,22 @@
-"""What the tests of the doors share: a service in memory at the moment of the manual's example, and artifacts for it."""
+"""What the tests of the doors share: a service at the moment of the manual's example, and artifacts for it."""
 
+import threading
+import time
+
+from pitstop.model.job import JobState, Mode, Termination
 from pitstop.service.api import SubmitRequest
-from pitstop.testing.service import InMemoryService
+from pitstop.testing.service import ScriptedService
 
 MOMENT = 1584283021.011
 """2020-03-15T14:37:01.011 UTC, the time in the manual's table of snapshots (S002)."""
 ID = "0401-9f77-b9c0-{:04x}"
 
 
-def service():
+def service(folder):
     """Job ids count from 0401-9f77-b9c0-0001, the manual's example; the clock stands still."""
     numbers = iter(range(1, 1000))
-    return InMemoryService(now=lambda: MOMENT, new_id=lambda: ID.format(next(numbers)))
+    folder.mkdir()
+    return ScriptedService(folder, now=lambda: MOMENT, new_id=lambda: ID.format(next(numbers)))
 
 
 def request(name=None, text="", **more):
@@ -19,8 +24,32 @@ def request(name=None, text="", **more):
 
 
 def running(service, name="hello-world", text="", **more):
-    """A running job; its id."""
-    from pitstop.model.job import JobState
+    """A job that runs, or has come as far as its script lets it; its id."""
+    job = service.submit(request(name, text, **more)).id
+    return service.wait_for(job, (JobState.RUNNING, JobState.FAILED, JobState.COMPLETED), 20).id
 
-    job = service.submit(request(name, text, **more))
-    return service.wait_for(job.id, (JobState.RUNNING, JobState.FAILED, JobState.COMPLETED), 5).job.id
+
+def brought_to(service, state, name="hello-world"):
+    """A job in that state, by what brings jobs there; its id."""
+    if state is JobState.SUSPENDED_EXPORTING_SNAPSHOT:
+        # It passes in an instant.
+        job = brought_to(service, JobState.SUSPENDED, name)
+        service.put(job, state=state, termination=Termination(Mode.EXPORT, operation=0))
+        return job
+    scripts = {JobState.NOT_RUNNING: "# breaks", JobState.STARTING: "# hangs", JobState.COMPLETED: "# completes"}
+    job = service.submit(request(name, scripts.get(state, ""))).id
+    if state is JobState.NOT_RUNNING:
+        until(lambda: service.job(job).due == MOMENT + 1, "it broke off twice and waits until the clock goes on")
+    if state in (JobState.SUSPENDED, JobState.FAILED):
+        service.wait_for(job, (JobState.RUNNING,), 20)
+        (service.suspend if state is JobState.SUSPENDED else service.cancel)(job)
+    return service.wait_for(job, (state,), 20).id
+
+
+def until(condition, what):
+    """What the condition gives as soon as it is true."""
+    deadline = time.monotonic() + 20
+    while not (found := condition()):
+        assert time.monotonic() < deadline, what
+        threading.Event().wait(0.01)
+    return found

@@ -120,7 +120,7 @@ def test_everything_is_there_and_all_jobs_go_on_where_they_were(recorded, client
     assert snapshots == facts["snapshots"]
     assert {"while-running", "at-the-end", "updated-before-2"} <= set(snapshots)
     for name, known in facts["maps"].items():
-        assert (client.map(name).entries(), client.map(name).journal()["newest"]) == (known["entries"], known["journal"]), name
+        assert (client.map(name).entries(), client.map(name).journal().newest) == (known["entries"], known["journal"]), name
     assert client.service.snapshot("while-running").job_id == jobs["windows"].id
     assert any("from snapshot 'updated-before-2'" in line for line in jobs["updated"].logs())
 

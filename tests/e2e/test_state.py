@@ -75,13 +75,13 @@ def test_state_is_queried_edited_and_migrated_by_a_real_server(stack, tmp_path):
 
     with pytest.raises(IncompatibleError, match=r"Migration 'halves' of stage 'counts': there is no column 'half' \(bigint\)"):
         check(wrong)
-    assert "its state is migrated by 'halves': 4 rows of its state become 2" in check(right)["text"]
+    assert "its state is migrated by 'halves': 4 rows of its state become 2" in check(right).text
     again = client.submit(right, name="halved", initial_snapshot="edited")
     again.wait_started()
     wait_until(lambda: (client.map("counts").get("0") or {"n": 0})["n"] > 2_000_000, 60, "counts that go on from what was edited")
 
     whole = tmp_path / "whole.py"
     whole.write_text(migrated('old.groupBy(F.lit(7).alias("whole")).agg(F.sum("n").alias("n"))', key="whole", of="7"))
-    assert "its state is migrated by 'halves': 2 rows of its state become 1" in again.update(whole)["text"]
+    assert "its state is migrated by 'halves': 2 rows of its state become 1" in again.update(whole).text
     wait_until(lambda: (client.map("counts").get("7") or {"n": 0})["n"] > 4_000_000, 60, "one count of all")
     again.cancel()

@@ -166,7 +166,7 @@ def facts(client):
             for job in client.jobs(include_ended=True)
         },
         "snapshots": {record.name: {"job": record.job_name, "epoch": record.epoch} for record in client.snapshots()},
-        "maps": {name: {"entries": client.map(name).entries(), "journal": client.map(name).journal()["newest"]}
+        "maps": {name: {"entries": client.map(name).entries(), "journal": client.map(name).journal().newest}
                  for name in ("totals", "ended-totals", "notes", "three", "since")},
     }  # fmt: skip
 

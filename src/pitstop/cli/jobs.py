@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -11,9 +12,10 @@ from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
-from pitstop.model.config import renamed_stages
-from pitstop.model.job import Job, JobState
+from pitstop.model.config import OPTIONS, renamed_stages
+from pitstop.model.job import JobState
 from pitstop.service.api import SubmitRequest
+from pitstop.service.results import JobStatus
 
 START_SECONDS = 300.0
 SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
@@ -26,8 +28,25 @@ Renamed = Annotated[
     list[str] | None,
     typer.Option("--renamed", metavar="NEW=OLD", help="The new name of a stage and its old one, whose state goes on; repeatable"),
 ]
+
+
+def complete_option(incomplete: str) -> list[tuple[str, str]]:
+    """What ``-O`` may go on with, each with its help: names of options, then the values of those that have a list of them."""
+    words = [(f"{option.name}=", option.sentence) for option in OPTIONS]
+    words += [(f"{option.name}={value}", option.meaning) for option in OPTIONS for value in option.choices]
+    named = "=" in incomplete
+    return [(word, help) for word, help in words if word.startswith(incomplete) and word.endswith("=") is not named]
+
+
 Options = Annotated[
-    list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="Job option, over the job's own code; repeatable")
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="KEY=VALUE",
+        help=f"Job option, over the job's own code; repeatable. There are: {', '.join(option.name for option in OPTIONS)}",
+        autocompletion=complete_option,
+    ),
 ]
 
 
@@ -60,7 +79,7 @@ def submit(
     if snapshot is not None:
         call.say(f"Will restore the job from the snapshot with name '{snapshot}'")
     job = call.service().submit(request)
-    _finish(call, job, lambda now: f"Job {describe(now)} is {now.state}.")
+    _finish(call, job, lambda now: f"Job {describe(now)} is {now.status}.")
 
 
 def check(
@@ -84,10 +103,11 @@ def check(
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
     if call.structured:
-        call.show(result)
+        report = result.report.to_dict() if result.report else None
+        call.show({"plan": result.plan, "report": report, "text": result.text})
     else:
-        print(result["text"])
-    if result["report"] and result["report"]["refused"]:
+        print(result.text)
+    if result.report and result.report.refused:
         raise typer.Exit(1)
 
 
@@ -111,22 +131,23 @@ def update(
     """
     options = job_options(option or []) | renamed_option(renamed)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
-    found = call.service().job(job).job
+    found = call.service().job(job)
     call.say(f"Updating job {describe(found)} to artifact '{artifact}'...")
     with call.waiting("Checking the new version, then changing over"):
         result = call.service().update(found.id, request, watch)
-    call.say(result["text"])
-    if result["gap_seconds"] is None:
-        call.say(f"Version {result['version']} starts from snapshot '{result['snapshot']}' when the job is resumed.")
+    call.say(result.text)
+    if result.gap_seconds is None:
+        call.say(f"Version {result.version} starts from snapshot '{result.snapshot}' when the job is resumed.")
     else:
-        call.say(f"Version {result['version']} runs, from snapshot '{result['snapshot']}'. Gap: {result['gap_seconds']:.1f} s.")
+        call.say(f"Version {result.version} runs, from snapshot '{result.snapshot}'. Gap: {result.gap_seconds:.1f} s.")
     if call.structured:
-        call.show({key: value for key, value in result.items() if key != "text"})
+        facts = {"version": result.version, "snapshot": result.snapshot, "gap_seconds": result.gap_seconds}
+        call.show(facts | {"report": result.report.to_dict()})
 
 
 def cancel(call: Call, job: JobArgument) -> None:
     """Cancel a job: it ends at once and its state is dropped."""
-    found = call.service().job(job).job
+    found = call.service().job(job)
     refuse_ended(job, found)
     call.say(f"Cancelling job {describe(found)}...")
     with call.waiting("Cancelling"):
@@ -160,10 +181,10 @@ def restart(call: Call, job: JobArgument) -> None:
     _finish(call, found, lambda now: "Job restarted.")
 
 
-def refuse_ended(asked: str, job: Job) -> None:
-    """ConflictError if there is nothing left to act on."""
-    if job.state.terminal:
-        raise ConflictError(f"Job '{asked}' is not active. Current state: {job.state}")
+def refuse_ended(asked: str, job: JobStatus) -> None:
+    """ConflictError if the job has ended; ``asked`` is what the user called it."""
+    if job.status.terminal:
+        raise ConflictError(f"Job '{asked}' is not active. Current state: {job.status}")
 
 
 def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
@@ -195,30 +216,30 @@ def _spark_settings(text: str) -> dict[str, Any]:
     return found
 
 
-def _in_state(call: Call, asked: str, state: JobState, word: str) -> Job:
-    job = call.service().job(asked).job
-    if job.state is not state:
-        raise ConflictError(f"Job '{asked}' is not {word}. Current state: {job.state}")
+def _in_state(call: Call, asked: str, state: JobState, word: str) -> JobStatus:
+    job = call.service().job(asked)
+    if job.status is not state:
+        raise ConflictError(f"Job '{asked}' is not {word}. Current state: {job.status}")
     return job
 
 
-def _finish(call: Call, job: Job, sentence: Any) -> None:
+def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str]) -> None:
     """Wait until the job runs; say so, or raise its failure."""
     from pitstop.client.handles import raise_failure
 
     try:
         with call.waiting(f"Waiting for job {job.display_name} to run"):
-            view = call.service().wait_for(job.id, SETTLED, START_SECONDS)
+            now = call.service().wait_for(job.id, SETTLED, START_SECONDS)
     except KeyboardInterrupt:
         call.say(f"Not waiting any more; job {job.id} goes on by itself.")
         raise
-    raise_failure(view.job)
-    call.say(sentence(view.job))
+    raise_failure(now)
+    call.say(sentence(now))
     if call.structured:
-        call.show(job_facts(view))
+        call.show(job_facts(now))
 
 
-def _done(call: Call, job: Job, word: str) -> None:
+def _done(call: Call, job: JobStatus, word: str) -> None:
     call.say(f"Job {word}.")
     if call.structured:
         call.show(job_facts(call.service().job(job.id)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -79,7 +80,7 @@ def serve(
         raise UsageError("Give the token with --token or with --token-file, not with both.")
     asked = _read_token(token_file) if token_file is not None else token or call.given_token
     home = data or Path(os.environ.get("PITSTOP_DATA") or Path.home() / ".pitstop")
-    # By name: the command line is a door of the service; only this one command starts the server, which is above it.
+    # Imported by name: the server is a layer above the command line, and only this command starts it.
     server = importlib.import_module("pitstop.server")
     server.run_server(server.Settings(host, port, home, asked, spares, master, stop_jobs_on_exit))
 
@@ -88,12 +89,12 @@ def cluster(call: Call) -> None:
     """Show state, version and members of the cluster."""
     info = call.service().server_info()
     if call.structured:
-        call.show(info)
+        call.show(asdict(info))
         return
-    print(f"State: {info['state']}\nVersion: {info['version']}\nSize: {info['size']}\n")
+    print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}\n")
     print(f"{'ADDRESS':<24} {'UUID':<19}".rstrip())
-    for member in info["members"]:
-        print(f"{member['address']:<24} {member['uuid']}")
+    for member in info.members:
+        print(f"{member.address:<24} {member.uuid}")
 
 
 def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose script to print")]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import islice
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
+from pitstop.maps.model import Entry, JournalEvent
 from pitstop.service.api import Service
 
 PAGE = 1000
@@ -27,12 +29,12 @@ def list_maps(call: Call) -> None:
     """List maps with their sizes and journals."""
     maps = call.service().maps()
     if call.structured:
-        call.show(maps)
+        call.show([asdict(facts) for facts in maps])
         return
     print(f"{'NAME':<24} {'SIZE':>10} {'JOURNAL':>21} {'CAPACITY':>10}")
     for facts in maps:
-        span = f"{facts['oldest']}..{facts['newest']}"
-        print(f"{facts['name']:<24} {facts['size']:>10,} {span:>21} {facts['journal_capacity']:>10,}")
+        span = f"{facts.oldest}..{facts.newest}"
+        print(f"{facts.name:<24} {facts.size:>10,} {span:>21} {facts.journal_capacity:>10,}")
 
 
 def put(
@@ -77,10 +79,10 @@ def entries(
     """Print entries, by key: the key, a tab, the value as JSON."""
     found = islice(_entries(call.service(), name, prefix, min(PAGE, limit or PAGE)), limit)
     if call.structured:
-        call.show([{"key": entry["key"], "value": json.loads(entry["value"])} for entry in found])
+        call.show([{"key": entry.key, "value": json.loads(entry.value)} for entry in found])
         return
     for entry in found:
-        print(f"{entry['key']}\t{entry['value']}")
+        print(f"{entry.key}\t{entry.value}")
 
 
 def size(call: Call, name: Name) -> None:
@@ -105,8 +107,7 @@ def journal(
         return
     print(f"{'SEQUENCE':>10} {'TIME':<23} {'KIND':<8} {'KEY':<20} VALUE")
     for event in found:
-        value = event["new_value"] if event["new_value"] is not None else ""
-        line = f"{event['sequence']:>10} {iso(event['at']) or '':<23} {event['kind']:<8} {event['key']:<20} {value}"
+        line = f"{event.sequence:>10} {iso(event.at) or '':<23} {event.kind:<8} {event.key:<20} {event.new_value or ''}"
         print(line.rstrip())
 
 
@@ -128,27 +129,31 @@ for _command in (get, entries, size, delete, journal, configure):
 register(app, put, ignore_unknown_options=True)
 
 
-def _entries(service: Service, name: str, prefix: str, page: int) -> Iterator[dict[str, Any]]:
+def _entries(service: Service, name: str, prefix: str, page: int) -> Iterator[Entry]:
     after: str | None = None
     while found := service.map_entries(name, prefix, after, page):
         yield from found
-        after = found[-1]["key"]
+        after = found[-1].key
 
 
-def _events(call: Call, name: str, after: int | None, page: int) -> Iterator[dict[str, Any]]:
+def _events(call: Call, name: str, after: int | None, page: int) -> Iterator[JournalEvent]:
     while True:
         found = call.service().map_journal(name, after, page)
-        if found["lost"]:
-            call.warn(f"{found['lost']} events after {after} are no longer kept; the oldest is {found['oldest']}.")
-        if not found["events"]:
+        if found.lost:
+            call.warn(f"{found.lost} events after {after} are no longer kept; the oldest is {found.oldest}.")
+        if not found.events:
             return
-        yield from found["events"]
-        after = found["events"][-1]["sequence"]
+        yield from found.events
+        after = found.events[-1].sequence
 
 
-def _event_facts(event: dict[str, Any]) -> dict[str, Any]:
-    values = {side: None if event[side] is None else json.loads(event[side]) for side in ("old_value", "new_value")}
-    return event | values | {"at": iso(event["at"])}
+def _event_facts(event: JournalEvent) -> dict[str, Any]:
+    values = {"old_value": _parsed(event.old_value), "new_value": _parsed(event.new_value)}
+    return asdict(event) | {"kind": event.kind.value, "at": iso(event.at)} | values
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
 
 
 def _no_constant(word: str) -> Any:

@@ -1,4 +1,4 @@
-"""Registering commands: each is a function of the call and its own options; the global options may stand after it, too."""
+"""Registers commands: functions of the call and their own options. Each also takes the global options after its name."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def register(app: typer.Typer, function: Command, name: str | None = None, **con
 
 
 def silence(stream: TextIO) -> None:
-    """Whoever read our output reads no more (``| head``): let the interpreter flush the rest into nothing when it ends."""
+    """Send the rest of a stream whose reader has gone (``| head``) to /dev/null: the interpreter's last flush would fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -1,26 +1,24 @@
-"""A job as people and programs read it."""
+"""How a job is printed: in one line, as lines of facts, as structured output."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pitstop.kit.clock import iso
-from pitstop.model.job import Job
-from pitstop.service.api import JobView
+from pitstop.service.results import JobStatus
 
 
-def describe(job: Job) -> str:
+def describe(job: JobStatus) -> str:
     """The job in a sentence (jet.md §5 cancel)."""
     return f"id={job.id}, name={job.display_name}, submissionTime={iso(job.submission_time)}"
 
 
-def job_facts(view: JobView) -> dict[str, Any]:
+def job_facts(job: JobStatus) -> dict[str, Any]:
     """A job as structured output."""
-    job = view.job
     return {
         "id": job.id,
         "name": job.name,
-        "status": job.state.value,
+        "status": job.status.value,
         "submission_time": iso(job.submission_time),
         "start_time": iso(job.start_time),
         "completion_time": iso(job.completion_time),
@@ -29,24 +27,25 @@ def job_facts(view: JobView) -> dict[str, Any]:
         "failure": job.failure,
         "config": job.config.to_dict(),
         "source": job.source.to_dict(),
-        "progress": view.progress.to_dict(),
+        "progress": job.progress.to_dict(),
     }
 
 
-def job_lines(view: JobView) -> list[str]:
-    """A job as a list of facts; those that there are."""
-    job, progress = view.job, view.progress
+def job_lines(job: JobStatus) -> list[str]:
+    """A job as lines of name and value; what there is not is left out."""
+    progress = job.progress
     watermark = None if progress.watermark_ms is None else iso(progress.watermark_ms / 1000)
     facts = {
         "ID": job.id,
         "Name": job.display_name,
-        "Status": job.state.value,
-        "Meaning": job.state.sentence,
+        "Status": job.status.value,
+        "Meaning": job.status.sentence,
         "Submitted": iso(job.submission_time),
         "Started": iso(job.start_time),
         "Ended": iso(job.completion_time),
         "Suspended": job.suspension_cause,
         "Failure": job.failure,
+        "Last update": job.update_failure,
         "Guarantee": job.config.processing_guarantee.value,
         "Started from": job.config.initial_snapshot,
         "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
@@ -59,9 +58,9 @@ def job_lines(view: JobView) -> list[str]:
     return [f"{key + ':':<14} {value.replace(chr(10), indent)}" for key, value in facts.items() if value is not None]
 
 
-def metric_lines(view: JobView) -> list[str]:
-    """What a job's run says of itself: its own numbers, then a line a stage."""
-    progress = view.progress.to_dict()
+def metric_lines(job: JobStatus) -> list[str]:
+    """The progress of a job's run: its totals, then a line for each stage."""
+    progress = job.progress.to_dict()
     stages: dict[str, dict[str, Any]] = progress.pop("stages")
     lines = [f"{key:<16} {'-' if value is None else value}" for key, value in progress.items()]
     if stages:

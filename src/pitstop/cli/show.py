@@ -20,7 +20,7 @@ from pitstop.service.api import Service
 
 POLL_SECONDS = 0.3
 AWAY_SECONDS = 60.0
-"""Following goes on over an absence of the server that is not longer: jobs outlive it."""
+"""How long ``logs -f`` keeps retrying while the server is away."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,34 +32,33 @@ def add_to(app: typer.Typer) -> None:
 
 def list_jobs(call: Call, all: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs, too")] = False) -> None:
     """List jobs."""
-    views = call.service().jobs(include_ended=all)
+    jobs = call.service().jobs(include_ended=all)
     if call.structured:
-        call.show([job_facts(view) for view in views])
+        call.show([job_facts(job) for job in jobs])
         return
     print(f"{'ID':<19} {'STATUS':<18} {'SUBMISSION TIME':<23} NAME")
-    for view in views:
-        job = view.job
-        print(f"{job.id:<19} {job.state.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}")
+    for job in jobs:
+        print(f"{job.id:<19} {job.status.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}")
 
 
 def status(call: Call, job: JobArgument) -> None:
     """Show one job."""
-    view = call.service().job(job)
+    found = call.service().job(job)
     if call.structured:
-        call.show(job_facts(view))
+        call.show(job_facts(found))
         return
-    print("\n".join(job_lines(view)))
-    if call.verbose and view.job.failure_details:
-        print(f"\n{view.job.failure_details}")
+    print("\n".join(job_lines(found)))
+    if call.verbose and found.failure_details:
+        print(f"\n{found.failure_details}")
 
 
 def metrics(call: Call, job: JobArgument) -> None:
-    """Show what a job's run says of itself, stage by stage."""
-    view = call.service().job(job)
+    """Show the progress of a job's run: rows, epochs and state, stage by stage."""
+    found = call.service().job(job)
     if call.structured:
-        call.show(view.progress.to_dict())
+        call.show(found.progress.to_dict())
     else:
-        print("\n".join(metric_lines(view)))
+        print("\n".join(metric_lines(found)))
 
 
 def logs(
@@ -74,7 +73,7 @@ def logs(
     except re.error as error:
         raise UsageError(f"--grep {grep!r} is no regular expression: {error}.") from None
     service = call.service()
-    found = service.job(job).job.id
+    found = service.job(job).id
     for line in _follow(call, found) if follow else _written(service, found):
         if pattern is None or pattern.search(line):
             print(_rendered(line, call.output), flush=follow)
@@ -83,21 +82,22 @@ def logs(
 def _written(service: Service, job_id: str) -> Iterator[str]:
     after = 0
     while True:
-        lines, after = service.logs(job_id, after)
-        if not lines:
+        page = service.logs(job_id, after)
+        if not page.lines:
             return
-        yield from lines
+        yield from page.lines
+        after = page.next
 
 
 def _follow(call: Call, job_id: str) -> Iterator[str]:
-    """Every line until the job has ended. The place is kept in the log itself, so that nothing is lost or told twice."""
+    """Lines as they are written, until the job has ended. Reading goes on from a byte position: no line is lost or repeated."""
     service, after = call.service(), 0
     away_since: float | None = None
     while True:
         try:
-            # Asked before the lines: what an ended job has written is all there then.
-            ended = service.job(job_id).job.state.terminal
-            lines, after = service.logs(job_id, after)
+            # Asked before the lines are read: the log of a job that has ended is complete.
+            ended = not service.job(job_id).active
+            page = service.logs(job_id, after)
             away_since = None
         except UnreachableError as error:
             now = time.monotonic()
@@ -108,8 +108,9 @@ def _follow(call: Call, job_id: str) -> Iterator[str]:
                 raise
             time.sleep(POLL_SECONDS)
             continue
-        yield from lines
-        if not lines:
+        yield from page.lines
+        after = page.next
+        if not page.lines:
             if ended:
                 return
             time.sleep(POLL_SECONDS)

@@ -31,7 +31,7 @@ def save_snapshot(
 ) -> None:
     """Export a named snapshot of a job."""
     service = call.service()
-    found = service.job(job).job
+    found = service.job(job)
     refuse_ended(job, found)
     also = " and cancelling the job" if cancel else ""
     call.say(f"Saving snapshot with name '{snapshot}' from job '{found.display_name}'{also}...")
@@ -66,5 +66,5 @@ def delete_snapshot(call: Call, snapshot: Annotated[str, typer.Argument(metavar=
 
 
 def record_facts(record: SnapshotRecord) -> dict[str, Any]:
-    """A line of the registry for programs."""
+    """A snapshot's record as structured output."""
     return asdict(record) | {"created": iso(record.created)}

@@ -13,8 +13,7 @@ from pitstop.cli.register import register
 from pitstop.cli.snapshots import record_facts
 from pitstop.cli.tables import print_table
 from pitstop.errors import UsageError
-from pitstop.plan.diff import compare
-from pitstop.service.snapshot_facts import differences, offsets_of, stages_of, whole_of
+from pitstop.service.snapshot_facts import offsets_of, stages_of, whole_of
 
 app = typer.Typer(help="Look into snapshots, and take state out and put it back.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name")]
@@ -48,13 +47,13 @@ def query(
     """Read a stage's state with Spark SQL."""
     with call.waiting("Reading"):
         found = call.service().query_state(snapshot, stage, sql, limit)
-    names = [name for name, _ in found["columns"]]
+    names = [name for name, _ in found.columns]
     if call.structured:
-        call.show([dict(zip(names, row, strict=True)) for row in found["rows"]])
+        call.show([dict(zip(names, row, strict=True)) for row in found.rows])
     else:
-        rows = found["rows"]
-        print_table(names, [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in rows])
-    if found["more"]:
+        shown = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in found.rows]
+        print_table(names, shown)
+    if found.more:
         call.warn(f"There are more than these {limit:,} rows: give a higher --limit, or take them out with snapshot export.")
 
 
@@ -103,17 +102,15 @@ def diff(
     second: Annotated[str, typer.Argument(metavar="B", help="Another one")],
 ) -> None:
     """Compare two snapshots, and tell what would become of A's state under B's pipeline."""
-    before, after = call.service().snapshot(first), call.service().snapshot(second)
-    found = differences(before, after)
-    report = compare(before.plan, after.plan, before.partitions, None, before.watermark_ms, before.imported)
+    found = call.service().snapshot_diff(first, second)
     if call.structured:
-        call.show({"differences": [{"what": what, "a": a, "b": b} for what, a, b in found], "report": report.to_dict()})
+        call.show({"differences": [asdict(one) for one in found.differences], "report": found.report.to_dict()})
         return
-    if found:
-        print_table(["WHAT", first, second], [(what, _text(a), _text(b)) for what, a, b in found])
+    if found.differences:
+        print_table(["WHAT", first, second], [(one.what, _text(one.a), _text(one.b)) for one in found.differences])
     else:
         print(f"Snapshots '{first}' and '{second}' do not differ.")
-    print(f"\nThe state of '{first}' under the pipeline of '{second}':\n{report.text()}")
+    print(f"\nThe state of '{first}' under the pipeline of '{second}':\n{found.report.text()}")
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What a Python user holds: a client, jobs, maps."""
+"""The Python client: a connection, and handles of jobs and maps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 from pitstop.client.http import DEFAULT_URL, HttpService
 from pitstop.errors import EngineError, UsageError
-from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job import JobState, Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
+from pitstop.service.results import JobStatus, JournalPage, UpdateResult
 
 STARTED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
 ENDED = (JobState.COMPLETED, JobState.FAILED)
@@ -62,11 +63,11 @@ class Client:
 
     def jobs(self, include_ended: bool = False) -> list[JobHandle]:
         """Jobs that have not ended, or all that are remembered."""
-        return [JobHandle(self.service, view.job.id) for view in self.service.jobs(include_ended)]
+        return [JobHandle(self.service, found.id) for found in self.service.jobs(include_ended)]
 
     def job(self, name_or_id: str) -> JobHandle:
         """NotFoundError if there is none of that name or id."""
-        return JobHandle(self.service, self.service.job(name_or_id).job.id)
+        return JobHandle(self.service, self.service.job(name_or_id).id)
 
     def snapshots(self) -> list[SnapshotRecord]:
         """Named snapshots, by name."""
@@ -75,7 +76,7 @@ class Client:
     def query_state(self, snapshot: str, stage: str, sql: str = "SELECT * FROM state", limit: int = 1000) -> list[dict[str, Any]]:
         """Rows of Spark SQL on the state of a stage in a snapshot: the table ``state``. UsageError if the SQL is wrong."""
         found = self.service.query_state(snapshot, stage, sql, limit)
-        return [dict(zip([name for name, _ in found["columns"]], row, strict=True)) for row in found["rows"]]
+        return [dict(zip([name for name, _ in found.columns], row, strict=True)) for row in found.rows]
 
     def export_state(self, snapshot: str, stage: str, file: str | Path) -> None:
         """Write the state of a stage in a snapshot to a parquet file."""
@@ -105,9 +106,9 @@ class JobHandle:
         return f"JobHandle({self.id!r})"
 
     @property
-    def details(self) -> Job:
-        """All that is recorded of it, as it is now."""
-        return self._service.job(self.id).job
+    def details(self) -> JobStatus:
+        """All that is known of it now."""
+        return self._service.job(self.id)
 
     @property
     def name(self) -> str:
@@ -117,10 +118,10 @@ class JobHandle:
     @property
     def status(self) -> JobState:
         """Its state now."""
-        return self.details.state
+        return self.details.status
 
     def metrics(self) -> Progress:
-        """What its run says of itself."""
+        """Progress of its run: epoch, rows, watermark, and each stage's numbers."""
         return self._service.job(self.id).progress
 
     def suspend(self) -> None:
@@ -155,10 +156,10 @@ class JobHandle:
         config: dict[str, Any] | None = None,
         snapshot: str | None = None,
         watch_seconds: float = 0.0,
-    ) -> dict[str, Any]:
-        """Put a new version in the place of the one before: ``{version, snapshot, gap_seconds, report, text}``.
+    ) -> UpdateResult:
+        """Put a new version in the place of the one before.
 
-        A suspended job stays suspended, and starts with the new version when it is resumed; ``gap_seconds`` is then None.
+        A suspended job stays suspended, and starts with the new version when it is resumed.
         ``entry`` and ``args`` default to those of the version before; ``config`` goes over its options, and may say
         ``renamed={"new": "old"}``. IncompatibleError before anything stops; EngineError if the new version failed before
         it was up, or within ``watch_seconds`` after: the old one then goes on.
@@ -171,30 +172,30 @@ class JobHandle:
         lines: list[str] = []
         after = 0
         while True:
-            page, after = self._service.logs(self.id, after, 10_000)
-            if not page:
+            page = self._service.logs(self.id, after, 10_000)
+            if not page.lines:
                 return lines
-            lines += page
+            lines, after = lines + page.lines, page.next
 
     def wait_started(self, timeout: float = 180.0) -> JobState:
-        """Until it runs; EngineError with its failure if it does not come to that, WaitTimeoutError after ``timeout`` s."""
-        job = self._service.wait_for(self.id, STARTED, timeout).job
+        """Wait until it runs; EngineError with its failure if it does not come to that, WaitTimeoutError after ``timeout`` s."""
+        job = self._service.wait_for(self.id, STARTED, timeout)
         raise_failure(job)
-        return job.state
+        return job.status
 
     def join(self, timeout: float = 86_400.0) -> JobState:
-        """Until it has ended (a suspended job has not); EngineError if it failed and was not cancelled."""
-        job = self._service.wait_for(self.id, ENDED, timeout).job
+        """Wait until it has ended (a suspended job has not); EngineError if it failed and was not cancelled."""
+        job = self._service.wait_for(self.id, ENDED, timeout)
         if not job.user_cancelled:
             raise_failure(job)
-        return job.state
+        return job.status
 
 
-def raise_failure(job: Job) -> None:
+def raise_failure(job: JobStatus) -> None:
     """Raise EngineError if the job has failed, or was suspended because it would have."""
-    if job.state is JobState.FAILED:
+    if job.status is JobState.FAILED:
         raise EngineError(job.failure or "The job failed.", trace=job.failure_details)
-    if job.state is JobState.SUSPENDED and (job.suspension_cause or "").startswith("Execution failure"):
+    if job.status is JobState.SUSPENDED and (job.suspension_cause or "").startswith("Execution failure"):
         cause = (job.suspension_cause or "").partition("\n")[2].partition("\n")[0]
         raise EngineError(f"Job '{job.display_name}' is suspended: {cause}", trace=job.failure_details)
 
@@ -228,20 +229,16 @@ class MapHandle:
         found: dict[str, Any] = {}
         after: str | None = None
         while page := self._service.map_entries(self.name, prefix, after, 1000):
-            found |= {entry["key"]: json.loads(entry["value"]) for entry in page}
-            after = page[-1]["key"]
+            found |= {entry.key: json.loads(entry.value) for entry in page}
+            after = page[-1].key
         return found
 
     def size(self) -> int:
         """How many entries."""
         return self._service.map_size(self.name)
 
-    def journal(self, after: int | None = None, limit: int = 1000) -> dict[str, Any]:
-        """``{events, lost, oldest, newest}``: a page of events with sequence > ``after``, oldest first.
-
-        An event is ``{sequence, kind, key, old_value, new_value, at}``, its values as JSON text. ``lost`` counts events
-        after ``after`` that are no longer kept.
-        """
+    def journal(self, after: int | None = None, limit: int = 1000) -> JournalPage:
+        """A page of events with sequence > ``after`` (None: from the oldest that is kept); their values are JSON text."""
         return self._service.map_journal(self.name, after, limit)
 
     def configure(self, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:

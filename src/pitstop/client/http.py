@@ -1,28 +1,44 @@
-"""The service over HTTP: the same verbs and reads as in the server."""
+"""The service over HTTP: each method is one request, whose answer pydantic makes into the method's result again."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 import httpx2
+from pydantic import TypeAdapter, ValidationError
 
-from pitstop.client.decode import entry, event, job_view, snapshot_record
 from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name
-from pitstop.model.job import Job, JobState
+from pitstop.maps.model import Entry, EventKind, JournalEvent
+from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
-from pitstop.service.api import JobView, SubmitRequest
+from pitstop.model.task import StateRows
+from pitstop.service.api import SubmitRequest
+from pitstop.service.results import (
+    CheckResult,
+    ClusterInfo,
+    JobStatus,
+    JournalPage,
+    LogPage,
+    MapFacts,
+    SnapshotDiff,
+    UpdateResult,
+)
+
+T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8701"
 PARQUET = "application/vnd.apache.parquet"
 _CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 600.0
 _WAIT_SECONDS = 20.0
-"""A long wait is asked for in pieces, so that a lost client keeps no thread of the server for long."""
+"""The longest that one request waits. Longer waits are several requests: a client that is gone holds no thread for long."""
 
 
 class HttpService:
@@ -41,131 +57,138 @@ class HttpService:
         """Give back the connections."""
         self._http.close()
 
-    def submit(self, request: SubmitRequest) -> Job:
+    def submit(self, request: SubmitRequest) -> JobStatus:
         more = {"name": request.name, "initial_snapshot": request.initial_snapshot, "options": request.options}
-        return job_view(self._post_artifact("/jobs", request, more)).job
+        return self._post_artifact(JobStatus, "/jobs", request, more)
 
-    def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
-        return dict(self._post_artifact("/check", request, {"job": job, "snapshot": snapshot}))
+    def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
+        return self._post_artifact(CheckResult, "/check", request, {"options": request.options, "job": job, "snapshot": snapshot})
 
-    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
+    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         more = {"options": request.options, "snapshot": request.initial_snapshot, "watch_seconds": watch_seconds}
-        return dict(self._post_artifact(_job(name_or_id) + "/update", request, more))
-
-    def jobs(self, include_ended: bool = False) -> list[JobView]:
-        return [job_view(data) for data in self._call("GET", "/jobs", params={"all": include_ended})]
-
-    def job(self, name_or_id: str) -> JobView:
-        return job_view(self._call("GET", _job(name_or_id)))
+        return self._post_artifact(UpdateResult, _job(name_or_id) + "/update", request, more)
 
     def suspend(self, name_or_id: str) -> None:
-        self._call("POST", _job(name_or_id) + "/suspend")
+        self._send("POST", _job(name_or_id) + "/suspend")
 
     def resume(self, name_or_id: str) -> None:
-        self._call("POST", _job(name_or_id) + "/resume")
+        self._send("POST", _job(name_or_id) + "/resume")
 
     def restart(self, name_or_id: str) -> None:
-        self._call("POST", _job(name_or_id) + "/restart")
+        self._send("POST", _job(name_or_id) + "/restart")
 
     def cancel(self, name_or_id: str) -> None:
-        self._call("POST", _job(name_or_id) + "/cancel")
+        self._send("POST", _job(name_or_id) + "/cancel")
 
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
         body = {"name": snapshot, "cancel": cancel}
-        return snapshot_record(self._call("POST", _job(name_or_id) + "/snapshots", json=body))
+        return self._ask(SnapshotRecord, "POST", _job(name_or_id) + "/snapshots", json=body)
 
-    def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobView:
+    def jobs(self, include_ended: bool = False) -> list[JobStatus]:
+        return self._get(list[JobStatus], "/jobs", all=include_ended)
+
+    def job(self, name_or_id: str) -> JobStatus:
+        return self._get(JobStatus, _job(name_or_id))
+
+    def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
         deadline = time.monotonic() + timeout
         while True:
             left = max(0.0, deadline - time.monotonic())
-            params = {"wait_for": ",".join(states), "timeout": min(_WAIT_SECONDS, left)}
             try:
-                return job_view(self._call("GET", _job(name_or_id), params=params))
+                return self._get(JobStatus, _job(name_or_id), wait_for=",".join(states), timeout=min(_WAIT_SECONDS, left))
             except WaitTimeoutError:
                 if left <= _WAIT_SECONDS:
                     break
-        now, wanted = self.job(name_or_id).job.state, " or ".join(states)
+        now, wanted = self.job(name_or_id).status, " or ".join(states)
         raise WaitTimeoutError(f"Job '{name_or_id}' is {now}, not {wanted}, after {timeout:.0f} seconds.")
 
-    def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> tuple[list[str], int]:
-        data = self._call("GET", _job(name_or_id) + "/logs", params={"after": after, "limit": limit})
-        return list(data["lines"]), int(data["next"])
+    def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
+        return self._get(LogPage, _job(name_or_id) + "/logs", after=after, limit=limit)
 
     def snapshots(self) -> list[SnapshotRecord]:
-        return [snapshot_record(data) for data in self._call("GET", "/snapshots")]
+        return self._get(list[SnapshotRecord], "/snapshots")
 
     def snapshot(self, name: str) -> SnapshotManifest:
-        return SnapshotManifest.from_dict(self._call("GET", _snapshot(name)))
+        return SnapshotManifest.from_dict(self._send("GET", _snapshot(name)))
+
+    def snapshot_diff(self, first: str, second: str) -> SnapshotDiff:
+        return self._get(SnapshotDiff, _snapshot(first) + "/diff", other=second)
 
     def delete_snapshot(self, name: str) -> None:
-        self._call("DELETE", _snapshot(name))
+        self._send("DELETE", _snapshot(name))
 
-    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> dict[str, Any]:
-        return dict(self._call("POST", _stage(snapshot, stage) + "/query", json={"sql": sql, "limit": limit}))
+    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
+        return self._ask(StateRows, "POST", _stage(snapshot, stage) + "/query", json={"sql": sql, "limit": limit})
 
     def export_state(self, snapshot: str, stage: str) -> bytes:
-        return self._answer("GET", _stage(snapshot, stage) + "/state").content
+        response = self._request("GET", _stage(snapshot, stage) + "/state")
+        if not response.is_success:
+            self._json_of(response)
+        return response.content
 
     def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
-        params, headers = {"as": name} if name is not None else {}, {"Content-Type": PARQUET}
-        path = _stage(snapshot, stage) + "/state"
-        return snapshot_record(self._call("PUT", path, params=params, headers=headers, content=content))
+        path, headers = _stage(snapshot, stage) + "/state", {"Content-Type": PARQUET}
+        return self._ask(SnapshotRecord, "PUT", path, params=_given({"as": name}), headers=headers, content=content)
 
-    def maps(self) -> list[dict[str, Any]]:
-        return list(self._call("GET", "/maps"))
+    def maps(self) -> list[MapFacts]:
+        return self._get(list[MapFacts], "/maps")
 
     def map_get(self, name: str, key: str) -> str | None:
         # Not by the address of one entry: there a missing entry and a wrong address would both be 404.
         found = self.map_entries(name, prefix=key, limit=1)
-        return found[0]["value"] if found and found[0]["key"] == key else None
+        return found[0].value if found and found[0].key == key else None
 
     def map_put(self, name: str, entries: dict[str, str]) -> None:
         values = {key: json.loads(value) for key, value in entries.items()}
-        self._call("POST", _map(name) + "/entries", json={"entries": values})
+        self._send("POST", _map(name) + "/entries", json={"entries": values})
 
     def map_delete(self, name: str, key: str) -> bool:
-        return bool(self._call("DELETE", _map(name) + "/entry", params={"key": key})["deleted"])
+        return bool(self._send("DELETE", _map(name) + "/entry", params={"key": key})["deleted"])
 
-    def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[dict[str, Any]]:
-        params = {"prefix": prefix, "limit": limit} | ({"after": after} if after is not None else {})
-        return [entry(data) for data in self._call("GET", _map(name) + "/entries", params=params)]
+    def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
+        return self._get(list[Entry], _map(name) + "/entries", prefix=prefix, after=after, limit=limit)
 
     def map_size(self, name: str) -> int:
-        return int(self._call("GET", _map(name) + "/size")["size"])
+        return int(self._send("GET", _map(name) + "/size")["size"])
 
     def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
-        self._call("PUT", _map(name), json={"journal_capacity": journal_capacity, "ttl_seconds": ttl_seconds})
+        self._send("PUT", _map(name), json={"journal_capacity": journal_capacity, "ttl_seconds": ttl_seconds})
 
-    def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> dict[str, Any]:
-        params = {"limit": limit} | ({"after": after} if after is not None else {})
-        found = self._call("GET", _map(name) + "/journal", params=params)
-        return dict(found) | {"events": [event(data) for data in found["events"]]}
+    def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
+        page = self._get(JournalPage, _map(name) + "/journal", after=after, limit=limit)
+        return dataclasses.replace(page, events=[_with_nulls(event) for event in page.events])
 
-    def server_info(self) -> dict[str, Any]:
-        return dict(self._call("GET", "/cluster"))
+    def server_info(self) -> ClusterInfo:
+        return self._get(ClusterInfo, "/cluster")
 
-    def _post_artifact(self, path: str, request: SubmitRequest, more: dict[str, Any]) -> Any:
+    def _post_artifact(self, kind: type[T], path: str, request: SubmitRequest, more: dict[str, Any]) -> T:
         name, content = request.artifact_name, request.artifact_bytes
         if content is None and "://" not in name:
             content, name = _read(Path(name)), Path(name).name
         body = {"artifact": name, "entry": request.entry, "args": list(request.args), **more}
         if content is None:
-            return self._call("POST", path, json=body)
+            return self._ask(kind, "POST", path, json=body)
         files = {
             "request": (None, json.dumps(body), "application/json"),
             "artifact": (name, content, "application/octet-stream"),
         }
-        return self._call("POST", path, files=files)
+        return self._ask(kind, "POST", path, files=files)
 
-    def _call(self, method: str, path: str, **options: Any) -> Any:
-        return self._decoded(self._request(method, path, **options))
+    def _get(self, kind: type[T], path: str, **params: Any) -> T:
+        return self._ask(kind, "GET", path, params=_given(params))
 
-    def _answer(self, method: str, path: str) -> httpx2.Response:
-        """An answer that is no JSON unless it is an error."""
-        response = self._request(method, path)
-        if not response.is_success:
-            self._decoded(response)
-        return response
+    def _ask(self, kind: type[T], method: str, path: str, **options: Any) -> T:
+        """Send a request whose answer is a value of that kind."""
+        data = self._send(method, path, **options)
+        try:
+            value: T = _adapter(cast(Any, kind)).validate_python(data)
+        except ValidationError as error:
+            raise self._not_pitstop(f"{method} {path} answered something else: {error.errors()[0]['msg']}") from None
+        return value
+
+    def _send(self, method: str, path: str, **options: Any) -> Any:
+        """Send a request; the JSON of its answer, None if there is none."""
+        return self._json_of(self._request(method, path, **options))
 
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         try:
@@ -178,7 +201,7 @@ class HttpService:
             reason = str(error) or type(error).__name__
             raise UnreachableError(f"The server at {self.url} broke off: {reason}. See its log, and try again.") from error
 
-    def _decoded(self, response: httpx2.Response) -> Any:
+    def _json_of(self, response: httpx2.Response) -> Any:
         try:
             data = response.json() if response.content else None
         except ValueError:
@@ -187,8 +210,27 @@ class HttpService:
             raise from_dict(data)
         if not response.is_success or (response.content and data is None):
             said = f"HTTP {response.status_code}, {response.headers.get('content-type', 'no content type')}"
-            raise UnreachableError(f"What answers at {self.url} is no Pitstop server ({said}): check --url.")
+            raise self._not_pitstop(said)
         return data
+
+    def _not_pitstop(self, said: str) -> UnreachableError:
+        return UnreachableError(f"What answers at {self.url} is no Pitstop server ({said}): check --url.")
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _given(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _with_nulls(event: JournalEvent) -> JournalEvent:
+    """Over HTTP a value that is null and no value look the same; the kind of the event says which there was."""
+    old = event.old_value or ("null" if event.kind is not EventKind.ADDED else None)
+    new = event.new_value or ("null" if event.kind in (EventKind.ADDED, EventKind.UPDATED) else None)
+    return dataclasses.replace(event, old_value=old, new_value=new)
 
 
 def _read(path: Path) -> bytes:

@@ -1,4 +1,7 @@
-"""Frozen dataclasses to JSON values and back, by their type hints. Used where values leave the process: store and pipes."""
+"""Frozen dataclasses to JSON values and back, by their type hints. Used where values are kept: store, files and pipes.
+
+What is sent over HTTP has a form of its own (kit.wire).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
+from pitstop.kit.wire import KEPT
+
 T = TypeVar("T")
 
 
 def to_json(value: object) -> Any:
     """The JSON value of a dataclass: enums by their value, tuples as lists."""
-    return _adapter(type(value)).dump_python(value, mode="json")
+    return _adapter(type(value)).dump_python(value, mode="json", context=KEPT)
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -20,7 +25,7 @@ def from_json(kind: type[T], data: Any) -> T:
 
     Raises pydantic.ValidationError (a ValueError) if the data is not of that form.
     """
-    found: T = _adapter(kind).validate_python(data)
+    found: T = _adapter(kind).validate_python(data, context=KEPT)
     return found
 
 

@@ -15,7 +15,7 @@ from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import handle_of, kill_all
 from pitstop.model.data_folder import WorkerFolder
-from pitstop.model.task import Compile, Task, described
+from pitstop.model.task import Compile, Task, in_words
 
 COMPILE_SECONDS = 180.0
 STATE_SECONDS = 600.0
@@ -35,7 +35,7 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
         with _at_once:
             code = _run(command, folder.log, environment, task)
         if not folder.result.exists():
-            raise EngineError(f"{described(task)} ended without a result (exit code {code}): {_end_of(folder)}")
+            raise EngineError(f"{in_words(task)} ended without a result (exit code {code}): {_end_of(folder)}")
         answer = json.loads(folder.result.read_text())
     finally:
         shutil.rmtree(folder.root, ignore_errors=True)
@@ -54,7 +54,7 @@ def _run(command: list[str], log_file: Path, environment: Mapping[str, str], tas
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
-        raise WaitTimeoutError(f"{described(task)} was not done within {seconds:.0f} seconds.") from None
+        raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.") from None
     finally:
         if handle is not None:
             kill_all(handle)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pitstop.errors import UsageError
+from pitstop.kit.wire import JsonText, Moment, described
 
 
 @dataclass(frozen=True)
@@ -25,34 +26,51 @@ class MapConfig:
             raise UsageError(f"The time to live of map '{self.name}' must be more than 0 seconds: {self.ttl_seconds}.")
 
 
+@described
 @dataclass(frozen=True)
 class Entry:
+    """One entry of a map."""
+
     key: str
-    value: str
-    """JSON text."""
-    created: float
-    updated: float
-    expires: float | None
+    """Its key."""
+    value: JsonText
+    """Its value."""
+    created: Moment
+    """First write."""
+    updated: Moment
+    """Last write."""
+    expires: Moment | None
+    """When it vanishes by itself; null: never."""
     version: int
     """How often it was written."""
 
 
 class EventKind(StrEnum):
+    """What happened to an entry."""
+
     ADDED = "ADDED"
     UPDATED = "UPDATED"
     REMOVED = "REMOVED"
     EXPIRED = "EXPIRED"
 
 
+@described
 @dataclass(frozen=True)
 class JournalEvent:
+    """One change of a map."""
+
     sequence: int
     """From 1, without gaps."""
     kind: EventKind
+    """What happened."""
     key: str
-    old_value: str | None
-    new_value: str | None
-    at: float
+    """Of the entry."""
+    old_value: JsonText | None
+    """Value before; null if there was none."""
+    new_value: JsonText | None
+    """Value after; null if there is none."""
+    at: Moment
+    """When."""
 
 
 @dataclass(frozen=True)

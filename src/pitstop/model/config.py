@@ -1,14 +1,16 @@
-"""The options of a job: read, checked, put over one another."""
+"""The options of a job: what there is, as users write them, and as they are kept."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
+from enum import Enum, StrEnum
+from typing import Any, Self
 
 from pitstop.errors import UsageError
-from pitstop.kit import durations
+from pitstop.kit.wire import described_by
+from pitstop.model.options import Option, duration_ms, one_of, text, whole, yes_or_no
 
 
 class ProcessingGuarantee(StrEnum):
@@ -28,70 +30,41 @@ class StateStore(StrEnum):
     """In the runner's heap: faster, for state that fits, of windows, sessions, rolling aggregates and state of one's own."""
 
 
+@described_by(lambda: {option.field: option.meaning for option in OPTIONS})
 @dataclass(frozen=True)
 class JobConfig:
-    """The options of a job (jet.md §1.4, S004)."""
+    """The options of a job (jet.md §1.4, S004). What each one means stands in ``OPTIONS``."""
 
     processing_guarantee: ProcessingGuarantee = ProcessingGuarantee.NONE
     snapshot_interval_ms: int = 10_000
-    """Two recovery points (epochs) are never further apart than this."""
     suspend_on_failure: bool = False
-    """On an error: SUSPENDED with its cause, instead of FAILED."""
     initial_snapshot: str | None = None
     partitions: int | None = None
-    """Shuffle partitions of the query; None lets the engine take the number of cores."""
     state_store: StateStore = StateStore.ROCKSDB
-    """A job that resumes saved state in the same form goes on in the store that it was saved from."""
     spark: dict[str, str] = field(default_factory=dict)
-    """Further Spark SQL settings of this job's session, for experts; not those that saved state depends on."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """New name -> old name of stages whose state in ``initial_snapshot`` goes on under another name."""
 
     @classmethod
-    def from_options(cls, options: dict[str, Any], base: JobConfig | None = None) -> JobConfig:
-        """Build from user-written options, over ``base``; raises UsageError naming the wrong one.
+    def from_options(cls, options: Mapping[str, Any], base: Self | None = None) -> Self:
+        """Read options that a user wrote, over ``base``; UsageError names the wrong one.
 
-        Accepted: processing_guarantee, snapshot_interval (text or seconds), snapshot_interval_ms,
-        suspend_on_failure, initial_snapshot, partitions, state_store, spark, renamed (a mapping, or ``new=old,...``).
-        None values are left out, so that a command line never overwrites what code has set with nothing (jet.md §5).
+        None leaves what ``base`` says, so that a command line never overwrites what code has set with nothing (jet.md §5).
         """
-        changes: dict[str, Any] = {}
-        for key, value in options.items():
+        readers = {name: (option.field, read) for option in OPTIONS for name, read in option.readers.items()}
+        changes = {}
+        for name, value in options.items():
             if value is None:
                 continue
-            if key == "processing_guarantee":
-                changes[key] = _guarantee(value)
-            elif key == "snapshot_interval":
-                changes["snapshot_interval_ms"] = durations.milliseconds(value, "snapshot_interval")
-            elif key == "snapshot_interval_ms":
-                changes[key] = _whole(key, value, least=0)
-            elif key == "suspend_on_failure":
-                changes[key] = _boolean(key, value)
-            elif key == "initial_snapshot":
-                changes[key] = str(value)
-            elif key == "partitions":
-                changes[key] = _whole(key, value, least=1)
-            elif key == "state_store":
-                changes[key] = _state_store(value)
-            elif key == "spark":
-                changes[key] = _spark_settings(value)
-            elif key == "renamed":
-                changes[key] = renamed_stages(value)
-            else:
-                raise UsageError(f"Unknown job option: {key}. There are: {', '.join(sorted(_OPTIONS))}.")
+            if name not in readers:
+                known = sorted(option.name for option in OPTIONS)
+                raise UsageError(f"Unknown job option: {name}. There are: {', '.join(known)}.")
+            target, read = readers[name]
+            changes[target] = read(name, value)
         return dataclasses.replace(base or cls(), **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self) | {
-            "processing_guarantee": self.processing_guarantee.value,
-            "state_store": self.state_store.value,
-        }
-
-
-_OPTIONS = (
-    "processing_guarantee", "snapshot_interval", "suspend_on_failure", "initial_snapshot", "partitions", "state_store", "spark",
-    "renamed",
-)  # fmt: skip
+        """JSON values by field, which is also the form in which it is stored."""
+        return {name: value.value if isinstance(value, Enum) else value for name, value in dataclasses.asdict(self).items()}
 
 
 _ENGINES_OWN = {
@@ -111,9 +84,10 @@ _ENGINES_OWN = {
 """Spark settings that saved state and its results depend on (spark/base/session.py), and what to do instead."""
 
 
-def _spark_settings(value: Any) -> dict[str, str]:
+def spark_settings(name: str, value: Any) -> dict[str, str]:
+    """Settings by their names; UsageError for those that saved state depends on."""
     if not isinstance(value, dict):
-        raise UsageError("The job option 'spark' is a mapping of Spark settings to values.")
+        raise UsageError(f"The job option '{name}' is a mapping of Spark settings to values.")
     for key in value:
         if str(key) in _ENGINES_OWN:
             raise UsageError(f"The Spark setting {key} is the engine's own, state depends on it: {_ENGINES_OWN[str(key)]}.")
@@ -133,36 +107,72 @@ def renamed_stages(value: Any) -> dict[str, str]:
     return found
 
 
-def _guarantee(value: Any) -> ProcessingGuarantee:
-    words = {"atleastonce": "at_least_once", "exactlyonce": "exactly_once"}
-    text = str(value).strip().lower().replace("-", "_")
-    try:
-        return ProcessingGuarantee(words.get(text.replace("_", ""), text))
-    except ValueError:
-        raise UsageError(
-            f"Unsupported value for processing_guarantee: {value}. Use none, at_least_once or exactly_once."
-        ) from None
-
-
-def _state_store(value: Any) -> StateStore:
-    try:
-        return StateStore(str(value).strip().lower())
-    except ValueError:
-        raise UsageError(f"Unsupported value for state_store: {value}. Use {' or '.join(StateStore)}.") from None
-
-
-def _whole(key: str, value: Any, least: int) -> int:
-    try:
-        number = int(str(value))
-    except ValueError:
-        raise UsageError(f"Invalid number for {key}: {value}") from None
-    if number < least:
-        raise UsageError(f"{key} can't be {'negative' if number < 0 else f'less than {least}'}: {value}")
-    return number
-
-
-def _boolean(key: str, value: Any) -> bool:
-    text = str(value).strip().lower()
-    if text not in ("true", "false"):
-        raise UsageError(f"Invalid value for {key}: {value}. Use true or false.")
-    return text == "true"
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "processing_guarantee",
+        "processing_guarantee",
+        one_of(ProcessingGuarantee),
+        form="none, at_least_once or exactly_once",
+        meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled.",
+        default="none",
+        choices=tuple(ProcessingGuarantee),
+    ),
+    Option(
+        "snapshot_interval",
+        "snapshot_interval_ms",
+        duration_ms,
+        form="a duration, such as 10 seconds or 250 ms; a number is in seconds",
+        meaning="Two recovery points (epochs) are never further apart than this.",
+        default="10 seconds",
+        aliases={"snapshot_interval_ms": whole(least=0)},
+    ),
+    Option(
+        "suspend_on_failure",
+        "suspend_on_failure",
+        yes_or_no,
+        form="true or false",
+        meaning="After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED.",
+        default=False,
+        choices=("true", "false"),
+    ),
+    Option(
+        "initial_snapshot",
+        "initial_snapshot",
+        text,
+        form="the name of a snapshot",
+        meaning="The named snapshot that the job starts from. An update starts from the one that it takes itself.",
+        on_update=False,
+    ),
+    Option(
+        "partitions",
+        "partitions",
+        whole(least=1),
+        form="a whole number from 1",
+        meaning="Shuffle partitions of the query; without it the number of cores.",
+    ),
+    Option(
+        "state_store",
+        "state_store",
+        one_of(StateStore),
+        form="rocksdb or memory",
+        meaning="Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that "
+        "fits. A job that resumes saved state in the same form goes on in the store that it was saved from.",
+        default="rocksdb",
+        choices=tuple(StateStore),
+    ),
+    Option(
+        "spark",
+        "spark",
+        spark_settings,
+        form="a JSON object; on the command line also spark.some.setting=value",
+        meaning="Further Spark SQL settings of this job's session, for experts; not those that saved state depends on.",
+    ),
+    Option(
+        "renamed",
+        "renamed",
+        lambda _, value: renamed_stages(value),
+        form="a JSON object of new name to old name, or new=old,new=old",
+        meaning="Stages whose saved state goes on under another name.",
+    ),
+)
+"""Every job option. To add one: its field in JobConfig, its record here, and the code that acts on it."""

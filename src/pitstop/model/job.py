@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from pitstop.kit.wire import described
 from pitstop.model.config import JobConfig
 from pitstop.model.report import Report
 
@@ -46,6 +47,7 @@ _SENTENCES = {
 }
 
 
+@described
 @dataclass(frozen=True)
 class JobSource:
     """What to run: an artifact's file, the entry in it and its arguments."""
@@ -55,6 +57,7 @@ class JobSource:
     entry: str | None = None
     """``module:function``; None if the artifact holds exactly one job."""
     args: tuple[str, ...] = ()
+    """Arguments of the job's function, as text."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"artifact": self.artifact, "entry": self.entry, "args": list(self.args)}
@@ -64,6 +67,7 @@ class JobSource:
         return cls(data["artifact"], data.get("entry"), tuple(data.get("args", ())))
 
 
+@described
 @dataclass(frozen=True)
 class Progress:
     """What a run says of itself; counters restart with each run, totals of the job do not."""
@@ -71,11 +75,13 @@ class Progress:
     epoch: int = -1
     """The last committed epoch; -1 before the first."""
     watermark_ms: int | None = None
+    """Event time up to which windows are closed, in milliseconds since the epoch."""
     input_rows: int = 0
     """Rows read from all sources since the job was submitted."""
     rows_per_second: float = 0.0
+    """Input rate of the last epoch."""
     epoch_ms: int = 0
-    """How long the last epoch with data took."""
+    """How long the last epoch with data took, in milliseconds."""
     bad_rows: int = 0
     """Rows that could not be parsed, since the job was submitted."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)

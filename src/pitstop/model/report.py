@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from pitstop.kit.wire import described
+
 
 class Verdict(StrEnum):
     """What becomes of a stage."""
@@ -28,12 +30,15 @@ class Way(StrEnum):
     """Another structure: a new checkpoint is laid down and each stage's state brought into it."""
 
 
+@described
 @dataclass(frozen=True)
 class StageVerdict:
     """What becomes of one stage."""
 
     stage: str
+    """Name of the stage."""
     verdict: Verdict
+    """What becomes of its state."""
     detail: str
     """Why, or how: a clause that goes on the stage's name."""
     rule: str | None = None

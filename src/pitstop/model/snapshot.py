@@ -6,34 +6,47 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pitstop.errors import SnapshotError
+from pitstop.kit.wire import Moment, described
 
 MANIFEST_VERSION = 1
 
 
+@described
 @dataclass(frozen=True)
 class SnapshotFile:
-    """One file of a snapshot: path below its folder, size, SHA-256."""
+    """One file of a snapshot."""
 
     path: str
+    """Path below the snapshot's folder."""
     bytes: int
+    """Size."""
     sha256: str
+    """Checksum of its content, in hex."""
 
 
+@described
 @dataclass(frozen=True)
 class SnapshotManifest:
     """What a snapshot holds. Written as ``manifest.json``, last, so that a half-made snapshot has none."""
 
     name: str
+    """Name of the snapshot."""
     job_id: str
+    """The job it was taken of."""
     job_name: str | None
+    """That job's name."""
     lineage: str
+    """The checkpoint it was copied from."""
     epoch: int
     """The last epoch whose effects it holds."""
     created: float
+    """When it was taken, in seconds since the epoch."""
     watermark_ms: int | None
+    """Event time up to which windows were closed, in milliseconds since the epoch."""
     plan: dict[str, Any]
     """The compiled plan of the job, with the layout of each stage's state."""
     partitions: int
+    """Shuffle partitions of its state."""
     provider: str
     """Spark's state store provider class."""
     offsets: dict[str, dict[str, str]]
@@ -41,10 +54,13 @@ class SnapshotManifest:
     stages: dict[str, dict[str, Any]]
     """Stage name -> {operators: [ids], rows, bytes} of its state."""
     versions: dict[str, str]
+    """Of Spark and Pitstop, when it was taken."""
     files: tuple[SnapshotFile, ...] = ()
+    """Every file, with its checksum."""
     imported: dict[str, tuple[SnapshotFile, ...]] = field(default_factory=dict)
     """Stage -> files with the rows that were put in the place of its state."""
     format: int = MANIFEST_VERSION
+    """Version of the manifest's form."""
 
     @property
     def bytes(self) -> int:
@@ -70,16 +86,24 @@ def _files(data: list[dict[str, Any]]) -> tuple[SnapshotFile, ...]:
     return tuple(SnapshotFile(**file) for file in data)
 
 
+@described
 @dataclass(frozen=True)
 class SnapshotRecord:
     """A line of the registry of snapshots."""
 
     name: str
+    """Its name."""
     job_id: str
+    """The job it was taken of."""
     job_name: str | None
-    created: float
+    """That job's name."""
+    created: Moment
+    """When it was taken."""
     bytes: int
+    """Size of its files."""
     path: str
-    """The folder that holds it."""
+    """The folder on the server that holds it."""
     epoch: int = -1
+    """The last epoch whose effects it holds."""
     details: dict[str, Any] = field(default_factory=dict)
+    """Further facts."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from pitstop.kit.wire import described
 from pitstop.model.config import JobConfig
 from pitstop.model.job import JobSource
 
@@ -60,16 +61,17 @@ class QueryState:
     limit: int
 
 
+@described
 @dataclass(frozen=True)
 class StateRows:
-    """The result of a query on a stage's state."""
+    """Rows of a query on a stage's state."""
 
     columns: list[tuple[str, str]]
-    """(name, Spark type as text) of each column."""
+    """Name and Spark type of each column."""
     rows: list[list[Any]]
-    """JSON values; times as ISO 8601 text."""
+    """JSON values by row; times are ISO 8601 text."""
     more: bool
-    """True if there are rows beyond the limit."""
+    """True if there are more rows than the limit."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ Task = Compile | Rehearse | QueryState | ExportState | ImportState
 TASKS: dict[str, type[Task]] = {kind.kind: kind for kind in (Compile, Rehearse, QueryState, ExportState, ImportState)}
 
 
-def described(task: Task) -> str:
+def in_words(task: Task) -> str:
     """What a task is called in messages."""
     if isinstance(task, Compile):
         return f"Compiling {task.source.artifact.rsplit('/', 1)[-1]}"

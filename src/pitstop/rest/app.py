@@ -12,17 +12,32 @@ from pitstop.errors import DeniedError
 from pitstop.kit.version import __version__
 from pitstop.rest import jobs, maps, problems, snapshots, states
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
-from pitstop.rest.models import ClusterModel, HealthModel
+from pitstop.rest.models import HealthModel
 from pitstop.service.api import Service
+from pitstop.service.results import ClusterInfo
 
 PREFIX = "/api/v1"
 _bearer = HTTPBearer(auto_error=False, description="The server's token, if it asks for one")
 
 
+class _App(FastAPI):
+    """FastAPI files every model under application/json in its description; problems have a media type of their own."""
+
+    def openapi(self) -> dict[str, Any]:
+        described = self.openapi_schema is not None
+        schema = super().openapi()
+        for path in () if described else schema["paths"].values():
+            for operation in path.values():
+                for status in problems.RESPONSES:
+                    content = operation["responses"][status]["content"]
+                    content[problems.MEDIA_TYPE] = content.pop("application/json")
+        return schema
+
+
 def create_app(service: Service, token: str | None = None) -> FastAPI:
     """The application over a service. ``token``: the bearer token to ask for; None asks for none."""
     # The usual documentation pages load their scripts from elsewhere; /openapi.json is all we serve of them.
-    app = FastAPI(
+    app = _App(
         title="Pitstop",
         version=__version__,
         description="Named, restartable, changeable streaming jobs on Spark. Errors are RFC 9457 problems with a stable code.",
@@ -37,7 +52,6 @@ def create_app(service: Service, token: str | None = None) -> FastAPI:
     for part in (jobs, snapshots, states, maps):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
     _add_cluster(app, service, guard)
-    _tell_problems_media_type(app)
     return app
 
 
@@ -54,9 +68,9 @@ def _guard(token: str | None) -> Any:
 
 def _add_cluster(app: FastAPI, service: Service, guard: list[Any]) -> None:
     @app.get(PREFIX + "/cluster", dependencies=guard, tags=["cluster"], summary="Describe the cluster")
-    def get_cluster() -> ClusterModel:
+    def get_cluster() -> ClusterInfo:
         """State, version, members."""
-        return ClusterModel.model_validate(service.server_info())
+        return service.server_info()
 
     text: dict[int | str, dict[str, Any]] = {
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}
@@ -77,20 +91,3 @@ def _add_cluster(app: FastAPI, service: Service, guard: list[Any]) -> None:
         """Asks for no token; an error if the store does not answer."""
         service.server_info()
         return HealthModel(status="ready")
-
-
-def _tell_problems_media_type(app: FastAPI) -> None:
-    """FastAPI files every model under application/json; problems have a media type of their own."""
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            for path in generate()["paths"].values():
-                for operation in path.values():
-                    for status in problems.RESPONSES:
-                        content = operation["responses"][status]["content"]
-                        content[problems.MEDIA_TYPE] = content.pop("application/json")
-        assert app.openapi_schema is not None
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]

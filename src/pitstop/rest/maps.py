@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from pitstop.errors import NotFoundError
-from pitstop.rest.models import (
-    DeletedModel,
-    EntriesBody,
-    EntryModel,
-    JournalModel,
-    MapModel,
-    MapSettingsBody,
-    SizeModel,
-    ValueModel,
-)
+from pitstop.kit.wire import json_text
+from pitstop.maps.model import Entry
+from pitstop.rest.models import DeletedModel, EntriesBody, MapSettingsBody, SizeModel, ValueModel
 from pitstop.service.api import Service
+from pitstop.service.results import JournalPage, MapFacts
 
 Name = Annotated[str, Path(description="Name of a map")]
 Key = Annotated[str, Query(description="Any text")]
@@ -30,9 +24,9 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["maps"])
 
     @routes.get("/maps", summary="List maps")
-    def list_maps() -> list[MapModel]:
+    def list_maps() -> list[MapFacts]:
         """With their sizes and journals."""
-        return [MapModel.model_validate(facts) for facts in service.maps()]
+        return service.maps()
 
     @routes.put("/maps/{name}", status_code=204, summary="Configure a map")
     def configure_map(name: Name, body: MapSettingsBody) -> None:
@@ -51,10 +45,9 @@ def router(service: Service) -> APIRouter:
         name: Name,
         after: Annotated[int | None, Query(ge=0, description="Only events after this sequence; default: all kept")] = None,
         limit: Limit = 1000,
-    ) -> JournalModel:
+    ) -> JournalPage:
         """Oldest first. `lost` tells how many events after `after` are no longer kept."""
-        found = service.map_journal(name, after, limit)
-        return JournalModel.model_validate(found | {"events": [_event(event) for event in found["events"]]})
+        return service.map_journal(name, after, limit)
 
     return routes
 
@@ -66,15 +59,14 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
         prefix: Annotated[str, Query(description="Only keys that begin so")] = "",
         after: Annotated[str | None, Query(description="The last key of the page before")] = None,
         limit: Limit = 1000,
-    ) -> list[EntryModel]:
+    ) -> list[Entry]:
         """By key, a page at a time."""
-        found = service.map_entries(name, prefix, after, limit)
-        return [EntryModel.model_validate(entry | {"value": json.loads(entry["value"])}) for entry in found]
+        return service.map_entries(name, prefix, after, limit)
 
     @routes.post("/maps/{name}/entries", status_code=204, summary="Put entries")
     def put_map_entries(name: Name, body: EntriesBody) -> None:
         """All of them in one transaction; makes the map if there is none."""
-        service.map_put(name, {key: json.dumps(value, ensure_ascii=False) for key, value in body.entries.items()})
+        service.map_put(name, {key: json_text(value) for key, value in body.entries.items()})
 
     @routes.get("/maps/{name}/entry", summary="Get an entry")
     def get_map_entry(name: Name, key: Key) -> ValueModel:
@@ -88,8 +80,3 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
     def delete_map_entry(name: Name, key: Key) -> DeletedModel:
         """Not an error if there is none."""
         return DeletedModel(deleted=service.map_delete(name, key))
-
-
-def _event(event: dict[str, Any]) -> dict[str, Any]:
-    values = {side: event[side] and json.loads(event[side]) for side in ("old_value", "new_value")}
-    return event | values

@@ -9,7 +9,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from pitstop.model.job import JobState
-from pitstop.service.api import JobView, Service
+from pitstop.service.api import Service
+from pitstop.service.results import JobStatus
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _LABELS = ["job", "id"]
@@ -20,9 +21,9 @@ class _ServiceCollector(Collector):
         self._service = service
 
     def collect(self) -> Iterable[Metric]:
-        views = self._service.jobs(include_ended=True)
-        yield _status(views)
-        active = [view for view in views if view.job.active]
+        jobs = self._service.jobs(include_ended=True)
+        yield _status(jobs)
+        active = [job for job in jobs if job.active]
         yield from _progress(active)
         yield from _stages(active)
         snapshots = GaugeMetricFamily("pitstop_snapshot_bytes", "Size of a named snapshot", labels=["snapshot", "job"])
@@ -31,27 +32,27 @@ class _ServiceCollector(Collector):
         yield snapshots
         sizes = GaugeMetricFamily("pitstop_map_entries", "Entries of a map", labels=["map"])
         for facts in self._service.maps():
-            sizes.add_metric([facts["name"]], float(facts["size"]))
+            sizes.add_metric([facts.name], float(facts.size))
         yield sizes
 
 
-def _status(views: list[JobView]) -> Metric:
+def _status(jobs: list[JobStatus]) -> Metric:
     status = GaugeMetricFamily("pitstop_job_status", "1 for the state the job is in", labels=[*_LABELS, "status"])
-    for view in views:
+    for job in jobs:
         # An ended job changes no more: one series is enough to alert on its failure.
-        for state in JobState if view.job.active else (view.job.state,):
-            status.add_metric([*_identity(view), state.value], float(view.job.state is state))
+        for state in JobState if job.active else (job.status,):
+            status.add_metric([*_identity(job), state.value], float(job.status is state))
     return status
 
 
-def _progress(views: list[JobView]) -> Iterable[Metric]:
+def _progress(jobs: list[JobStatus]) -> Iterable[Metric]:
     epoch = GaugeMetricFamily("pitstop_job_epoch", "Last committed epoch; -1 before the first", labels=_LABELS)
     rate = GaugeMetricFamily("pitstop_job_rows_per_second", "Input rate of the last epoch", labels=_LABELS)
     duration = GaugeMetricFamily("pitstop_job_epoch_seconds", "How long the last epoch with data took", labels=_LABELS)
     rows = CounterMetricFamily("pitstop_job_input_rows", "Rows read since the job was submitted", labels=_LABELS)
     bad = CounterMetricFamily("pitstop_job_bad_rows", "Rows that could not be parsed since then", labels=_LABELS)
-    for view in views:
-        identity, progress = _identity(view), view.progress
+    for job in jobs:
+        identity, progress = _identity(job), job.progress
         epoch.add_metric(identity, progress.epoch)
         rate.add_metric(identity, progress.rows_per_second)
         duration.add_metric(identity, progress.epoch_ms / 1000)
@@ -60,23 +61,23 @@ def _progress(views: list[JobView]) -> Iterable[Metric]:
     return epoch, rate, duration, rows, bad
 
 
-def _stages(views: list[JobView]) -> Iterable[Metric]:
+def _stages(jobs: list[JobStatus]) -> Iterable[Metric]:
     labels = [*_LABELS, "stage"]
     late = CounterMetricFamily(
         "pitstop_stage_late_rows", "Rows a stage dropped as late since the job was submitted", labels=labels
     )
     state = GaugeMetricFamily("pitstop_stage_state_rows", "Rows of a stage's state", labels=labels)
     size = GaugeMetricFamily("pitstop_stage_state_bytes", "Memory that a stage's state takes", labels=labels)
-    for view in views:
-        for stage, facts in view.progress.stages.items():
+    for job in jobs:
+        for stage, facts in job.progress.stages.items():
             for family, key in ((late, "late_rows"), (state, "state_rows"), (size, "state_bytes")):
                 if facts.get(key) is not None:
-                    family.add_metric([*_identity(view), stage], float(facts[key]))
+                    family.add_metric([*_identity(job), stage], float(facts[key]))
     return late, state, size
 
 
-def _identity(view: JobView) -> list[str]:
-    return [view.job.display_name, view.job.id]
+def _identity(job: JobStatus) -> list[str]:
+    return [job.display_name, job.id]
 
 
 def exposition(service: Service) -> bytes:

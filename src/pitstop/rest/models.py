@@ -1,26 +1,31 @@
-"""What travels over HTTP. Times are RFC 3339 in UTC; unknown fields of a request are refused, never ignored."""
+"""Requests, and those answers that have another form over HTTP than in the service; the others travel as they are.
+
+Unknown fields of a request are refused, never ignored.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 
-from pitstop.model.config import ProcessingGuarantee, StateStore
-from pitstop.model.job import JobState
-from pitstop.model.snapshot import SnapshotRecord
-from pitstop.service.api import JobView
+from pitstop.model.config import OPTIONS
+from pitstop.model.options import Option
+from pitstop.model.report import StageVerdict, Way
+from pitstop.service.results import Difference
 
-
-def _moment(value: Any) -> Any:
-    """Seconds since the epoch, as the service counts time, become a moment in UTC."""
-    return datetime.fromtimestamp(value, UTC) if isinstance(value, (int, float)) else value
-
-
-Moment = Annotated[datetime, BeforeValidator(_moment)]
 Json = Annotated[dict[str, Any], Field(description="A JSON object")]
+
+
+def _options_schema(options: Iterable[Option]) -> WithJsonSchema:
+    """Job options by name. Their values may be JSON values or text, as on the command line, so only words describe them."""
+    properties = {option.name: {"description": option.sentence} for option in options}
+    return WithJsonSchema({"type": "object", "properties": properties, "additionalProperties": False})
+
+
+JobOptions = Annotated[dict[str, Any], _options_schema(OPTIONS)]
+UpdateOptions = Annotated[dict[str, Any], _options_schema(option for option in OPTIONS if option.on_update)]
 
 
 class _Request(BaseModel):
@@ -40,18 +45,14 @@ class SubmitBody(ArtifactBody):
 
     name: str | None = Field(None, description="Job name; default: the artifact's name without suffix")
     initial_snapshot: str | None = Field(None, description="Named snapshot to start from")
-    options: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Job options over those set in code: processing_guarantee, snapshot_interval, suspend_on_failure, "
-        "initial_snapshot, partitions, state_store, spark, renamed; null leaves what the code says",
-    )
+    options: JobOptions = Field(default_factory=dict, description="Job options over those in the code; null leaves them")
 
 
 class UpdateBody(ArtifactBody):
     """A new version for a running or suspended job."""
 
     snapshot: str | None = Field(None, description="Name of the snapshot to take; default: <job>-before-<version>")
-    options: dict[str, Any] = Field(default_factory=dict, description="Job options over those of the version before")
+    options: UpdateOptions = Field(default_factory=dict, description="Job options over those of the version before")
     watch_seconds: float = Field(0.0, ge=0, description="Go back to the old version if the new one fails within so many seconds")
 
 
@@ -76,74 +77,6 @@ class CheckBody(ArtifactBody):
     snapshot: str | None = Field(None, description="The snapshot to compare with")
 
 
-class SourceModel(BaseModel):
-    """What a job runs."""
-
-    artifact: str = Field(description="Path of the stored file on the server")
-    entry: str | None = Field(description="module:function; null if the artifact holds exactly one job")
-    args: list[str] = Field(description="Arguments of the job's function")
-
-
-class ConfigModel(BaseModel):
-    """The options in force, those of the code included once it is compiled."""
-
-    processing_guarantee: ProcessingGuarantee = Field(description="What a restart promises")
-    snapshot_interval_ms: int = Field(description="Two recovery points are never further apart, in milliseconds")
-    suspend_on_failure: bool = Field(description="On an error: SUSPENDED with its cause, instead of FAILED")
-    initial_snapshot: str | None = Field(description="Named snapshot it started from")
-    partitions: int | None = Field(description="Shuffle partitions; null: the number of cores")
-    state_store: StateStore = Field(description="Where state lives while the job runs")
-    renamed: dict[str, str] = Field(description="New name to old name of stages whose state goes on under another name")
-    spark: dict[str, str] = Field(description="Further Spark SQL settings")
-
-
-class ProgressModel(BaseModel):
-    """What the job's run says of itself."""
-
-    epoch: int = Field(description="The last committed epoch; -1 before the first")
-    watermark_ms: int | None = Field(description="Event time up to which windows are closed, in milliseconds since the epoch")
-    input_rows: int = Field(description="Rows read from all sources since the job was submitted")
-    rows_per_second: float = Field(description="Input rate of the last epoch")
-    epoch_ms: int = Field(description="How long the last epoch with data took")
-    bad_rows: int = Field(description="Rows that could not be parsed, since the job was submitted")
-    stages: dict[str, Json] = Field(description="Per stage: rows in and out, state rows and bytes, late rows, offsets")
-
-
-class JobModel(BaseModel):
-    """A job, with what its run says of itself."""
-
-    id: str = Field(description="Four groups of four hex digits", examples=["0401-9f77-b9c0-0001"])
-    name: str | None = Field(description="Unique among the jobs that have not ended")
-    status: JobState = Field(description="Where the job is in its life")
-    submission_time: Moment = Field(description="Never changes on restart, suspend or resume")
-    start_time: Moment | None = Field(description="Of the present or last execution")
-    completion_time: Moment | None = Field(description="When it ended")
-    user_cancelled: bool = Field(description="FAILED because a user cancelled it")
-    suspension_cause: str | None = Field(description="'Requested by user', or 'Execution failure:' and the error")
-    failure: str | None = Field(description="The sentence that says why it FAILED")
-    failure_details: str | None = Field(description="Stack trace of that failure")
-    config: ConfigModel = Field(description="The options in force")
-    options: Json = Field(description="The options asked for at submission")
-    source: SourceModel = Field(description="What it runs")
-    token: int = Field(description="Number of the present run")
-    termination: str | None = Field(description="How the present run is being ended, MODE#operation")
-    attempts: int = Field(description="Starts since the last committed epoch")
-    due: Moment | None = Field(description="NOT_RUNNING: it is not started again before this time")
-    lineage: str | None = Field(description="The checkpoint in use")
-    version: int = Field(description="Counts the updates of the job")
-    update_failure: str | None = Field(description="Why the last update was rolled back")
-    plan: Json | None = Field(description="The compiled plan; null until compiled")
-    progress: ProgressModel = Field(description="What its run says of itself")
-
-    @classmethod
-    def of(cls, view: JobView) -> JobModel:
-        job = view.job
-        facts = {name: getattr(job, name) for name in cls.model_fields if hasattr(job, name)}
-        made = {"status": job.state, "config": job.config.to_dict(), "source": job.source.to_dict()}
-        ending = f"{job.termination.mode}#{job.termination.operation}" if job.termination is not None else None
-        return cls.model_validate(facts | made | {"termination": ending, "progress": view.progress.to_dict()})
-
-
 class ExportBody(_Request):
     """A snapshot to take."""
 
@@ -151,85 +84,27 @@ class ExportBody(_Request):
     cancel: bool = Field(False, description="End the job exactly where the snapshot ends")
 
 
-class SnapshotModel(BaseModel):
-    """A named snapshot."""
-
-    name: str = Field(description="Its name")
-    job_id: str = Field(description="The job it was taken of")
-    job_name: str | None = Field(description="That job's name")
-    created: Moment = Field(description="When it was taken")
-    bytes: int = Field(description="Size of its files")
-    path: str = Field(description="The folder on the server that holds it")
-    epoch: int = Field(description="The last epoch whose effects it holds")
-    details: Json = Field(default_factory=dict, description="Further facts")
-
-    @classmethod
-    def of(cls, record: SnapshotRecord) -> SnapshotModel:
-        return cls.model_validate(asdict(record))
-
-
-class SnapshotFileModel(BaseModel):
-    """One file of a snapshot."""
-
-    path: str = Field(description="Path below the snapshot's folder")
-    bytes: int = Field(description="Size")
-    sha256: str = Field(description="Checksum of its content, in hex")
-
-
-class ManifestModel(BaseModel):
-    """What a snapshot holds, as written in its manifest.json."""
-
-    name: str = Field(description="Name of the snapshot")
-    job_id: str = Field(description="The job it was taken of")
-    job_name: str | None = Field(description="That job's name")
-    lineage: str = Field(description="The checkpoint it was copied from")
-    epoch: int = Field(description="The last epoch whose effects it holds")
-    created: float = Field(description="When it was taken, in seconds since the epoch (the manifest's own form)")
-    watermark_ms: int | None = Field(description="Event time up to which windows were closed")
-    plan: Json = Field(description="The compiled plan of the job, with the layout of each stage's state")
-    partitions: int = Field(description="Shuffle partitions of its state")
-    provider: str = Field(description="Spark's state store provider class")
-    offsets: dict[str, dict[str, str]] = Field(description="Source stage -> what reads it -> offset as JSON text")
-    stages: dict[str, Json] = Field(description="Stage -> operator ids, rows and bytes of its state")
-    versions: dict[str, str] = Field(description="Of Spark and Pitstop")
-    files: list[SnapshotFileModel] = Field(description="Every file, with its checksum")
-    imported: dict[str, list[SnapshotFileModel]] = Field(description="Stage -> files with rows put in the place of its state")
-    format: int = Field(description="Version of the manifest's form")
-
-
-class StateQueryBody(BaseModel):
+class StateQueryBody(_Request):
     """A query on a stage's state."""
-
-    model_config = ConfigDict(extra="forbid")
 
     sql: str = Field(description="Spark SQL; the stage's rows are the table `state`", min_length=1)
     limit: int = Field(1000, ge=1, le=100_000, description="At most so many rows")
 
 
-class RowsModel(BaseModel):
-    """Rows of a query."""
-
-    columns: list[tuple[str, str]] = Field(description="Name and Spark type of each column")
-    rows: list[list[JsonValue]] = Field(description="Values by row; times are ISO 8601 text")
-    more: bool = Field(description="True if there are more rows than the limit")
-
-
-class VerdictModel(BaseModel):
-    """What becomes of one stage."""
-
-    stage: str = Field(description="Name of the stage")
-    verdict: Literal["restored", "new", "dropped", "converted", "refused"] = Field(description="What becomes of its state")
-    detail: str = Field(description="Why, in words")
-    rule: str | None = Field(description="The rule it was judged by")
-
-
 class ReportModel(BaseModel):
-    """How a new version would take over saved state."""
+    """How a new version would take over saved state (model.report.Report)."""
 
     refused: bool = Field(description="True if any stage is refused: the new version would not start from there")
-    way: Literal["resume", "rebuild"] = Field(description="The checkpoint is resumed, or laid down anew")
-    lines: list[VerdictModel] = Field(description="A verdict for each stage that keeps something")
-    partitions: list[int | None] = Field(description="Shuffle partitions before and after")
+    way: Way = Field(description="The checkpoint is resumed, or laid down anew")
+    lines: list[StageVerdict] = Field(description="A verdict for each stage that keeps something")
+    partitions: tuple[int | None, int | None] = Field(description="Shuffle partitions before and after")
+
+
+class DiffModel(BaseModel):
+    """Two snapshots compared."""
+
+    differences: list[Difference] = Field(description="All that differs but the names")
+    report: ReportModel = Field(description="What would become of the first one's state under the second one's pipeline")
 
 
 class CheckModel(BaseModel):
@@ -238,24 +113,6 @@ class CheckModel(BaseModel):
     plan: Json = Field(description="The compiled plan")
     report: ReportModel | None = Field(description="Null if there was nothing to compare with")
     text: str = Field(description="The report as a person reads it, a line a stage")
-
-
-class LogModel(BaseModel):
-    """A page of a job's log."""
-
-    lines: list[str] = Field(description="Whole lines")
-    next: int = Field(description="Byte to go on from: the `after` of the next call")
-
-
-class MapModel(BaseModel):
-    """A map and its journal."""
-
-    name: str = Field(description="Its name")
-    size: int = Field(description="Entries")
-    journal_capacity: int = Field(description="Events its journal keeps")
-    ttl_seconds: float | None = Field(description="Entries expire so long after their last write; null: never")
-    oldest: int = Field(description="Sequence of the oldest event kept")
-    newest: int = Field(description="Sequence of the newest event; less than oldest if there is none")
 
 
 class MapSettingsBody(_Request):
@@ -269,17 +126,6 @@ class EntriesBody(_Request):
     """Entries to write, all or none."""
 
     entries: dict[str, JsonValue] = Field(description="Key -> any JSON value")
-
-
-class EntryModel(BaseModel):
-    """One entry of a map."""
-
-    key: str = Field(description="Its key")
-    value: JsonValue = Field(description="Its value")
-    created: Moment = Field(description="First write")
-    updated: Moment = Field(description="Last write")
-    expires: Moment | None = Field(description="When it vanishes by itself; null: never")
-    version: int = Field(description="How often it was written")
 
 
 class ValueModel(BaseModel):
@@ -301,48 +147,10 @@ class SizeModel(BaseModel):
     size: int = Field(description="Entries")
 
 
-class EventModel(BaseModel):
-    """One change of a map."""
-
-    sequence: int = Field(description="From 1, without gaps")
-    kind: Literal["ADDED", "UPDATED", "REMOVED", "EXPIRED"] = Field(description="What happened")
-    key: str = Field(description="Of the entry")
-    old_value: JsonValue = Field(description="Value before; null if there was none")
-    new_value: JsonValue = Field(description="Value after; null if there is none")
-    at: Moment = Field(description="When")
-
-
-class JournalModel(BaseModel):
-    """A page of a map's journal."""
-
-    events: list[EventModel] = Field(description="Oldest first")
-    lost: int = Field(description="Events after `after` that are no longer kept")
-    oldest: int = Field(description="Sequence of the oldest event kept")
-    newest: int = Field(description="Sequence of the newest event")
-
-
-class MemberModel(BaseModel):
-    """A member of the cluster."""
-
-    model_config = ConfigDict(extra="allow")
-    address: str = Field(description="Where it listens")
-    uuid: str = Field(description="Its identity")
-
-
-class ClusterModel(BaseModel):
-    """The cluster."""
-
-    model_config = ConfigDict(extra="allow")
-    state: str = Field(description="ACTIVE when jobs can run")
-    version: str = Field(description="Of Pitstop")
-    size: int = Field(description="Members")
-    members: list[MemberModel] = Field(description="All members")
-
-
 class HealthModel(BaseModel):
     """An answer to a probe."""
 
-    status: Literal["ok", "ready"] = Field(description="Good as long as it comes")
+    status: Literal["ok", "ready"] = Field(description="Always this word; what is not well is an error")
 
 
 class Problem(BaseModel):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
-from pitstop.rest.models import ManifestModel, SnapshotModel
+from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.rest.models import DiffModel
 from pitstop.service.api import Service
+from pitstop.service.results import SnapshotDiff
 
 Name = Annotated[str, Path(description="Name of a snapshot")]
 
@@ -17,14 +19,19 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["snapshots"])
 
     @routes.get("/snapshots", summary="List snapshots")
-    def list_snapshots() -> list[SnapshotModel]:
+    def list_snapshots() -> list[SnapshotRecord]:
         """By name."""
-        return [SnapshotModel.of(record) for record in service.snapshots()]
+        return service.snapshots()
 
     @routes.get("/snapshots/{name}", summary="Get a snapshot's manifest")
-    def get_snapshot(name: Name) -> ManifestModel:
+    def get_snapshot(name: Name) -> SnapshotManifest:
         """All that it holds, file by file."""
-        return ManifestModel.model_validate(service.snapshot(name).to_dict())
+        return service.snapshot(name)
+
+    @routes.get("/snapshots/{name}/diff", summary="Compare two snapshots", response_model=DiffModel)
+    def diff_snapshots(name: Name, other: Annotated[str, Query(description="Name of the other snapshot")]) -> SnapshotDiff:
+        """All that differs, and what would become of the state of `name` under the pipeline of `other`."""
+        return service.snapshot_diff(name, other)
 
     @routes.delete("/snapshots/{name}", status_code=204, summary="Delete a snapshot")
     def delete_snapshot(name: Name) -> None:

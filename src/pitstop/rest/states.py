@@ -7,7 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pitstop.rest.models import RowsModel, SnapshotModel, StateQueryBody
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import StateRows
+from pitstop.rest.models import StateQueryBody
 from pitstop.service.api import Service
 
 PARQUET = "application/vnd.apache.parquet"
@@ -22,9 +24,9 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["snapshots"])
 
     @routes.post("/snapshots/{name}/stages/{stage}/query", summary="Query a stage's state")
-    def query_state(name: Name, stage: Stage, body: StateQueryBody) -> RowsModel:
+    def query_state(name: Name, stage: Stage, body: StateQueryBody) -> StateRows:
         """Spark SQL on the table `state`. Starts a Spark process, so it takes some seconds."""
-        return RowsModel.model_validate(service.query_state(name, stage, body.sql, body.limit))
+        return service.query_state(name, stage, body.sql, body.limit)
 
     @routes.get(
         "/snapshots/{name}/stages/{stage}/state",
@@ -41,9 +43,9 @@ def router(service: Service) -> APIRouter:
         summary="Import a stage's state",
         openapi_extra={"requestBody": {"required": True, "content": {PARQUET: _FILE}}},
     )
-    async def import_state(name: Name, stage: Stage, request: Request, new: New = None) -> SnapshotModel:
+    async def import_state(name: Name, stage: Stage, request: Request, new: New = None) -> SnapshotRecord:
         """Puts the rows of a parquet file in the place of the stage's state."""
         content = await request.body()
-        return SnapshotModel.of(await run_in_threadpool(service.import_state, name, stage, content, new))
+        return await run_in_threadpool(service.import_state, name, stage, content, new)
 
     return routes

@@ -6,6 +6,10 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable
+
+Log = Callable[[str, str, str], None]
+"""``(level, logger, message)``"""
 
 _lock = threading.Lock()
 

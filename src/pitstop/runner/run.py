@@ -32,7 +32,7 @@ from pitstop.model.run import (
     TakeSnapshot,
 )
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.logs import log
+from pitstop.runner.logs import Log, log
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
@@ -104,7 +104,10 @@ class Engine(Protocol):
 
 
 class Runner:
-    """Drives one job until it is told to stop, ends, fails, or has lost its lease. ``handle`` names its process."""
+    """Drives one job until it is told to stop, ends, fails, or has lost its lease.
+
+    ``handle`` names its process; ``log`` takes the lines of the job's log.
+    """
 
     def __init__(
         self,
@@ -115,9 +118,11 @@ class Runner:
         wake: Wake,
         engine: Engine,
         spawn: Spawn = in_thread,
+        log: Log = log,
     ) -> None:
         self.job_id, self.token = job_id, token
         self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
+        self._log = log
         self._fenced: FencedError | None = None
         self._exports = Lanes(spawn)
         self._started: Started | None = None
@@ -131,7 +136,7 @@ class Runner:
         try:
             return self._to_the_end(waiter)
         except FencedError as error:
-            log("WARN", LOGGER, f"this run (token {self.token}) has lost the job: {error}")
+            self._log("WARN", LOGGER, f"this run (token {self.token}) has lost the job: {error}")
             if self._started is not None:
                 os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
             return 3
@@ -168,7 +173,7 @@ class Runner:
             self._poke()
             return False
         except PitstopError as error:
-            log("WARN", LOGGER, f"could not renew the lease: {error}")
+            self._log("WARN", LOGGER, f"could not renew the lease: {error}")
         return True
 
     def _unless_failed(self, work: Callable[[], int | None]) -> int | None:
@@ -181,7 +186,7 @@ class Runner:
 
     def _claim(self) -> Job:
         job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
-        log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
+        self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         return job
 
     def _begin(self, job: Job) -> int | None:
@@ -212,7 +217,7 @@ class Runner:
         return None
 
     def _stop(self, started: Started, order: StopRun) -> int:
-        log("INFO", LOGGER, "stopping at the next epoch boundary")
+        self._log("INFO", LOGGER, "stopping at the next epoch boundary")
         self._exports.settle(STOP_SECONDS)
         epoch = started.stop(STOP_SECONDS)
         self._report(started, force=True)
@@ -224,7 +229,7 @@ class Runner:
             except (PitstopError, OSError) as error:
                 problem = _problem(error)
         self._observe(Stopped(started.committed_at(epoch), snapshot, problem))
-        log("INFO", LOGGER, f"stopped after epoch {epoch}")
+        self._log("INFO", LOGGER, f"stopped after epoch {epoch}")
         return 0
 
     def _export(self, started: Started, order: TakeSnapshot) -> None:
@@ -240,13 +245,13 @@ class Runner:
             except FencedError as error:
                 self._fenced = error
             except PitstopError as error:
-                log("ERROR", LOGGER, f"could not tell what became of snapshot '{order.snapshot}': {error}")
+                self._log("ERROR", LOGGER, f"could not tell what became of snapshot '{order.snapshot}': {error}")
 
         self._exports.put(EXPORTS, work)
 
     def _take_snapshot(self, started: Started, name: str) -> SnapshotRecord:
         record = started.export(name)
-        log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
+        self._log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
         return record
 
     def _report(self, started: Started, force: bool = False) -> None:
@@ -290,7 +295,7 @@ class Runner:
             told = dict(problem.details)
             details, restartable = str(told.pop("trace", details)), bool(told.pop("restartable", False))
             problem = dataclasses.replace(problem, details=told)
-        log("ERROR", LOGGER, problem.message)
+        self._log("ERROR", LOGGER, problem.message)
         self._observe(Failed(problem, details, restartable))
         return 1
 

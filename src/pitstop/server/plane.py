@@ -25,6 +25,7 @@ from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
+from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
@@ -86,13 +87,7 @@ class ControlPlane:
         self._launcher.close()
         self._database.close()
 
-    def _info(self) -> dict[str, object]:
+    def _info(self) -> ClusterInfo:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
-        members = [{"address": member.address, "uuid": member.id, "master": member.master} for member in self._members.list()]
-        return {
-            "state": "ACTIVE",
-            "version": __version__,
-            "size": len(members),
-            "members": members,
-            "running_jobs": len(running),
-        }
+        members = [MemberInfo(member.address, member.id, member.master) for member in self._members.list()]
+        return ClusterInfo("ACTIVE", __version__, len(members), members, len(running))

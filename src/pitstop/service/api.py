@@ -5,89 +5,128 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pitstop.model.job import Job, JobState, Progress
+from pitstop.maps.model import Entry
+from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.task import StateRows
+from pitstop.service.results import (
+    CheckResult,
+    ClusterInfo,
+    JobStatus,
+    JournalPage,
+    LogPage,
+    MapFacts,
+    SnapshotDiff,
+    UpdateResult,
+)
 
 
 @dataclass(frozen=True)
 class SubmitRequest:
-    """``artifact`` is the name and bytes of a file, or a path or URL that the server can read."""
+    """Code to run, and how. Verbs say what of it they read."""
 
     artifact_name: str
+    """Name of the file whose bytes are given; without bytes, a path or URL that the server can read."""
     artifact_bytes: bytes | None = None
     entry: str | None = None
+    """``module:function``; None if the artifact holds exactly one job."""
     args: tuple[str, ...] = ()
+    """Arguments of the job's function."""
     name: str | None = None
+    """Name of the job; None takes the artifact's name without suffix."""
     initial_snapshot: str | None = None
+    """submit: the snapshot to start from. update: the name of the snapshot to take of the old version."""
     options: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class JobView:
-    """A job and what its run says of itself."""
-
-    job: Job
-    progress: Progress
+    """Job options as a user writes them (``model.config``); None leaves what the code says."""
 
 
 class Service(Protocol):
-    """Verbs wait until they are carried out unless told otherwise; errors are PitstopError."""
+    """What can be asked of Pitstop, by any door.
 
-    def submit(self, request: SubmitRequest) -> Job:
-        """Record the job and let it start; returns at once, in state NOT_RUNNING."""
-        ...
+    Jobs are named by name or id; of several jobs that had a name it is the one that has not ended, else the newest. Verbs
+    return once they are carried out unless told otherwise. Errors are PitstopError: NotFoundError if there is no such job,
+    snapshot, stage or map, ConflictError if the state of a job forbids the verb, UsageError for what cannot be right.
+    """
 
-    def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
-        """Compile and compare with a job or snapshot; touches nothing. Returns {plan, report}."""
-        ...
+    def submit(self, request: SubmitRequest) -> JobStatus:
+        """Record the job and let it start; returns at once, in state NOT_RUNNING.
 
-    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
-        """Put a new version in the place of a running or suspended job's; the old one goes on if it is refused or fails.
-
-        A suspended job stays suspended: the new version starts when it is resumed. Its ``gap_seconds`` is None.
-
-        ``request``: what it runs (entry and arguments default to those of the version before), options over those it was
-        submitted with, ``initial_snapshot`` the name of the snapshot to take. Returns {version, snapshot, gap_seconds,
-        report, text}. IncompatibleError before anything stops; EngineError if the new version failed before it was up, or
-        within ``watch_seconds`` after.
+        ArtifactError if the artifact cannot be read, ConflictError if the name belongs to a job that has not ended.
         """
         ...
 
-    def jobs(self, include_ended: bool = False) -> list[JobView]: ...
+    def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
+        """Compile a new version and compare it with a job or a snapshot, stage by stage; touches nothing."""
+        ...
 
-    def job(self, name_or_id: str) -> JobView:
+    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
+        """Put a new version in the place of a running or suspended job's; the old one goes on if it is refused or fails.
+
+        A suspended job stays suspended: the new version starts when it is resumed.
+
+        ``request``: what to run (entry and arguments default to those of the version before), options over those it was
+        submitted with, and the name of the snapshot to take. IncompatibleError before anything stops; EngineError if the
+        new version failed before it was up, or within ``watch_seconds`` after.
+        """
+        ...
+
+    def suspend(self, name_or_id: str) -> None:
+        """Stop a running job after its present epoch; its state is kept."""
+        ...
+
+    def resume(self, name_or_id: str) -> None:
+        """Let a suspended job start again from its state; returns before it runs. Does nothing to a job that runs."""
+        ...
+
+    def restart(self, name_or_id: str) -> None:
+        """Stop a running job after its present epoch and let it start again; returns before it runs again."""
+        ...
+
+    def cancel(self, name_or_id: str) -> None:
+        """End a job at once and drop its state. Does nothing to a job that has ended."""
+        ...
+
+    def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
+        """Save the state of a running or suspended job under a name; a snapshot of that name is replaced.
+
+        ``cancel``: the job ends exactly where the snapshot does.
+        """
+        ...
+
+    def jobs(self, include_ended: bool = False) -> list[JobStatus]:
+        """Jobs that have not ended, or all that are remembered; newest first."""
+        ...
+
+    def job(self, name_or_id: str) -> JobStatus:
         """NotFoundError ``No job with name or id '<x>' was found``."""
         ...
 
-    def suspend(self, name_or_id: str) -> None: ...
-
-    def resume(self, name_or_id: str) -> None: ...
-
-    def restart(self, name_or_id: str) -> None: ...
-
-    def cancel(self, name_or_id: str) -> None: ...
-
-    def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord: ...
-
-    def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobView:
+    def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
         """Block until the job is in one of the states; WaitTimeoutError after ``timeout`` seconds."""
         ...
 
-    def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> tuple[list[str], int]:
-        """Lines of the job's log from byte ``after`` on, and the byte to go on from."""
+    def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
+        """At most ``limit`` lines of the job's log from byte ``after`` on."""
         ...
 
-    def snapshots(self) -> list[SnapshotRecord]: ...
+    def snapshots(self) -> list[SnapshotRecord]:
+        """All named snapshots, by name."""
+        ...
 
-    def snapshot(self, name: str) -> SnapshotManifest: ...
+    def snapshot(self, name: str) -> SnapshotManifest:
+        """What a snapshot holds."""
+        ...
 
-    def delete_snapshot(self, name: str) -> None: ...
+    def snapshot_diff(self, first: str, second: str) -> SnapshotDiff:
+        """What differs between two snapshots, and what would become of the first one's state in the second one's pipeline."""
+        ...
 
-    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> dict[str, Any]:
-        """Spark SQL on the rows of a stage's state, as the table ``state``: ``{columns: [[name, type]], rows: [[value]], more}``.
+    def delete_snapshot(self, name: str) -> None:
+        """Remove a snapshot's files and its name."""
+        ...
 
-        Values are JSON values, times ISO 8601 text; ``more`` tells of rows beyond ``limit``. UsageError if the SQL is wrong.
-        """
+    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
+        """Spark SQL on the rows of a stage's state, which are the table ``state``. UsageError if the SQL is wrong."""
         ...
 
     def export_state(self, snapshot: str, stage: str) -> bytes:
@@ -101,22 +140,38 @@ class Service(Protocol):
         """
         ...
 
-    def maps(self) -> list[dict[str, Any]]: ...
+    def maps(self) -> list[MapFacts]:
+        """All maps, by name."""
+        ...
 
-    def map_get(self, name: str, key: str) -> str | None: ...
+    def map_get(self, name: str, key: str) -> str | None:
+        """The value of a key as JSON text; None if there is none."""
+        ...
 
-    def map_put(self, name: str, entries: dict[str, str]) -> None: ...
+    def map_put(self, name: str, entries: dict[str, str]) -> None:
+        """Write entries (key -> JSON text), all or none; makes the map if there is none of that name."""
+        ...
 
-    def map_delete(self, name: str, key: str) -> bool: ...
+    def map_delete(self, name: str, key: str) -> bool:
+        """False if there was no such entry."""
+        ...
 
-    def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[dict[str, Any]]: ...
+    def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
+        """At most ``limit`` entries by key, of those that begin with ``prefix`` and come after key ``after``."""
+        ...
 
-    def map_size(self, name: str) -> int: ...
+    def map_size(self, name: str) -> int:
+        """How many entries; 0 for a map that nobody has written to."""
+        ...
 
-    def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None: ...
+    def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
+        """Make a map or change its settings. None leaves one as it is; ``ttl_seconds`` 0 keeps entries for ever."""
+        ...
 
-    def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> dict[str, Any]: ...
+    def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
+        """At most ``limit`` events with a sequence after ``after`` (None: from the oldest that is kept), oldest first."""
+        ...
 
-    def server_info(self) -> dict[str, Any]:
-        """State, version, size (members) and addresses of the cluster."""
+    def server_info(self) -> ClusterInfo:
+        """State, version and members of the cluster."""
         ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import shutil
 import time
 from collections.abc import Callable
@@ -12,13 +11,12 @@ from typing import Any
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, Registry, Wake, Workers
-from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.errors import ConflictError, EngineError, NotFoundError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
-from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.job import Job, JobSource, JobState, Progress
 from pitstop.model.operation import (
     Cancel,
     CancelAndExport,
@@ -33,26 +31,28 @@ from pitstop.model.operation import (
     Updated,
     snapshot_of,
 )
-from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.service import updates
-from pitstop.service.api import JobView, SubmitRequest
+from pitstop.service.api import SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
+from pitstop.service.map_verbs import MapVerbs
+from pitstop.service.reads import LOOK_SECONDS, Reads
+from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
-from pitstop.snapshots import manifest
 
 OPERATION_SECONDS = 300.0
 UPDATE_SECONDS = 1800.0
 """An update compiles and rehearses the new version before anything stops."""
-LOOK_SECONDS = 0.5
-"""How often to look at the store although nobody told of a change: a runner may have made it."""
 
 
-class LocalService:
+class LocalService(Reads, MapVerbs):
     """Service on a registry and a map store in this process.
 
     The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
+    ``now`` and ``new_id`` stamp new jobs.
     """
 
     def __init__(
@@ -63,15 +63,18 @@ class LocalService:
         data: DataFolder,
         wake: Wake,
         changes: Changes,
-        info: Callable[[], dict[str, Any]],
+        info: Callable[[], ClusterInfo],
+        now: Callable[[], float] = time.time,
+        new_id: Callable[[], str] = new_job_id,
     ) -> None:
-        self._registry, self._maps, self._workers, self._data = registry, maps, workers, data
+        Reads.__init__(self, registry, data, changes)
+        MapVerbs.__init__(self, maps)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
-        self._wake, self._changes, self._info = wake, changes, info
+        self._wake, self._info, self._now, self._new_id = wake, info, now, new_id
 
     # verbs
 
-    def submit(self, request: SubmitRequest) -> Job:
+    def submit(self, request: SubmitRequest) -> JobStatus:
         artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         name = check_name("job", request.name or Path(request.artifact_name).stem)
         asked = request.options | {"initial_snapshot": request.initial_snapshot}
@@ -79,32 +82,30 @@ class LocalService:
         if request.initial_snapshot is not None:
             self._snapshot_record(request.initial_snapshot)
         job = Job(
-            id=new_job_id(),
+            id=self._new_id(),
             name=name,
             state=JobState.NOT_RUNNING,
             source=JobSource(str(artifact), request.entry, tuple(request.args)),
             config=JobConfig.from_options(options),
-            submission_time=time.time(),
+            submission_time=self._now(),
             options=options,
         )
         with self._registry.transaction():
             self._registry.add_job(job)
             self._registry.add_operation(job.id, Submit())
         self._wake.wake(CONTROL)
-        return job
+        return JobStatus.of(job, Progress())
 
-    def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> dict[str, Any]:
+    def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
         artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         found = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
         source = JobSource(str(artifact), request.entry, tuple(request.args))
         options = {key: value for key, value in request.options.items() if value is not None}
         checked = self._judge.check(source, options, found, record)
-        if checked.report is None:
-            return {"plan": checked.plan, "report": None, "text": _fresh(checked.plan)}
-        return {"plan": checked.plan, "report": checked.report.to_dict(), "text": checked.report.text()}
+        return CheckResult(checked.plan, checked.report, checked.report.text() if checked.report else _fresh(checked.plan))
 
-    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> dict[str, Any]:
+    def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
@@ -118,8 +119,7 @@ class LocalService:
         assert done.report is not None
         if watch_seconds and done.gap_seconds is not None:
             updates.watch(self._registry, self._changes, job.id, done.version, watch_seconds)
-        told = {"version": done.version, "snapshot": done.snapshot, "gap_seconds": done.gap_seconds}
-        return told | {"report": done.report.to_dict(), "text": done.report.text()}
+        return UpdateResult(done.version, done.snapshot, done.gap_seconds, done.report, done.report.text())
 
     def suspend(self, name_or_id: str) -> None:
         self._carry_out(self._find(name_or_id), Suspend())
@@ -143,48 +143,7 @@ class LocalService:
         assert isinstance(done, SnapshotRecord)
         return done
 
-    # reads
-
-    def jobs(self, include_ended: bool = False) -> list[JobView]:
-        return [JobView(job, self._registry.progress(job.id)) for job in self._registry.jobs(include_ended)]
-
-    def job(self, name_or_id: str) -> JobView:
-        job = self._find(name_or_id)
-        return JobView(job, self._registry.progress(job.id))
-
-    def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobView:
-        deadline = time.monotonic() + timeout
-        job = self._find(name_or_id)
-        while True:
-            seen = self._changes.seen
-            job = self._registry.get_job(job.id) or job
-            if job.state in states:
-                return JobView(job, self._registry.progress(job.id))
-            left = deadline - time.monotonic()
-            if left <= 0:
-                wanted = " or ".join(states)
-                raise WaitTimeoutError(f"Job '{name_or_id}' is {job.state}, not {wanted}, after {timeout:.0f} seconds.")
-            self._changes.wait(seen, min(LOOK_SECONDS, left))
-
-    def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> tuple[list[str], int]:
-        path = self._data.job(self._find(name_or_id).id).log
-        lines: list[str] = []
-        if not path.exists():
-            return lines, after
-        with path.open("rb") as file:
-            file.seek(max(0, after))
-            for line in file:
-                if len(lines) >= limit or not line.endswith(b"\n"):
-                    break
-                lines.append(line.rstrip(b"\n").decode("utf-8", errors="replace"))
-                after += len(line)
-        return lines, after
-
-    def snapshots(self) -> list[SnapshotRecord]:
-        return self._registry.snapshots()
-
-    def snapshot(self, name: str) -> SnapshotManifest:
-        return manifest.read(self._snapshot_record(name).path)
+    # snapshots
 
     def delete_snapshot(self, name: str) -> None:
         with self._registry.transaction():
@@ -197,9 +156,8 @@ class LocalService:
                 folder.rename(trash)
         shutil.rmtree(trash, ignore_errors=True)
 
-    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> dict[str, Any]:
-        found = self._states.query(self._snapshot_record(snapshot).path, stage, sql, limit)
-        return {"columns": [list(column) for column in found.columns], "rows": found.rows, "more": found.more}
+    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
+        return self._states.query(self._snapshot_record(snapshot).path, stage, sql, limit)
 
     def export_state(self, snapshot: str, stage: str) -> bytes:
         return self._states.export(self._snapshot_record(snapshot).path, stage)
@@ -209,56 +167,10 @@ class LocalService:
         self._refuse_if_exporting(target)
         return self._states.put(record.path, stage, content, target, self._registry.add_snapshot)
 
-    # maps
-
-    def maps(self) -> list[dict[str, Any]]:
-        return [self._map_facts(name) for name in self._maps.names()]
-
-    def map_get(self, name: str, key: str) -> str | None:
-        entry = self._maps.get(name, key)
-        return entry.value if entry else None
-
-    def map_put(self, name: str, entries: dict[str, str]) -> None:
-        check_name("map", name)
-        self._maps.put_all(name, entries.items())
-
-    def map_delete(self, name: str, key: str) -> bool:
-        return self._maps.delete(name, key)
-
-    def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[dict[str, Any]]:
-        return [dataclasses.asdict(entry) for entry in self._maps.entries(name, prefix, after, limit)]
-
-    def map_size(self, name: str) -> int:
-        return self._maps.size(name)
-
-    def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
-        before = self._maps.config(name) or MapConfig(check_name("map", name))
-        capacity = before.journal_capacity if journal_capacity is None else journal_capacity
-        if capacity < 0 or (ttl_seconds is not None and ttl_seconds < 0):
-            raise UsageError(f"The settings of map '{name}' can't be negative.")
-        ttl = before.ttl_seconds if ttl_seconds is None else (ttl_seconds or None)
-        self._maps.configure(MapConfig(name, capacity, ttl))
-
-    def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> dict[str, Any]:
-        found = self._maps.journal(name, after or 0, limit)
-        lost = found.lost if after is not None else 0
-        return {
-            "events": [dataclasses.asdict(event) | {"kind": event.kind.value} for event in found.events],
-            "lost": lost,
-            "oldest": found.bounds.oldest,
-            "newest": found.bounds.newest,
-        }
-
-    def server_info(self) -> dict[str, Any]:
+    def server_info(self) -> ClusterInfo:
         return self._info()
 
     # inside
-
-    def _find(self, name_or_id: str) -> Job:
-        found = self._registry.find_jobs(name_or_id)
-        if not found:
-            raise NotFoundError(f"No job with name or id '{name_or_id}' was found")
-        return found[0]
 
     def _carry_out(self, job: Job, request: Request) -> Operation:
         return self._answer(job, self._registry.add_operation(job.id, request))
@@ -289,23 +201,6 @@ class LocalService:
             for operation in self._registry.open_operations(other.id) if but is None or other.id != but.id else ():
                 if snapshot_of(operation.request) == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
-
-    def _snapshot_record(self, name: str) -> SnapshotRecord:
-        record = self._registry.get_snapshot(name)
-        if record is None:
-            raise NotFoundError(f"Didn't find a snapshot named '{name}'")
-        return record
-
-    def _map_facts(self, name: str) -> dict[str, Any]:
-        config, bounds = self._maps.config(name), self._maps.bounds(name)
-        return {
-            "name": name,
-            "size": self._maps.size(name),
-            "journal_capacity": config.journal_capacity if config else 0,
-            "ttl_seconds": config.ttl_seconds if config else None,
-            "oldest": bounds.oldest if bounds else 1,
-            "newest": bounds.newest if bounds else 0,
-        }
 
 
 def _fresh(plan: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from pitstop.kit.clock import iso
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.model import Plan
+from pitstop.service.results import Difference
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ def whole_of(manifest: SnapshotManifest) -> dict[str, Any]:
     }
 
 
-def differences(first: SnapshotManifest, second: SnapshotManifest) -> list[tuple[str, Any, Any]]:
-    """(what, in the first, in the second) of all that differs; None: it is not there."""
+def differences(first: SnapshotManifest, second: SnapshotManifest) -> list[Difference]:
+    """All that differs but the names; None: it is not there."""
     before, after = _facts(first), _facts(second)
     names = [*before, *(name for name in after if name not in before)]
-    return [(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]
+    return [Difference(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]
 
 
 def _facts(manifest: SnapshotManifest) -> dict[str, Any]:

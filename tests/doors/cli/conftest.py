@@ -1,4 +1,4 @@
-"""The command line in this process, against a real server of a service in memory."""
+"""The command line in this process, against a real server."""
 
 import os
 import sys
@@ -6,13 +6,7 @@ import sys
 import pytest
 
 from pitstop.cli import main as cli_main
-from tests.doors import doors
 from tests.doors.conftest import TOKEN
-
-
-@pytest.fixture
-def state():
-    return doors.service()
 
 
 @pytest.fixture

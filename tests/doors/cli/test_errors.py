@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from pitstop.model.job import JobState
-from tests.doors.doors import running
+from tests.doors.doors import brought_to, running
 
 HINT = "\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n"
 JOB = "0401-9f77-b9c0-0001"
@@ -30,10 +30,9 @@ def test_an_unknown_job(cli, verb):
     ],
 )
 def test_what_the_state_of_a_job_forbids_is_refused_before_anything_is_said(cli, state, arguments, state_name, sentence):
-    running(state, "x")
-    state.change(JOB, state=JobState(state_name))
+    brought_to(state, JobState(state_name), "x")
     assert cli(*arguments) == (1, "", f"ERROR: {sentence}{HINT}")
-    assert state.job(JOB).job.state.value == state_name
+    assert state.job(JOB).status.value == state_name
 
 
 @pytest.mark.parametrize(
@@ -44,8 +43,7 @@ def test_what_the_state_of_a_job_forbids_is_refused_before_anything_is_said(cli,
     ],
 )
 def test_what_the_server_forbids_is_told_in_its_words(cli, state, arguments, state_name, sentence):
-    running(state, "x")
-    state.change(JOB, state=JobState(state_name))
+    brought_to(state, JobState(state_name), "x")
     code, _, err = cli(*arguments)
     assert (code, err) == (1, f"ERROR: {sentence}{HINT}")
 

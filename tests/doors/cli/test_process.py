@@ -8,13 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from pitstop.client.http import HttpService
-from pitstop.model.job import JobState
 from pitstop.testing.http import serving
 from tests.doors.cli.conftest import TOKEN
 from tests.doors.doors import request, running
@@ -112,19 +110,22 @@ def test_following_goes_on_when_the_server_comes_back(state, environment, start)
 
 
 def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path):
+    asked, wait_for = threading.Event(), state.wait_for
+
+    def told(*arguments):
+        asked.set()
+        return wait_for(*arguments)
+
+    state.wait_for = told
     (tmp_path / "slow.py").write_text("# hangs")
     process = start("submit", str(tmp_path / "slow.py"))
     assert process.stdout.readline().startswith("Submitting artifact ")
-    state.wait_for_job = None
-    deadline = time.monotonic() + 20
-    while not state.jobs() or state.jobs()[0].job.state is not JobState.STARTING:
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.02)
+    assert asked.wait(20)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "")
     assert out == f"Not waiting any more; job {JOB} goes on by itself.\n"
-    assert state.job(JOB).job.state is JobState.STARTING
+    assert state.job(JOB).active
 
 
 def on_terminal(environment, *arguments):
@@ -187,7 +188,6 @@ def test_bash_completes_commands_and_words(environment, start):
     assert done.stdout.splitlines() == ["suspend", "journal", "zsh"]
 
 
-def test_the_service_in_memory_speaks_as_the_client_does(state, url):
-    """The pieces above stand on one service: what a submission over HTTP leaves there is what the command line shows."""
+def test_what_is_submitted_over_http_is_what_the_service_has(state, url):
     job = HttpService(url, TOKEN).submit(request("x"))
-    assert state.job("x").job.id == job.id
+    assert state.job("x").id == job.id

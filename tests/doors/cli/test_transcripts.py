@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from pitstop.model.job import JobState, Progress
-from tests.doors.doors import request, running
+from tests.doors.doors import brought_to, running
 
 JOB = "0401-9f77-b9c0-0001"
 SUBMITTED = "2020-03-15T14:37:01.011"
@@ -48,17 +48,23 @@ def test_long_job_names_are_cut_unless_asked_for(cli, state):
 
 def test_list_jobs_hides_ended_ones_unless_asked_for(cli, state):
     running(state)
-    state.change(running(state, "two"), state=JobState.SUSPENDED_EXPORTING_SNAPSHOT)
-    state.change(running(state, "gone"), state=JobState.FAILED)
-    state.change(running(state, "unnamed"), name=None)
+    brought_to(state, JobState.SUSPENDED_EXPORTING_SNAPSHOT, "two")
+    brought_to(state, JobState.FAILED, "gone")
+    state.put(running(state, "unnamed"), name=None)
     header = "ID                  STATUS             SUBMISSION TIME         NAME\n"
     first = "0401-9f77-b9c0-0001 RUNNING            2020-03-15T14:37:01.011 hello-world\n"
     second = "0401-9f77-b9c0-0002 SUSPENDED_EXPORTING_SNAPSHOT 2020-03-15T14:37:01.011 two\n"
     ended = "0401-9f77-b9c0-0003 FAILED             2020-03-15T14:37:01.011 gone\n"
     unnamed = "0401-9f77-b9c0-0004 RUNNING            2020-03-15T14:37:01.011 N/A\n"
-    assert cli("list-jobs") == (0, header + first + second + unnamed, "")
-    for option in ("-a", "--all"):
-        assert cli("list-jobs", option) == (0, header + first + second + ended + unnamed, "")
+
+    def listed(*options):
+        code, out, err = cli("list-jobs", *options)
+        head, *lines = out.splitlines(keepends=True)
+        assert (code, head, err) == (0, header, "")
+        return sorted(lines)  # newest first; these were submitted at the same moment
+
+    assert listed() == [first, second, unnamed]
+    assert listed("-a") == listed("--all") == [first, second, ended, unnamed]
 
 
 def test_submit_tells_what_it_does_and_waits_until_the_job_runs(cli, state, artifact):
@@ -73,7 +79,7 @@ def test_submit_tells_what_it_does_and_waits_until_the_job_runs(cli, state, arti
         f"Job id=0401-9f77-b9c0-0002, name=hello-world, submissionTime={SUBMITTED} is RUNNING.\n",
         "",
     )
-    job = state.job("hello-world").job
+    job = state.job("hello-world")
     assert (job.source.args, job.source.entry) == (("a", "-s", "--name=x", "-v"), "m:f")
     assert (job.config.partitions, job.config.initial_snapshot) == (3, "snapshot-v1")
 
@@ -85,13 +91,13 @@ def test_submit_sends_only_the_options_that_were_given(cli, state, artifact):
         f"Submitting artifact '{path}' with arguments []\nJob {DESCRIBED} is RUNNING.\n",
         "",
     )
-    assert state.job("hello-world").job.options == {}
+    assert state.job("hello-world").options == {}
 
 
 def test_spark_settings_are_options_of_their_own(cli, state, artifact):
     settings = ["-O", "spark.a.b=1", "-O", "spark.c=x=y", "-O", "processing_guarantee=exactly_once"]
     assert cli("submit", *settings, artifact())[0] == 0
-    assert state.job("hello-world").job.options == {
+    assert state.job("hello-world").options == {
         "spark": {"spark.a.b": "1", "spark.c": "x=y"},
         "processing_guarantee": "exactly_once",
     }
@@ -130,9 +136,9 @@ def test_submit_of_a_job_that_its_failure_suspends_is_an_error(cli, artifact):
 )
 @pytest.mark.parametrize("asked", ["hello-world", JOB])
 def test_a_verb_tells_what_it_does_and_when_it_is_done(cli, state, command, before, doing, done, after, asked):
-    state.change(running(state), state=JobState(before))
+    brought_to(state, JobState(before))
     assert cli(command, asked) == (0, f"{doing} job {DESCRIBED}...\n{done}\n", "")
-    assert state.job(JOB).job.state.value == after
+    assert state.job(JOB).status.value == after
 
 
 @pytest.mark.parametrize(("option", "also", "after"), [((), "", "RUNNING"), (("-C",), " and cancelling the job", "FAILED")])
@@ -143,7 +149,7 @@ def test_save_snapshot(cli, state, option, also, after):
         f"Saving snapshot with name 'snapshot-v1' from job 'hello-world'{also}...\nExported snapshot 'snapshot-v1'.\n",
         "",
     )
-    assert state.job(JOB).job.state.value == after
+    assert state.job(JOB).status.value == after
     assert cli("delete-snapshot", "snapshot-v1") == (0, "Deleted snapshot 'snapshot-v1'.\n", "")
     assert state.snapshots() == []
 
@@ -161,7 +167,7 @@ def test_cluster(cli):
 def test_status_and_metrics(cli, state):
     running(state, initial_snapshot=None)
     stages = {"speed": {"late_rows": 1200, "state_rows": 2}, "visits": {"late_rows": 2}, "sink": {"rows_out": 1}}
-    state.change(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages))
+    state.advance(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages))
     assert cli("status", "hello-world")[1].splitlines() == [
         f"ID:            {JOB}",
         "Name:          hello-world",
@@ -199,6 +205,15 @@ def test_status_tells_why_a_job_is_not_running(cli, state):
     assert "Traceback" not in cli("status", JOB)[1]
 
 
+def test_status_tells_why_the_last_update_failed(cli, state, artifact):
+    running(state)
+    code, _, err = cli("update", JOB, artifact("# fails: No such table."))
+    reason = "Version 2 of job 'hello-world' failed, so version 1 goes on where it had stopped: No such table."
+    assert (code, err.splitlines()[0]) == (1, f"ERROR: {reason}")
+    state.wait_for(JOB, (JobState.RUNNING,), 20)
+    assert f"Last update:   {reason}" in cli("status", JOB)[1].splitlines()
+
+
 def test_logs_are_printed_whole_and_can_be_searched(cli, state):
     running(state)
     text = "".join(f'{{"level": "INFO", "msg": "line {i}"}}\n' for i in range(2500)) + "not JSON: ä\n"
@@ -230,7 +245,7 @@ def test_check_prints_the_report_and_its_exit_code_is_the_verdict(cli, state, ar
     assert (code, out.splitlines()[1].split()[:2]) == (1, ["speed", "refused"])
     code, out, _ = cli("-o", "json", "check", "-s", "snapshot-v1", refused)
     assert (code, json.loads(out)["report"]["refused"]) == (1, True)
-    assert cli("check", refused) == (0, "The pipeline is sound; nothing to compare with.\n", "")
+    assert cli("check", refused) == (0, "The pipeline is sound; nothing to compare with. Stages: source, speed.\n", "")
 
 
 def test_maps_are_read_and_written(cli):
@@ -327,8 +342,7 @@ def test_a_job_that_is_not_waited_for_any_more_goes_on(cli, state, artifact, mon
     monkeypatch.setattr("pitstop.client.http.HttpService.wait_for", interrupted)
     code, out, _ = cli("submit", artifact())
     assert (code, out.splitlines()[-1]) == (130, f"Not waiting any more; job {JOB} goes on by itself.")
-    assert state.job(JOB).job.state is JobState.NOT_RUNNING
-    assert state.submit(request("other")).id != JOB
+    assert state.wait_for(JOB, (JobState.RUNNING,), 20).name == "hello-world"
 
 
 def test_snapshot_inspect_shows_offsets_and_each_stages_state(cli, state):
@@ -370,12 +384,10 @@ def test_snapshot_query_export_and_import(cli, state, tmp_path):
 
 
 def test_snapshot_diff_tells_what_differs_and_what_would_become_of_the_state(cli, state):
-    job = running(state, text="# stage: speed bigint")
-    state.export_snapshot(JOB, "a")
-    state.change(job, plan=state.check(request(text="# stage: trend bigint"))["plan"])
-    state.export_snapshot(JOB, "b")
+    state.export_snapshot(running(state, "one", "# stage: speed bigint"), "a")
+    state.export_snapshot(running(state, "two", "# stage: trend bigint"), "b")
     out = cli("snapshot", "diff", "a", "b")[1].splitlines()
     assert out[0].split() == ["WHAT", "a", "b"]
-    assert "stage trend: kind   -                 window" in out
+    assert ["stage", "trend:", "kind", "-", "window"] in [line.split() for line in out]
     assert any(line.startswith("speed") and "refused" in line and "[C21]" in line for line in out)
     assert cli("snapshot", "diff", "a", "a")[1].startswith("Snapshots 'a' and 'a' do not differ.\n")

@@ -11,12 +11,6 @@ from pitstop.errors import EngineError, UsageError
 from pitstop.model.job import JobState
 from pitstop.testing.http import serving
 from tests.doors.doors import request, running
-from tests.doors.doors import service as in_memory
-
-
-@pytest.fixture
-def state():
-    return in_memory()
 
 
 @pytest.fixture
@@ -57,7 +51,6 @@ def test_address_and_token_come_from_the_environment(state, monkeypatch):
 
 def test_a_job_is_submitted_watched_and_ended(client, state, tmp_path):
     job = client.submit(artifact(tmp_path), args=["a"], name="hello-world", config={"partitions": 2, "suspend_on_failure": None})
-    assert job.status is JobState.NOT_RUNNING
     assert job.wait_started(5) is JobState.RUNNING
     assert (job.details.source.args, job.details.options) == (("a",), {"partitions": 2})
     assert client.job("hello-world").id == job.id
@@ -113,8 +106,8 @@ def test_a_map_keeps_any_json(client):
     assert (cars.delete("a"), cars.delete("a")) == (True, False)
     cars.configure(journal_capacity=1)
     journal = cars.journal(after=0)
-    assert [(event["kind"], event["key"]) for event in journal["events"]] == [("REMOVED", "a")]
-    assert journal["lost"] == journal["newest"] - 1
+    assert [(event.kind, event.key) for event in journal.events] == [("REMOVED", "a")]
+    assert journal.lost == journal.newest - 1
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, object()])

@@ -13,8 +13,7 @@ from pitstop.errors import ArtifactError, DeniedError, UnreachableError, WaitTim
 from pitstop.model.job import JobState
 from pitstop.service.api import SubmitRequest
 from pitstop.testing.http import serving
-from tests.doors.doors import request, running
-from tests.doors.doors import service as in_memory
+from tests.doors.doors import brought_to, request, running
 
 
 @pytest.fixture
@@ -103,18 +102,17 @@ def test_a_server_that_breaks_off_is_told(answering):
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "wröng"])
-def test_a_wrong_token_is_denied(token):
-    with serving(in_memory(), "the-token") as url, pytest.raises(DeniedError, match="The token is missing or wrong"):
+def test_a_wrong_token_is_denied(state, token):
+    with serving(state, "the-token") as url, pytest.raises(DeniedError, match="The token is missing or wrong"):
         HttpService(url, token).jobs()
 
 
-def test_a_token_may_be_any_text():
-    with serving(in_memory(), "schlüssel") as url:
+def test_a_token_may_be_any_text(state):
+    with serving(state, "schlüssel") as url:
         assert HttpService(url, "schlüssel").jobs() == []
 
 
-def test_a_file_is_sent_and_a_url_is_left_to_the_server(tmp_path):
-    state = in_memory()
+def test_a_file_is_sent_and_a_url_is_left_to_the_server(state, tmp_path):
     received = []
     submit = state.submit
     state.submit = lambda wanted: received.append(wanted) or submit(request("x"))
@@ -137,12 +135,11 @@ def test_a_file_that_cannot_be_read_is_told_before_anything_is_sent(tmp_path):
         service.submit(SubmitRequest(str(tmp_path)))
 
 
-def test_a_long_wait_is_made_of_short_ones(monkeypatch):
+def test_a_long_wait_is_made_of_short_ones(state, monkeypatch):
     monkeypatch.setattr(client_http, "_WAIT_SECONDS", 0.05)
-    state = in_memory()
     with serving(state) as url:
         service = HttpService(url)
-        job = state.submit(request("slow", "# hangs")).id
+        job = brought_to(state, JobState.STARTING, "slow")
         began = time.monotonic()
         with pytest.raises(WaitTimeoutError, match=r"^Job 'slow' is STARTING, not RUNNING, after 0 seconds\.$"):
             service.wait_for("slow", (JobState.RUNNING,), 0.3)
@@ -164,16 +161,15 @@ def test_a_long_wait_is_made_of_short_ones(monkeypatch):
         assert asked.wait(20)
         state.cancel(job)
         waiter.join(20)
-        assert found[0].job.state is JobState.FAILED
+        assert found[0].status is JobState.FAILED
 
 
-def test_a_server_that_was_started_again_is_found_again():
-    state = in_memory()
+def test_a_server_that_was_started_again_is_found_again(state):
     with serving(state) as url:
         service = HttpService(url)
         job = running(state)
-        assert service.job(job).job.state is JobState.RUNNING
+        assert service.job(job).status is JobState.RUNNING
     with pytest.raises(UnreachableError):
         service.jobs()
     with serving(state, port=int(url.rsplit(":", 1)[1])):
-        assert service.job(job).job.state is JobState.RUNNING
+        assert service.job(job).status is JobState.RUNNING

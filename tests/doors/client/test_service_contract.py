@@ -1,4 +1,4 @@
-"""One suite for every service: in memory, and the same over HTTP."""
+"""One suite for every service: that of the server, and the same over HTTP."""
 
 import json
 import re
@@ -8,20 +8,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pitstop.client.http import HttpService
-from pitstop.errors import ConflictError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.errors import ConflictError, EngineError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.kit.version import __version__
 from pitstop.model.job import JobState, Progress
+from pitstop.model.report import Verdict
+from pitstop.model.task import StateRows
+from pitstop.service.results import ClusterInfo, Difference, LogPage, MapFacts
+from pitstop.testing.service import MEMBER
 from tests.doors.conftest import TOKEN
-from tests.doors.doors import MOMENT, request, running
-from tests.doors.doors import service as in_memory
+from tests.doors.doors import MOMENT, brought_to, request, running
 
 S = JobState
 
 
-@pytest.fixture(params=["memory", "http"])
-def pair(request, serve):
+@pytest.fixture(params=["local", "http"])
+def pair(request, state, serve):
     """(service under test, the service that keeps the state)."""
-    state = in_memory()
-    if request.param == "memory":
+    if request.param == "local":
         yield state, state
         return
     client = HttpService(serve(state), TOKEN)
@@ -33,9 +36,10 @@ def test_a_submitted_job_is_found_by_name_and_by_id_with_all_that_was_asked_for(
     service, _ = pair
     options = {"processing_guarantee": "exactly_once", "partitions": 3, "spark": {"a.b": "c"}}
     job = service.submit(request("käse", entry="jobs:main", args=("a", "", "b c"), options=options))
-    assert (job.state, job.submission_time, job.options) == (S.NOT_RUNNING, pytest.approx(MOMENT, abs=1e-6), options)
+    assert (job.status, job.submission_time, job.options) == (S.NOT_RUNNING, pytest.approx(MOMENT, abs=1e-6), options)
     for asked in ("käse", job.id):
-        assert service.job(asked).job == job
+        found = service.wait_for(asked, (S.RUNNING,), 20)
+        assert (found.id, found.options, found.source, found.config) == (job.id, options, job.source, job.config)
     assert (job.source.entry, job.source.args, job.config.partitions) == ("jobs:main", ("a", "", "b c"), 3)
 
 
@@ -57,15 +61,15 @@ def test_ended_jobs_are_listed_only_when_asked_for(pair):
     service, state = pair
     first, second = running(state, "a"), running(state, "b")
     service.cancel(first)
-    assert [view.job.id for view in service.jobs()] == [second]
-    assert [view.job.id for view in service.jobs(include_ended=True)] == [first, second]
+    assert [job.id for job in service.jobs()] == [second]
+    assert {job.id for job in service.jobs(include_ended=True)} == {first, second}
 
 
 def test_what_a_run_says_of_itself_comes_through_whole(pair):
     service, state = pair
     job = running(state)
     progress = Progress(7, 1_700_000_000_123, 10**12, 12.5, 250, 3, {"speed": {"rows_in": 1, "offset": '{"a":1}'}})
-    state.change(job, progress)
+    state.advance(job, progress)
     assert service.job(job).progress == progress
 
 
@@ -73,19 +77,19 @@ def test_a_job_is_suspended_resumed_restarted_and_cancelled(pair):
     service, state = pair
     job = running(state)
     service.suspend(job)
-    found = service.job(job).job
-    assert (found.state, found.suspension_cause) == (S.SUSPENDED, "Requested by user")
+    found = service.job(job)
+    assert (found.status, found.suspension_cause) == (S.SUSPENDED, "Requested by user")
     service.resume(job)
-    assert service.wait_for(job, (S.RUNNING,), 5).job.token == 2
+    assert service.wait_for(job, (S.RUNNING,), 5).token == 2
     service.restart(job)
-    assert service.wait_for(job, (S.RUNNING,), 5).job.token == 3
+    assert service.wait_for(job, (S.RUNNING,), 5).token == 3
     service.cancel(job)
-    found = service.job(job).job
-    assert (found.state, found.user_cancelled, found.completion_time) == (S.FAILED, True, pytest.approx(MOMENT, abs=1e-6))
+    found = service.job(job)
+    assert (found.status, found.user_cancelled, found.completion_time) == (S.FAILED, True, pytest.approx(MOMENT, abs=1e-6))
 
 
 @pytest.mark.parametrize(
-    ("state", "call", "sentence"),
+    ("reached", "call", "sentence"),
     [
         (S.SUSPENDED, "suspend", "Cannot SUSPEND, job status is SUSPENDED, should be RUNNING"),
         (S.STARTING, "restart", "Cannot RESTART, job status is STARTING, should be RUNNING"),
@@ -94,45 +98,44 @@ def test_a_job_is_suspended_resumed_restarted_and_cancelled(pair):
         (S.COMPLETED, "suspend", "Cannot SUSPEND job 0401-9f77-b9c0-0001 because it already has a result: COMPLETED"),
     ],
 )
-def test_what_a_state_forbids_is_refused_with_its_sentence(pair, state, call, sentence):
-    service, kept = pair
-    job = running(kept)
-    kept.change(job, state=state)
+def test_what_a_state_forbids_is_refused_with_its_sentence(pair, reached, call, sentence):
+    service, state = pair
+    job = brought_to(state, reached)
     with pytest.raises(ConflictError) as refused:
         getattr(service, call)(job)
     assert refused.value.message == sentence
-    assert service.job(job).job.state is state
+    assert service.job(job).status is reached
 
 
 def test_resume_of_what_runs_and_cancel_of_what_has_ended_change_nothing(pair):
     service, state = pair
     job = running(state)
     service.resume(job)
-    assert service.job(job).job.state is S.RUNNING
-    state.change(job, state=S.COMPLETED)
-    service.cancel(job)
-    assert service.job(job).job.state is S.COMPLETED
+    assert service.job(job).status is S.RUNNING
+    ended = brought_to(state, S.COMPLETED, "ended")
+    service.cancel(ended)
+    assert service.job(ended).status is S.COMPLETED
 
 
 def test_a_wait_ends_with_the_state_or_with_a_sentence(pair):
-    service, _ = pair
-    job = service.submit(request("slow", "# hangs"))
+    service, state = pair
+    job = brought_to(state, S.STARTING, "slow")
     with pytest.raises(WaitTimeoutError, match=r"^Job 'slow' is STARTING, not RUNNING or FAILED, after 0 seconds\.$"):
         service.wait_for("slow", (S.RUNNING, S.FAILED), 0.05)
-    service.cancel(job.id)
-    assert service.wait_for(job.id, (S.RUNNING, S.FAILED), 5).job.state is S.FAILED
+    service.cancel(job)
+    assert service.wait_for(job, (S.RUNNING, S.FAILED), 5).status is S.FAILED
 
 
 def test_snapshots_are_exported_listed_read_and_deleted(pair):
     service, state = pair
     job = running(state, "hello-world")
-    state.change(job, Progress(epoch=41))
+    state.advance(job, Progress(epoch=41))
     record = service.export_snapshot(job, "snapshot-v1")
     assert (record.name, record.job_name, record.bytes, record.epoch) == ("snapshot-v1", "hello-world", 1196, 41)
     assert record.created == pytest.approx(MOMENT, abs=1e-6)
     assert service.snapshots() == [record]
     assert service.snapshot("snapshot-v1") == state.snapshot("snapshot-v1")
-    assert service.job(job).job.state is S.RUNNING
+    assert service.job(job).status is S.RUNNING
     service.delete_snapshot("snapshot-v1")
     assert service.snapshots() == []
 
@@ -146,11 +149,7 @@ def test_state_is_queried_taken_out_and_put_back(pair):
     assert (made.name, [record.name for record in service.snapshots()]) == ("edited", ["edited", "s"])
     assert service.export_state("edited", "speed") == content
     found = service.query_state("edited", "speed", "SELECT * FROM state", 1)
-    assert ([tuple(column) for column in found["columns"]], found["rows"], found["more"]) == (
-        [("line", "string")],
-        [["Köln"]],
-        True,
-    )
+    assert found == StateRows([("line", "string")], [["Köln"]], True)
     with pytest.raises(UsageError, match="The query on stage 'speed' failed"):
         service.query_state("edited", "speed", "SELECT x", 1)
     for stage in ("sped", "a/b", ".."):
@@ -164,9 +163,9 @@ def test_an_export_that_cancels_ends_the_job(pair):
     service, state = pair
     job = running(state)
     service.export_snapshot(job, "s", cancel=True)
-    found = service.job(job).job
-    assert (found.state, found.user_cancelled) == (S.FAILED, True)
-    with pytest.raises(ConflictError, match="Cannot EXPORT, job status is FAILED"):
+    found = service.job(job)
+    assert (found.status, found.user_cancelled) == (S.FAILED, True)
+    with pytest.raises(ConflictError, match=f"^Cannot EXPORT job {job} because it already has a result: Cancelled by user$"):
         service.export_snapshot(job, "s")
 
 
@@ -187,15 +186,22 @@ def test_a_new_version_is_compared_with_a_job_or_a_snapshot(pair):
     job = running(state, text="# stage: speed bigint")
     service.export_snapshot(job, "s")
     fits = service.check(request(text="# stage: speed bigint\n# stage: more double"), job=job)
-    assert [(line["stage"], line["verdict"]) for line in fits["report"]["lines"]] == [
+    assert [(line.stage, line.verdict) for line in fits.report.lines] == [
         ("source", "restored"),
         ("speed", "restored"),
         ("more", "new"),
     ]
     refused = service.check(request(text="# stage: speed double"), snapshot="s")
-    assert refused["report"]["refused"] is True
-    assert "speed" in refused["text"]
-    assert service.check(request())["report"] is None
+    assert refused.report.refused is True
+    assert refused.text == refused.report.text()
+    assert service.check(request()).report is None
+
+
+def test_a_check_knows_the_stages_that_are_renamed(pair):
+    service, state = pair
+    job = running(state, text="# stage: speed bigint")
+    renamed = request(text="# stage: pace bigint", options={"renamed": {"pace": "speed"}})
+    assert service.check(renamed, job=job).report.of(Verdict.RESTORED) == ("source", "pace")
 
 
 def test_a_suspended_job_is_updated_and_stays_suspended(pair):
@@ -203,18 +209,51 @@ def test_a_suspended_job_is_updated_and_stays_suspended(pair):
     job = running(state, text="# stage: speed bigint")
     service.suspend(job)
     done = service.update(job, request(text="# stage: speed bigint\n# stage: more double"))
-    assert (done["version"], done["snapshot"], done["gap_seconds"]) == (2, "hello-world-before-2", None)
-    assert (service.job(job).job.state, service.job(job).job.version) == (S.SUSPENDED, 2)
+    assert (done.version, done.snapshot, done.gap_seconds) == (2, "hello-world-before-2", None)
+    assert (service.job(job).status, service.job(job).version) == (S.SUSPENDED, 2)
     with pytest.raises(IncompatibleError, match="which stays as it is: stage 'speed'"):
         service.update(job, request(text="# stage: speed double"))
+    assert service.job(job).updating
     service.resume(job)
-    assert service.wait_for(job, (S.RUNNING,), 5).job.version == 2
+    found = service.wait_for(job, (S.RUNNING,), 20)
+    assert (found.version, found.updating) == (2, False)
+
+
+def test_a_running_job_is_updated_and_goes_on_with_the_new_version(pair):
+    service, state = pair
+    job = running(state, text="# stage: speed bigint")
+    done = service.update(job, request(text="# stage: speed bigint\n# stage: more double", initial_snapshot="before"))
+    assert (done.version, done.snapshot, done.report.of(Verdict.NEW)) == (2, "before", ("more",))
+    assert done.gap_seconds >= 0
+    found = service.job(job)
+    assert (found.status, found.version, found.updating, found.token) == (S.RUNNING, 2, False, 2)
+    assert service.snapshot("before").job_id == job
+
+
+def test_the_old_version_goes_on_if_the_new_one_does_not_come_up(pair):
+    service, state = pair
+    job = running(state)
+    with pytest.raises(EngineError, match=r"Version 2 of job 'hello-world' failed, so version 1 goes on .*: No such table"):
+        service.update(job, request(text="# fails: No such table"))
+    found = service.wait_for(job, (S.RUNNING,), 20)
+    assert (found.version, "No such table" in found.update_failure) == (1, True)
+
+
+def test_two_snapshots_are_compared(pair):
+    service, state = pair
+    service.export_snapshot(running(state, "one", "# stage: speed bigint"), "a")
+    service.export_snapshot(running(state, "two", "# stage: trend bigint"), "b")
+    found = service.snapshot_diff("a", "b")
+    assert Difference("stage trend: kind", None, "window") in found.differences
+    assert [line.stage for line in found.report.refusals] == ["speed"]
+    assert service.snapshot_diff("a", "a").differences == []
+    with pytest.raises(NotFoundError, match="Didn't find a snapshot named 'c'"):
+        service.snapshot_diff("a", "c")
 
 
 def test_a_job_that_is_not_there_yet_is_not_updated(pair):
     service, state = pair
-    job = running(state)
-    state.change(job, state=S.STARTING)
+    job = brought_to(state, S.STARTING)
     with pytest.raises(ConflictError, match=r"^Cannot UPDATE, job status is STARTING, should be RUNNING or SUSPENDED$"):
         service.update(job, request())
 
@@ -223,13 +262,13 @@ def test_a_log_is_read_on_from_where_it_was_left(pair):
     service, state = pair
     job = running(state)
     state.write_log(job, "ä\nb\n\nhalf")
-    lines, place = service.logs(job, 0, 2)
-    assert lines == ["ä", "b"]
-    lines, place = service.logs(job, place)
-    assert lines == [""]
-    assert service.logs(job, place) == ([], place)
+    first = service.logs(job, 0, 2)
+    assert first.lines == ["ä", "b"]
+    second = service.logs(job, first.next)
+    assert second.lines == [""]
+    assert service.logs(job, second.next) == LogPage([], second.next)
     state.write_log(job, " whole\n")
-    assert service.logs(job, place)[0] == ["half whole"]
+    assert service.logs(job, second.next).lines == ["half whole"]
 
 
 VALUES = st.recursive(
@@ -246,7 +285,7 @@ def test_any_text_is_a_key_and_any_json_a_value(pair, key, value):
     service.map_put("m", {key: json.dumps(value)})
     assert json.loads(service.map_get("m", key)) == value
     found = service.map_entries("m", prefix=key, limit=1)[0]
-    assert (found["key"], json.loads(found["value"])) == (key, value)
+    assert (found.key, json.loads(found.value)) == (key, value)
     assert service.map_delete("m", key) is True
     assert service.map_delete("m", key) is False
     assert service.map_get("m", key) is None
@@ -256,9 +295,9 @@ def test_entries_come_in_pages_by_key(pair):
     service, _ = pair
     service.map_put("m", {f"k{i:02}": str(i) for i in range(7)} | {"other": "1"})
     first = service.map_entries("m", "k", None, 4)
-    second = service.map_entries("m", "k", first[-1]["key"], 4)
-    assert [entry["key"] for entry in first + second] == [f"k{i:02}" for i in range(7)]
-    assert first[0]["created"] == pytest.approx(MOMENT, abs=1e-6)
+    second = service.map_entries("m", "k", first[-1].key, 4)
+    assert [entry.key for entry in first + second] == [f"k{i:02}" for i in range(7)]
+    assert first[0].created == pytest.approx(MOMENT, abs=1e-6)
     assert (service.map_size("m"), service.map_size("nosuch"), service.map_entries("nosuch")) == (8, 0, [])
 
 
@@ -270,17 +309,16 @@ def test_a_journal_tells_what_happened_and_what_it_has_lost(pair):
     service.map_put("m", {"b": '"x"'})
     service.map_delete("m", "a")
     found = service.map_journal("m", after=0)
-    facts = [(e["sequence"], e["kind"], e["key"], e["old_value"], e["new_value"]) for e in found["events"]]
+    facts = [(e.sequence, e.kind, e.key, e.old_value, e.new_value) for e in found.events]
     assert facts == [
         (2, "UPDATED", "a", "1", "null"),
         (3, "ADDED", "b", None, '"x"'),
         (4, "REMOVED", "a", "null", None),
     ]
-    assert (found["lost"], found["oldest"], found["newest"]) == (1, 2, 4)
-    assert service.map_journal("m")["lost"] == 0
-    assert service.map_journal("m", after=3, limit=1)["events"][0]["sequence"] == 4
-    facts = {"name": "m", "size": 1, "journal_capacity": 3, "ttl_seconds": None, "oldest": 2, "newest": 4}
-    assert service.maps() == [facts]
+    assert (found.lost, found.oldest, found.newest) == (1, 2, 4)
+    assert service.map_journal("m").lost == 0
+    assert service.map_journal("m", after=3, limit=1).events[0].sequence == 4
+    assert service.maps() == [MapFacts("m", size=1, journal_capacity=3, ttl_seconds=None, oldest=2, newest=4)]
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x"])
@@ -302,5 +340,4 @@ def test_errors_keep_their_class_and_details_on_the_way(pair, monkeypatch):
 
 
 def test_the_cluster_tells_its_state_and_members(pair):
-    info = pair[0].server_info()
-    assert (info["state"], info["size"], len(info["members"])) == ("ACTIVE", 1, 1)
+    assert pair[0].server_info() == ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0)

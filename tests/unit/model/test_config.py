@@ -1,7 +1,10 @@
+import dataclasses
+
 import pytest
 
 from pitstop.errors import UsageError
-from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.kit.jsonable import from_json, to_json
+from pitstop.model.config import OPTIONS, JobConfig, ProcessingGuarantee
 
 
 def test_options_are_read_and_none_never_overwrites():
@@ -37,4 +40,29 @@ def test_a_wrong_option_is_named(options, message):
 
 def test_a_stored_config_reads_back_the_same():
     config = JobConfig.from_options({"processing_guarantee": "atLeastOnce", "partitions": 3, "spark": {"a": 1}})
-    assert JobConfig.from_options(config.to_dict()) == config
+    assert from_json(JobConfig, to_json(config)) == config
+    assert to_json(config) == config.to_dict()
+
+
+def test_what_an_earlier_release_stored_is_read_with_the_defaults_of_what_it_did_not_know():
+    stored = {
+        "processing_guarantee": "exactly_once",
+        "snapshot_interval_ms": 250,
+        "initial_snapshot": None,
+        "state_store": "memory",
+    }
+    config = from_json(JobConfig, stored)
+    assert config == JobConfig.from_options(
+        {"processing_guarantee": "exactly_once", "snapshot_interval": "250 ms", "state_store": "memory"}
+    )
+    assert isinstance(config.processing_guarantee, ProcessingGuarantee)
+
+
+def test_each_field_has_one_record_in_the_table_with_the_same_default():
+    assert [option.field for option in OPTIONS] == [field.name for field in dataclasses.fields(JobConfig)]
+    assert JobConfig.from_options({option.name: option.default for option in OPTIONS}) == JobConfig()
+
+
+@pytest.mark.parametrize(("name", "value"), [(option.name, value) for option in OPTIONS for value in option.choices])
+def test_every_value_that_is_offered_is_accepted(name, value):
+    assert str(to_json(JobConfig.from_options({name: value}))[name]).lower() == value

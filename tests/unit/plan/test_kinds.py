@@ -41,7 +41,7 @@ def imports(spec):
 
 @pytest.mark.parametrize("kind", sorted(WITH_STATE))
 def test_outside_its_record_only_what_lowers_a_kind_names_it(kind):
-    named = modules_where(names(kind)) - {"testing/service.py"}  # a fake, whose plan has a window
+    named = modules_where(names(kind)) - {"testing/scripts.py"}  # scripts, whose plans have windows
     assert len(named) == 1
     assert named.pop().startswith("spark/lowering/")
 

@@ -65,12 +65,12 @@ def test_runs_jobs_and_snapshots_of_the_release_before_are_there(tmp_path, runne
     try:
         service = plane.service
         assert service.export_snapshot("saved", "again").epoch == 3, "the loop has come round"
-        assert {view.job.name: view.job.state for view in service.jobs()} == {
+        assert {job.name: job.status for job in service.jobs()} == {
             "run": JobState.RUNNING,
             "saved": JobState.SUSPENDED,
         }
-        assert service.job("run").job.token == 4, "the run that was there goes on"
-        assert service.logs("run")[0] == ["a line"]
+        assert service.job("run").token == 4, "the run that was there goes on"
+        assert service.logs("run").lines == ["a line"]
         assert service.snapshot("s").epoch == 3
         assert {record.name: record.path for record in service.snapshots()} == {
             "again": str(tmp_path / "snapshots/again"),
@@ -79,8 +79,8 @@ def test_runs_jobs_and_snapshots_of_the_release_before_are_there(tmp_path, runne
         assert (tmp_path / "artifacts/ab12/job.py").exists()
         assert runner.poll() is None
         assert stray.wait(10), "the spare of the server before is ended"
-        (member,) = service.server_info()["members"]
-        assert (member["address"], member["master"]) == ("127.0.0.1:8701", "local[*]")
+        (member,) = service.server_info().members
+        assert (member.address, member.master) == ("127.0.0.1:8701", "local[*]")
     finally:
         plane.end()
     assert runner.poll() is None

@@ -1,0 +1,84 @@
+"""Writes the parts of the documentation that are made from the code: ``python -m pitstop.cli.reference docs``.
+
+``docs/options.md`` is the table of job options. In ``docs/cli.md`` everything after the mark is the reference of commands.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from pitstop.cli.main import app
+from pitstop.model.config import OPTIONS
+from pitstop.model.options import Option, as_written
+
+MARK = "<!-- Below this line: written by `python -m pitstop.cli.reference docs`. -->\n"
+
+_OPTIONS_HEAD = """# Job options
+
+Written by `python -m pitstop.cli.reference docs`. An option stands in the job's code (`@ps.job(partitions=4)`), on the command
+line (`-O partitions=4`), in a request (`"options": {"partitions": 4}`) or in Python (`config={"partitions": 4}`); what is given
+at submission goes over the code. An update, of a running or of a suspended job, goes over what the version before was given.
+
+| option | write | default | what it does | an update may change it |
+|---|---|---|---|---|
+"""
+
+
+def options_page(options: Iterable[Option]) -> str:
+    """docs/options.md."""
+    return _OPTIONS_HEAD + "".join(map(_option_row, options))
+
+
+def _option_row(option: Option) -> str:
+    default = "" if option.default is None else f"`{as_written(option.default)}`"
+    return f"| `{option.name}` | {option.form} | {default} | {option.meaning} | {'yes' if option.on_update else 'no'} |\n"
+
+
+def commands_part(cli: typer.Typer) -> str:
+    """Every command: how it is called, what it does, its arguments and options."""
+    group = typer.main.get_command(cli)
+    assert isinstance(group, TyperGroup)
+    return "".join(_sections("pitstop", group))
+
+
+def _sections(name: str, group: TyperGroup) -> Iterable[str]:
+    for command in group.commands.values():
+        full = f"{name} {command.name}"
+        if isinstance(command, TyperGroup):
+            yield from _sections(full, command)
+        elif isinstance(command, TyperCommand):
+            yield _section(full, command)
+
+
+def _section(name: str, command: TyperCommand) -> str:
+    context = typer.Context(command, info_name=name)
+    usage = " ".join([name, *command.collect_usage_pieces(context)])
+    records = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
+    rows = [f"| `{names}` | {_cell(help)} |\n" for names, help in records if "--help" not in names]
+    table = f"\n| | |\n|---|---|\n{''.join(rows)}" if rows else ""
+    return f"\n## {name}\n\n`{usage}`\n\n{command.help}\n{table}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def write(folder: Path) -> None:
+    """Bring both files up to date."""
+    (folder / "options.md").write_text(options_page(OPTIONS))
+    page = folder / "cli.md"
+    page.write_text(with_reference(page.read_text()))
+
+
+def with_reference(page: str) -> str:
+    """docs/cli.md with the reference of today."""
+    return page.partition(MARK)[0] + MARK + commands_part(app)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

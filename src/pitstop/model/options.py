@@ -1,0 +1,104 @@
+"""What a job option is: how users write it, how it is checked, what it means. The options themselves are in ``model.config``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pitstop.errors import UsageError
+from pitstop.kit import durations
+
+Reader = Callable[[str, Any], Any]
+"""``(name, value as written)`` -> the value to keep; raises UsageError with a sentence that names the option."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One job option. Parsing, storing, REST and CLI help, completion and docs/options.md are made from these records."""
+
+    name: str
+    """As users write it."""
+    field: str
+    """The field of JobConfig that holds it."""
+    read: Reader
+    form: str
+    """What a user may write, in words."""
+    meaning: str
+    """What it does, in words."""
+    default: Any = None
+    """What it is if nobody says anything, as a user would write it; None if there is no word for that."""
+    choices: tuple[str, ...] = ()
+    """All values there are, if they can be listed: completion offers them."""
+    aliases: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
+    """Other names under which it is read, with their readers; they are not shown to users."""
+    on_update: bool = True
+    """Whether an update, of a running or suspended job, may change it."""
+
+    @property
+    def readers(self) -> dict[str, Reader]:
+        """Every name under which it may be written."""
+        return {self.name: self.read, **self.aliases}
+
+    @property
+    def sentence(self) -> str:
+        """Its form, meaning and default, for help and API descriptions."""
+        default = "" if self.default is None else f" Default: {as_written(self.default)}."
+        return f"{self.meaning} Write {self.form}.{default}"
+
+
+def as_written(value: Any) -> str:
+    """A value as it is written on the command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def one_of(kind: type[StrEnum]) -> Reader:
+    """A word of an enum, whatever its case, with or without ``_`` and ``-``."""
+
+    def read(name: str, value: Any) -> StrEnum:
+        known = {_bare(word): word for word in kind}
+        if _bare(str(value)) not in known:
+            *first, last = kind
+            raise UsageError(f"Unsupported value for {name}: {value}. Use {', '.join(first)} or {last}.")
+        return known[_bare(str(value))]
+
+    return read
+
+
+def whole(least: int) -> Reader:
+    """A whole number, as a number or text."""
+
+    def read(name: str, value: Any) -> int:
+        try:
+            number = int(str(value))
+        except ValueError:
+            raise UsageError(f"Invalid number for {name}: {value}") from None
+        if number < least:
+            raise UsageError(f"{name} can't be {'negative' if number < 0 else f'less than {least}'}: {value}")
+        return number
+
+    return read
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """``true`` or ``false``, as a boolean or text."""
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise UsageError(f"Invalid value for {name}: {value}. Use true or false.")
+    return text == "true"
+
+
+def duration_ms(name: str, value: Any) -> int:
+    """A duration in milliseconds, from text such as ``10 seconds`` or a number of seconds."""
+    return durations.milliseconds(value, name)
+
+
+def text(name: str, value: Any) -> str:
+    """Any text."""
+    return str(value)
+
+
+def _bare(word: str) -> str:
+    return word.strip().lower().replace("-", "").replace("_", "")

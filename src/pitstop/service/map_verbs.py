@@ -1,0 +1,60 @@
+"""Verbs and reads on maps."""
+
+from __future__ import annotations
+
+from pitstop.errors import UsageError
+from pitstop.kit.ids import check_name
+from pitstop.maps.model import Entry, MapConfig
+from pitstop.maps.ports import MapStore
+from pitstop.service.results import JournalPage, MapFacts
+
+
+class MapVerbs:
+    """The part of the service that is about maps."""
+
+    def __init__(self, maps: MapStore) -> None:
+        self._maps = maps
+
+    def maps(self) -> list[MapFacts]:
+        return [self._map_facts(name) for name in self._maps.names()]
+
+    def map_get(self, name: str, key: str) -> str | None:
+        entry = self._maps.get(name, key)
+        return entry.value if entry else None
+
+    def map_put(self, name: str, entries: dict[str, str]) -> None:
+        check_name("map", name)
+        self._maps.put_all(name, entries.items())
+
+    def map_delete(self, name: str, key: str) -> bool:
+        return self._maps.delete(name, key)
+
+    def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
+        return self._maps.entries(name, prefix, after, limit)
+
+    def map_size(self, name: str) -> int:
+        return self._maps.size(name)
+
+    def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
+        before = self._maps.config(name) or MapConfig(check_name("map", name))
+        capacity = before.journal_capacity if journal_capacity is None else journal_capacity
+        if capacity < 0 or (ttl_seconds is not None and ttl_seconds < 0):
+            raise UsageError(f"The settings of map '{name}' can't be negative.")
+        ttl = before.ttl_seconds if ttl_seconds is None else (ttl_seconds or None)
+        self._maps.configure(MapConfig(name, capacity, ttl))
+
+    def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
+        found = self._maps.journal(name, after or 0, limit)
+        lost = found.lost if after is not None else 0
+        return JournalPage(list(found.events), lost, found.bounds.oldest, found.bounds.newest)
+
+    def _map_facts(self, name: str) -> MapFacts:
+        config, bounds = self._maps.config(name), self._maps.bounds(name)
+        return MapFacts(
+            name=name,
+            size=self._maps.size(name),
+            journal_capacity=config.journal_capacity if config else 0,
+            ttl_seconds=config.ttl_seconds if config else None,
+            oldest=bounds.oldest if bounds else 1,
+            newest=bounds.newest if bounds else 0,
+        )

@@ -1,0 +1,232 @@
+"""What the service answers: plain values. How they travel as JSON is said by ``kit.wire``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pitstop.kit.wire import Moment, described
+from pitstop.maps.model import JournalEvent
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
+from pitstop.model.report import Report
+
+
+@described
+@dataclass(frozen=True)
+class JobStatus:
+    """A job as doors show it, with the progress of its run."""
+
+    id: str
+    """Four groups of four hex digits."""
+    name: str | None
+    """Unique among the jobs that have not ended."""
+    status: JobState
+    """Where the job is in its life."""
+    submission_time: Moment
+    """Never changes on restart, suspend or resume."""
+    start_time: Moment | None
+    """Of the present or last execution."""
+    completion_time: Moment | None
+    """When it ended."""
+    user_cancelled: bool
+    """FAILED because a user cancelled it."""
+    suspension_cause: str | None
+    """'Requested by user', or 'Execution failure:' and the error."""
+    failure: str | None
+    """The sentence that says why it FAILED."""
+    failure_details: str | None
+    """Stack trace of that failure."""
+    config: JobConfig
+    """The options in force, those of the code included once it is compiled."""
+    options: dict[str, Any]
+    """The options asked for at submission."""
+    source: JobSource
+    """What it runs."""
+    token: int
+    """Number of the present run."""
+    termination: str | None
+    """How the present run is being ended, MODE#operation."""
+    attempts: int
+    """Starts since the last committed epoch."""
+    due: Moment | None
+    """NOT_RUNNING: it is not started again before this time."""
+    lineage: str | None
+    """The checkpoint in use."""
+    version: int
+    """Counts the updates of the job."""
+    update_failure: str | None
+    """Why the last update was rolled back."""
+    plan: dict[str, Any] | None
+    """The compiled plan; null until compiled."""
+    progress: Progress
+    """Progress of its run."""
+    updating: bool = False
+    """A new version was asked for and is not up yet; of a suspended job: it starts when the job is resumed."""
+
+    @classmethod
+    def of(cls, job: Job, progress: Progress) -> JobStatus:
+        """The view of a record."""
+        ending = job.termination
+        coming = job.update is not None and not isinstance(job.update.phase, Watched)
+        return cls(
+            id=job.id,
+            name=job.name,
+            status=job.state,
+            submission_time=job.submission_time,
+            start_time=job.start_time,
+            completion_time=job.completion_time,
+            user_cancelled=job.user_cancelled,
+            suspension_cause=job.suspension_cause,
+            failure=job.failure,
+            failure_details=job.failure_details,
+            config=job.config,
+            options=job.options,
+            source=job.source,
+            token=job.token,
+            termination=f"{ending.mode}#{ending.operation}" if ending is not None else None,
+            attempts=job.attempts,
+            due=job.due,
+            lineage=job.lineage,
+            version=job.version,
+            update_failure=job.update_failure,
+            plan=job.plan,
+            progress=progress,
+            updating=coming or job.preparation is not None,
+        )
+
+    @property
+    def display_name(self) -> str:
+        """Its name for people; ``N/A`` if it has none."""
+        return self.name or "N/A"
+
+    @property
+    def active(self) -> bool:
+        """True until it has ended: its name is taken so long."""
+        return not self.status.terminal
+
+
+@described
+@dataclass(frozen=True)
+class LogPage:
+    """A page of a job's log."""
+
+    lines: list[str]
+    """Whole lines, oldest first."""
+    next: int
+    """Byte to go on from: the `after` of the next call."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A new version that was compiled, and compared if there was something to compare it with."""
+
+    plan: dict[str, Any]
+    """The compiled plan."""
+    report: Report | None
+    """What would become of each stage's state; None if there was nothing to compare with."""
+    text: str
+    """The report as a person reads it, a line a stage."""
+
+
+@dataclass(frozen=True)
+class UpdateResult:
+    """An update that went well."""
+
+    version: int
+    """Number of the new version."""
+    snapshot: str
+    """The snapshot that was taken of the version before."""
+    gap_seconds: float | None
+    """From the last epoch of the old version to the first of the new one; None if the job stays suspended."""
+    report: Report
+    """What became of each stage's state."""
+    text: str
+    """The report as a person reads it, a line a stage."""
+
+
+@described
+@dataclass(frozen=True)
+class Difference:
+    """Something in which two snapshots differ."""
+
+    what: str
+    """What differs."""
+    a: Any
+    """In the first; null: it is not there."""
+    b: Any
+    """In the second; null: it is not there."""
+
+
+@dataclass(frozen=True)
+class SnapshotDiff:
+    """Two snapshots compared."""
+
+    differences: list[Difference]
+    """All that differs but the names."""
+    report: Report
+    """What would become of the first one's state under the second one's pipeline."""
+
+
+@described
+@dataclass(frozen=True)
+class MapFacts:
+    """A map and its journal."""
+
+    name: str
+    """Its name."""
+    size: int
+    """Entries."""
+    journal_capacity: int
+    """Events its journal keeps."""
+    ttl_seconds: float | None
+    """Entries expire so long after their last write; null: never."""
+    oldest: int
+    """Sequence of the oldest event kept."""
+    newest: int
+    """Sequence of the newest event; less than oldest if there is none."""
+
+
+@described
+@dataclass(frozen=True)
+class JournalPage:
+    """A page of a map's journal."""
+
+    events: list[JournalEvent]
+    """Oldest first."""
+    lost: int
+    """Events after the asked sequence that are no longer kept."""
+    oldest: int
+    """Sequence of the oldest event kept."""
+    newest: int
+    """Sequence of the newest event."""
+
+
+@described
+@dataclass(frozen=True)
+class MemberInfo:
+    """A member of the cluster."""
+
+    address: str
+    """Where it listens."""
+    uuid: str
+    """Its identity."""
+    master: str
+    """Spark master of the runners that it starts."""
+
+
+@described
+@dataclass(frozen=True)
+class ClusterInfo:
+    """The cluster."""
+
+    state: str
+    """ACTIVE when jobs can run."""
+    version: str
+    """Of Pitstop."""
+    size: int
+    """Members."""
+    members: list[MemberInfo]
+    """All members."""
+    running_jobs: int
+    """Jobs whose state is RUNNING."""

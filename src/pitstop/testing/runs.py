@@ -1,0 +1,217 @@
+"""Runs without Spark: the real runner, in threads of this process, with an engine that does what scripts say."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from pitstop.control.ports import CONTROL, RunHandle, RunSpec
+from pitstop.errors import EngineError, FencedError, PitstopError
+from pitstop.kit.ids import new_lineage
+from pitstop.kit.version import __version__
+from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job, Progress
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.run import RENEW_SECONDS, Opened, Runner
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.snapshots.export import export_checkpoint, record_of
+from pitstop.store.database import Database
+from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.scripts import Script
+from pitstop.testing.wake import MemoryWake
+
+SNAPSHOT_BYTES = 1196
+"""Size of a snapshot of a job with one source (the manual's example, S002)."""
+WAIT_SECONDS = 30.0
+
+
+class ScriptedEngine:
+    """runner.run.Engine for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
+
+    def __init__(self, data: DataFolder, now: Callable[[], float]) -> None:
+        self._data, self._now = data, now
+        self.query: ScriptedQuery | None = None
+        """Once it is started."""
+
+    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+        script = Script.read(job.source.artifact)
+        lineage = job.lineage or new_lineage()
+        checkpoint = _checkpoint_of(job, self._data.job(job.id).checkpoint(lineage), lineage, script)
+
+        def start(before: Progress) -> ScriptedQuery:
+            failure = _failure(script)
+            if failure is not None:
+                raise failure
+            self.query = ScriptedQuery(script, checkpoint, self._data, before, poke, self._now)
+            poke()
+            return self.query
+
+        def run_to_end() -> None:
+            """There is nothing to read."""
+
+        config = JobConfig.from_options(job.options)
+        return Opened(script.plan.to_dict(), config, lineage, start, run_to_end if "completes" in script.does else None)
+
+
+class ScriptedQuery:
+    """runner.run.Started: a query that is idle until a test commits an epoch. Its checkpoint holds one, so it can be exported."""
+
+    def __init__(
+        self,
+        script: Script,
+        checkpoint: Checkpoint,
+        data: DataFolder,
+        before: Progress,
+        poke: Callable[[], None],
+        now: Callable[[], float],
+    ) -> None:
+        self._checkpoint, self._data, self._progress, self._poke, self._now = checkpoint, data, before, poke, now
+        self.active, self.up, self.first_epoch = True, "hangs" not in script.does, False
+
+    def commit(self, progress: Progress) -> None:
+        """Commit the epoch of this progress."""
+        if progress.epoch >= 0:
+            _commit(self._checkpoint, progress)
+            self.first_epoch = True
+        self._progress = progress
+        self._poke()
+
+    def look(self) -> Progress:
+        return self._progress
+
+    def failure(self) -> PitstopError | None:
+        return None
+
+    def committed_at(self, epoch: int) -> float | None:
+        return self._checkpoint.committed_at(epoch)
+
+    def stop(self, seconds: float) -> int:
+        return self._checkpoint.committed()
+
+    def export(self, name: str) -> SnapshotRecord:
+        folder = Path(export_checkpoint(self._checkpoint, self._data, name).path)
+        stamped = dataclasses.replace(manifests.read(folder), created=self._now())
+        manifests.write(folder, stamped)
+        return record_of(stamped, folder)
+
+
+class ThreadRun:
+    """One run of a job in a thread of this process."""
+
+    def __init__(self, spec: RunSpec, handle: RunHandle, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
+        self.token = spec.token
+        self._database, self._wake, self._engine = database, wake, ScriptedEngine(spec.data, now)
+        link = SqlRunnerLink(database, wake)
+        self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._engine, log=lambda *_: None)
+        self._waiter, self._killed = wake.waiter(spec.job_id), threading.Event()
+        self._thread = threading.Thread(target=self._run, name=handle, daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """True until its thread has ended."""
+        return self._thread.is_alive()
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self._killed.set()
+        self._waiter.woken.set()
+        self._thread.join(WAIT_SECONDS)
+
+    def commit(self, progress: Progress) -> None:
+        """Let its query commit the epoch of this progress; the run tells of it when it looks next, which is soon."""
+        assert self._engine.query is not None, "the run has not begun"
+        self._engine.query.commit(progress)
+
+    def _run(self) -> None:
+        # Not Runner.run: a run that has lost its job while its query is up ends its whole process.
+        try:
+            # All that it tells until it is up is seen at once: a job that completes is never met while it runs.
+            with self._database.write():
+                code = self._runner.begin()
+            self._wake.wake(CONTROL)
+            while code is None and not self._killed.is_set():
+                self._waiter.wait(RENEW_SECONDS)
+                if not self._killed.is_set():
+                    self._runner.renew()
+                    code = self._runner.step()
+        except FencedError:
+            return
+        finally:
+            self._waiter.close()
+
+
+class ThreadLauncher:
+    """control.ports.Launcher whose runs are threads of this process."""
+
+    def __init__(self, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
+        self._database, self._wake, self._now = database, wake, now
+        self._runs: dict[RunHandle, ThreadRun] = {}
+        self._last_of: dict[str, ThreadRun] = {}
+
+    def start(self, spec: RunSpec) -> None:
+        handle = RunHandle(f"run-{len(self._runs) + 1}")
+        self._runs[handle] = self._last_of[spec.job_id] = ThreadRun(spec, handle, self._database, self._wake, self._now)
+
+    def run_of(self, job_id: str) -> ThreadRun:
+        """The job's newest run."""
+        return self._last_of[job_id]
+
+    def start_failed(self, job_id: str, token: int) -> bool:
+        last = self._last_of.get(job_id)
+        return last is not None and last.token == token and not last.alive
+
+    def prepare(self) -> None:
+        """There is nothing to make ready."""
+
+    def alive(self, run: RunHandle) -> bool:
+        return self._runs[run].alive
+
+    def kill(self, run: RunHandle) -> None:
+        self._runs[run].kill()
+
+    def watch(self, run: RunHandle) -> None:
+        """A run tells how it ends, unless it is killed; nobody has to watch it."""
+
+    def close(self) -> None:
+        """End all runs."""
+        for run in self._runs.values():
+            run.kill()
+
+
+def _failure(script: Script) -> EngineError | None:
+    if "fails" not in script.does and "breaks" not in script.does:
+        return None
+    sentence, breaks = script.does.get("fails") or "It broke off.", "breaks" in script.does
+    return EngineError(sentence, trace=f"Traceback (most recent call last):\n{sentence}", restartable=breaks)
+
+
+def _checkpoint_of(job: Job, folder: Path, lineage: str, script: Script) -> Checkpoint:
+    checkpoint = Checkpoint(folder)
+    if checkpoint.committed() >= 0:
+        return checkpoint
+    checkpoint.write_facts(
+        {
+            "job_id": job.id,
+            "job_name": job.name,
+            "lineage": lineage,
+            "plan": script.plan.to_dict(),
+            "sources": [["source", ""]],
+            "versions": {"pitstop": __version__},
+        }
+    )
+    _commit(checkpoint, Progress(epoch=0))
+    used = sum((checkpoint.path / path).stat().st_size for path in checkpoint.files_of(0))
+    (checkpoint.path / "metadata").write_bytes(b" " * max(0, SNAPSHOT_BYTES - used))
+    return checkpoint
+
+
+def _commit(checkpoint: Checkpoint, progress: Progress) -> None:
+    conf = {"spark.sql.shuffle.partitions": "1", "spark.sql.streaming.stateStore.providerClass": "memory"}
+    checkpoint.write_offsets(progress.epoch, OffsetLog({"batchWatermarkMs": 0, "conf": conf}, ('{"rows":1}',)))
+    checkpoint.write_commit(progress.epoch, progress.watermark_ms or 0)
+    checkpoint.drop_before(progress.epoch)

@@ -1,0 +1,52 @@
+"""Artifacts whose comments say what their job does, one directive a line:
+
+``# stage: speed bigint``   it has a window stage of that name with an accumulator of that Spark type
+``# fails: No such column`` it fails with that sentence before it runs
+``# completes``             it comes to its end at once
+``# hangs``                 it stays in STARTING
+``# breaks``                its runs break off and are started again, until it waits for its next start
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitstop.errors import UsageError
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.plan.model import OperatorSlot, Plan, PlanStage
+
+_DIRECTIVE = re.compile(r"^# (stage|fails|completes|hangs|breaks)(?:: *(.*))?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Script:
+    """What an artifact says."""
+
+    plan: Plan
+    does: dict[str, str]
+    """Directive -> the words after it."""
+
+    @classmethod
+    def read(cls, artifact: str | Path) -> Script:
+        """UsageError if a stage has no type."""
+        found = _DIRECTIVE.findall(Path(artifact).read_text())
+        stages = [words.split() for directive, words in found if directive == "stage"]
+        if any(len(words) != 2 for words in stages):
+            raise UsageError(f"{artifact}: write '# stage: name type'.")
+        return cls(_plan(stages), dict(found))
+
+
+def _plan(stages: list[list[str]]) -> Plan:
+    source = PlanStage("source", StageKind.SOURCE, "source", (), "csv_tail")
+    windows = [
+        PlanStage(name, StageKind.WINDOW, "window_aggregate", ("source",), f"window of {kind}", layout=_layout(kind))
+        for name, kind in stages
+    ]
+    return Plan((source, *windows), tuple(OperatorSlot(stage.name, "frames") for stage in windows))
+
+
+def _layout(kind: str) -> StateLayout:
+    window = {"size_ms": 60_000, "slide_ms": 60_000, "text": "tumbling(1 minutes)"}
+    return StateLayout(StageKind.WINDOW, (("vin", "string"),), (("n__0", kind),), (("n", "sum"),), window)

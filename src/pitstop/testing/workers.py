@@ -1,0 +1,70 @@
+"""Workers without Spark: they compile scripts, and keep the state of a stage as lines of text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pitstop.control.ports import Standby
+from pitstop.errors import NotFoundError, UsageError
+from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows
+from pitstop.plan.model import Plan
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.imported import imported_folder, with_imported
+from pitstop.testing.scripts import Script
+
+_ROWS = "rows"
+
+
+class ScriptedWorkers:
+    """control.ports.Workers whose tasks are done at once, in this process."""
+
+    def compile(self, task: Compile) -> Compilation:
+        return Compilation(Script.read(task.source.artifact).plan.to_dict(), JobConfig.from_options(task.options))
+
+    def query_state(self, task: QueryState) -> StateRows:
+        """Knows one query."""
+        if task.sql != "SELECT * FROM state":
+            known = "only SELECT * FROM state is known here"
+            raise UsageError(f"The query on stage '{task.stage}' failed: {known}, not {task.sql!r}.")
+        lines = _rows(task.snapshot, task.stage).decode().splitlines()
+        return StateRows([("line", "string")], [[line] for line in lines[: task.limit]], len(lines) > task.limit)
+
+    def export_state(self, task: ExportState) -> None:
+        Path(task.file).write_bytes(_rows(task.snapshot, task.stage))
+
+    def import_state(self, task: ImportState) -> SnapshotRecord:
+        manifest = _manifest_with(task.snapshot, task.stage)
+        content = Path(task.file).read_bytes()
+
+        def write(folder: Path) -> int:
+            folder.mkdir(parents=True)
+            (folder / _ROWS).write_bytes(content)
+            return len(content.splitlines())
+
+        return with_imported(Path(task.snapshot), manifest, DataFolder(Path(task.data)), task.name, task.stage, write)
+
+    def hold(self, seconds: float) -> Standby | None:
+        """There is none: the new version starts cold."""
+        return None
+
+    def release(self, standby: str) -> None:
+        """None was held."""
+
+
+def _rows(snapshot: str, stage: str) -> bytes:
+    _manifest_with(snapshot, stage)
+    rows = imported_folder(Path(snapshot), stage) / _ROWS
+    return rows.read_bytes() if rows.exists() else b""
+
+
+def _manifest_with(snapshot: str, stage: str) -> SnapshotManifest:
+    """The manifest of a snapshot; NotFoundError if it has no such stage."""
+    manifest = manifests.read(snapshot)
+    known = Plan.from_dict(manifest.plan).stateful
+    if stage not in known:
+        stages = ", ".join(known) or "none"
+        raise NotFoundError(f"Snapshot '{manifest.name}' has no stage '{stage}' with state. It has: {stages}.")
+    return manifest
