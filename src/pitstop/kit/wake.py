@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -59,7 +60,7 @@ def wake(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _short_path(path: Path):  # type: ignore[no-untyped-def]
+def _short_path(path: Path) -> Iterator[str]:
     """A Unix socket path holds about 100 bytes: reach long ones through the folder's descriptor."""
     if len(os.fsencode(path)) < 100:
         yield str(path)
