@@ -188,7 +188,7 @@ class World:
         registry = Fragile(self.registry, self.moments)
         launcher = Fragile(self.processes, self.moments)
         self.controller = Controller(
-            registry, launcher, launcher, self.clock, self.wake, DATA, "url", lambda: None, self.work.append, self.files
+            registry, launcher, launcher, self.clock, self.wake, DATA, lambda: None, self.work.append, self.files
         )
 
     # steps

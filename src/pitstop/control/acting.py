@@ -33,12 +33,11 @@ class Actor:
         launcher: Launcher,
         preparer: Preparer,
         data: DataFolder,
-        store_url: str,
         tell: Tell,
         files: Files = LOCAL_FILES,
     ) -> None:
         self._registry, self._launcher, self._preparer = registry, launcher, preparer
-        self._data, self._store_url, self._tell, self._files = data, store_url, tell, files
+        self._data, self._tell, self._files = data, tell, files
 
     @singledispatchmethod
     def perform(self, action: WorldAction, job: Job) -> None:
@@ -57,7 +56,7 @@ class Actor:
 
     def _launch(self, job: Job, action: StartRun) -> None:
         try:
-            self._launcher.start(RunSpec(job.id, job.token, self._store_url, self._data, standby=action.standby))
+            self._launcher.start(RunSpec(job.id, job.token, action.standby))
         except OSError as error:
             self._say(job, Died(f"The runner could not be started: {error}"))
 

@@ -21,18 +21,18 @@ from pitstop.control.actions import (
     WorldAction,
 )
 from pitstop.control.lanes import Lanes, Spawn, in_thread
-from pitstop.control.life import Due, Event, decide, due_at, is_due
+from pitstop.control.life import Due, Event, LifeError, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
 from pitstop.control.owed import owed, unneeded
 from pitstop.control.ports import CONTROL, Launcher, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, sweep
 from pitstop.control.updating import under_way
-from pitstop.errors import ConflictError
+from pitstop.errors import ConflictError, EngineError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Export
+from pitstop.model.operation import Export, Operation
 from pitstop.model.run import Died, Observation
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
@@ -59,7 +59,6 @@ class Controller:
         clock: Clock,
         wake: Wake,
         data: DataFolder,
-        store_url: str,
         changed: Callable[[], None],
         spawn: Spawn = in_thread,
         files: Files = LOCAL_FILES,
@@ -68,7 +67,7 @@ class Controller:
         self._data, self._changed, self._files = data, changed, files
         self._lanes = Lanes(spawn)
         self._preparer = Preparer(registry, workers, data, files)
-        self._actor = Actor(registry, launcher, self._preparer, data, store_url, self._hear, files)
+        self._actor = Actor(registry, launcher, self._preparer, data, self._hear, files)
         self._liveness = Liveness(registry, launcher, clock)
         self._heard: deque[Observation] = deque()
         """Facts that the control plane has seen itself."""
@@ -166,10 +165,21 @@ class Controller:
             return False
         try:
             self._take(job_id, event, note)
+        except LifeError as error:
+            log.exception("a defect of Pitstop: an event cannot be decided", job=job_id, kind=type(event).__name__)
+            return self._answer_undecidable(event, error)
         except Exception:
             self._stuck.add(job_id)
             log.exception("an event could not be handled; trying again", job=job_id, kind=type(event).__name__)
             return False
+        return True
+
+    def _answer_undecidable(self, event: Event, defect: LifeError) -> bool:
+        """Whoever asked for what cannot be decided is told so; a fact stays, for a release that can."""
+        if not isinstance(event, Operation):
+            return False
+        told = f"A defect of Pitstop keeps {event.verb.value} from being carried out; the job stays as it was: {defect}"
+        self._registry.finish_operation(event.id, EngineError(told).problem)
         return True
 
     def _take(self, job_id: str, event: Event, note: Callable[[], None] | None) -> None:

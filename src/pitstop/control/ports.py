@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NewType, Protocol
 
 from pitstop.errors import Problem
 from pitstop.model.cluster import Member
-from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
 from pitstop.model.operation import Operation, Request, Result
 from pitstop.model.run import Command, Observation, Order
@@ -163,13 +162,10 @@ class RunnerLink(Protocol):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Which run to start, and where."""
+    """Which run to start."""
 
     job_id: str
     token: int
-    store_url: str
-    data: DataFolder
-    environment: dict[str, str] = field(default_factory=dict)
     standby: str | None = None
     """The process that has made itself ready for this run; another one takes it if that is gone."""
 

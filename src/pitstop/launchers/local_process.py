@@ -53,10 +53,9 @@ class LocalProcessLauncher:
     def start(self, spec: RunSpec) -> None:
         log_file = self._data.job(spec.job_id).log
         log_file.parent.mkdir(parents=True, exist_ok=True)
-        # A spare has its environment already.
-        process = None if spec.environment else self._spares.assign(spec.job_id, spec.token, spec.standby)
+        process = self._spares.assign(spec.job_id, spec.token, spec.standby)
         if process is None:
-            process = self._spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, spec.environment)
+            process = self._spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file)
         self._runs[spec.job_id] = (spec.token, process)
 
     def start_failed(self, job_id: str, token: int) -> bool:
@@ -108,7 +107,7 @@ class LocalProcessLauncher:
         """A task of runner.worker_tasks in a process of its own; the JSON value of its result."""
         return do_task(task, self._data.worker(secrets.token_hex(6)), self._environment)
 
-    def _spawn(self, command: list[str], log_file: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def _spawn(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
         arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
         with log_file.open("ab") as out:
             process = subprocess.Popen(
@@ -117,7 +116,7 @@ class LocalProcessLauncher:
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
-                env=self._environment | (environment or {}),
+                env=self._environment,
             )
         with self._lock:
             self._children.append(process)

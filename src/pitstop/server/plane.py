@@ -51,9 +51,7 @@ class ControlPlane:
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
         environment = {"JAVA_HOME": str(java_home)} | cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
-        self._controller = Controller(
-            self._registry, launcher, launcher, SystemClock(), self._wake, data, store_url, self._changes.notify
-        )
+        self._controller = Controller(self._registry, launcher, launcher, SystemClock(), self._wake, data, self._changes.notify)
         self._loop: threading.Thread | None = None
         self.service = LocalService(
             self._registry, SqlMapStore(self._database), self._launcher, data, self._wake, self._changes, self._info

@@ -102,9 +102,11 @@ class ScriptedQuery:
 class ThreadRun:
     """One run of a job in a thread of this process."""
 
-    def __init__(self, spec: RunSpec, handle: RunHandle, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
+    def __init__(
+        self, spec: RunSpec, handle: RunHandle, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float]
+    ) -> None:
         self.token = spec.token
-        self._database, self._wake, self._engine = database, wake, ScriptedEngine(spec.data, now)
+        self._database, self._wake, self._engine = database, wake, ScriptedEngine(data, now)
         link = SqlRunnerLink(database, wake)
         self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._engine, log=lambda *_: None)
         self._waiter, self._killed = wake.waiter(spec.job_id), threading.Event()
@@ -148,14 +150,16 @@ class ThreadRun:
 class ThreadLauncher:
     """control.ports.Launcher whose runs are threads of this process."""
 
-    def __init__(self, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
-        self._database, self._wake, self._now = database, wake, now
+    def __init__(self, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
+        self._data, self._database, self._wake, self._now = data, database, wake, now
         self._runs: dict[RunHandle, ThreadRun] = {}
         self._last_of: dict[str, ThreadRun] = {}
 
     def start(self, spec: RunSpec) -> None:
         handle = RunHandle(f"run-{len(self._runs) + 1}")
-        self._runs[handle] = self._last_of[spec.job_id] = ThreadRun(spec, handle, self._database, self._wake, self._now)
+        self._runs[handle] = self._last_of[spec.job_id] = ThreadRun(
+            spec, handle, self._data, self._database, self._wake, self._now
+        )
 
     def run_of(self, job_id: str) -> ThreadRun:
         """The job's newest run."""

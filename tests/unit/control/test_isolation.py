@@ -56,7 +56,7 @@ def world():
     world.launcher.dying, world.files = Stuck(), SlowFiles()
     world.files.deleting = Stuck()
     world.controller = Controller(
-        world.registry, world.launcher, None, world.clock, world.wake, DATA, "url", lambda: None, files=world.files
+        world.registry, world.launcher, None, world.clock, world.wake, DATA, lambda: None, files=world.files
     )
     yield world
     world.launcher.dying.over.set()

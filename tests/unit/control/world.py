@@ -4,7 +4,6 @@ import dataclasses
 
 from pitstop.control.ports import RunSpec
 from pitstop.model.config import JobConfig
-from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.testing.clock import ManualClock
 from pitstop.testing.launcher import ScriptedLauncher
@@ -26,9 +25,9 @@ class World:
         self.registry.add_job(job)
         return job
 
-    def start(self, job, folder="/nowhere"):
+    def start(self, job):
         """The process of the job's present run."""
-        self.launcher.start(RunSpec(job.id, job.token, "url", DataFolder(folder)))
+        self.launcher.start(RunSpec(job.id, job.token))
         return self.launcher.started[-1]
 
     def change(self, job, **fields):

@@ -26,8 +26,8 @@ def launcher(tmp_path, wake):
     made.close()
 
 
-def spec(tmp_path, token):
-    return RunSpec("id-1", token, "nosuch:///store", DataFolder(tmp_path))
+def spec(token):
+    return RunSpec("id-1", token)
 
 
 def wait_until(condition):
@@ -39,7 +39,7 @@ def wait_until(condition):
 
 def test_a_start_has_failed_once_its_process_ended_and_that_of_no_other_run(launcher, tmp_path):
     assert not launcher.start_failed("id-1", 1), "nothing is known of it"
-    launcher.start(spec(tmp_path, 1))
+    launcher.start(spec(1))
     assert not launcher.start_failed("id-1", 1), "it lives"
     wait_until(lambda: launcher.start_failed("id-1", 1))
     assert not launcher.start_failed("id-1", 2)
@@ -48,16 +48,16 @@ def test_a_start_has_failed_once_its_process_ended_and_that_of_no_other_run(laun
 
 
 def test_a_later_start_of_the_job_is_what_counts(launcher, tmp_path):
-    launcher.start(spec(tmp_path, 1))
+    launcher.start(spec(1))
     wait_until(lambda: launcher.start_failed("id-1", 1))
-    launcher.start(spec(tmp_path, 2))
+    launcher.start(spec(2))
     assert not launcher.start_failed("id-1", 1)
     wait_until(lambda: launcher.start_failed("id-1", 2))
 
 
 def test_a_run_that_is_killed_is_not_alive_and_the_control_plane_is_woken(launcher, tmp_path, wake):
     before = set(psutil.Process().children())
-    launcher.start(spec(tmp_path, 1))
+    launcher.start(spec(1))
     (process,) = set(psutil.Process().children()) - before
     handle = handle_of(process.pid)
     assert launcher.alive(handle)

@@ -1,0 +1,97 @@
+"""What the loop does with what it cannot decide or carry out."""
+
+import dataclasses
+
+import pytest
+
+from pitstop.control.controller import Controller
+from pitstop.control.life import LIFE, Decision, Edge
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import JobState
+from pitstop.model.operation import OperationState, Suspend
+from pitstop.testing.files import MemoryFiles
+from tests.unit.control.world import World
+
+
+class Off:
+    """Work off the loop's thread, done when the test says so."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def do_all(self):
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+@pytest.fixture
+def world(tmp_path):
+    world = World()
+    world.off, world.files = Off(), MemoryFiles()
+    world.controller = Controller(
+        world.registry,
+        world.launcher,
+        None,
+        world.clock,
+        world.wake,
+        DataFolder(tmp_path),
+        lambda: None,
+        world.off.waiting.append,
+        world.files,
+    )
+    return world
+
+
+def test_whoever_asks_for_what_cannot_be_decided_is_told_at_once(world, monkeypatch):
+    job = world.job("id", JobState.RUNNING)
+    world.start(job).claim()
+    wrong = Edge(
+        lambda job, event, now: Decision(dataclasses.replace(job, state=JobState.STARTING)), frozenset({JobState.RUNNING})
+    )
+    monkeypatch.setitem(LIFE, (JobState.RUNNING, None, Suspend), wrong)
+    asked = world.registry.add_operation("id", Suspend())
+    world.controller.round()
+    answered = world.registry.get_operation(asked.id)
+    assert answered.state is OperationState.FAILED
+    assert answered.error.message.startswith("A defect of Pitstop keeps suspend from being carried out; the job stays as it was:")
+    assert world.registry.get_job("id") == job
+
+
+def test_a_run_that_could_not_be_started_is_started_again(world):
+    world.launcher.refusal = OSError("no memory")
+    world.job("id", JobState.NOT_RUNNING)
+    for _ in range(2):
+        world.controller.round()
+        world.off.do_all()
+    assert world.registry.get_job("id").attempts == 1
+    world.launcher.refusal = None
+    for _ in range(2):
+        world.controller.round()
+        world.off.do_all()
+        world.clock.advance(1.0)
+    assert [process.spec.token for process in world.launcher.started] == [world.registry.get_job("id").token]
+
+
+def test_what_a_failed_action_was_to_do_is_done_later(world, monkeypatch):
+    job = world.job("id", JobState.SUSPENDED, suspension_cause="Requested by user")
+    run = world.start(job)
+    run.claim()
+    kill, broken = world.launcher.kill, [OSError("no such file"), None]
+
+    def kill_at_the_second_time(handle):
+        error = broken.pop(0)
+        if error is not None:
+            raise error
+        kill(handle)
+
+    monkeypatch.setattr(world.launcher, "kill", kill_at_the_second_time)
+    world.controller.round()
+    world.off.do_all()
+    assert run.alive
+    world.controller.round()
+    world.off.do_all()
+    assert run.alive, "not before a second has passed"
+    world.clock.advance(1.0)
+    world.controller.round()
+    world.off.do_all()
+    assert not run.alive
