@@ -17,7 +17,7 @@ def in_thread(work: Work) -> None:
 
 
 class Lanes:
-    """Work put into a lane is done in order; no lane ever waits for another. Work must not raise."""
+    """Work put into a lane is done in order, whatever becomes of the work before; no lane ever waits for another."""
 
     def __init__(self, spawn: Spawn) -> None:
         self._spawn = spawn
@@ -39,20 +39,26 @@ class Lanes:
         with self._lock:
             return lane in self._lanes
 
-    def settle(self, seconds: float) -> bool:
-        """Wait until nothing is left to do, so long at most; False if something is."""
+    def settle(self, seconds: float | None = None) -> bool:
+        """Wait until nothing is left to do, so long at most; False if something is. None: however long it takes."""
         with self._lock:
             return self._lock.wait_for(lambda: not self._lanes, seconds)
 
     def _do_next(self, lane: str) -> None:
         with self._lock:
             work = self._lanes[lane][0]
-        work()
+        try:
+            work()
+        finally:
+            if self._has_more_after(lane):
+                self._spawn(lambda: self._do_next(lane))
+
+    def _has_more_after(self, lane: str) -> bool:
+        """Note that the first work of a lane is done with; True if there is more."""
         with self._lock:
             waiting = self._lanes[lane]
             waiting.popleft()
             if not waiting:
                 del self._lanes[lane]
                 self._lock.notify_all()
-                return
-        self._spawn(lambda: self._do_next(lane))
+            return bool(waiting)

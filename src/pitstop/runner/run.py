@@ -207,7 +207,7 @@ class Runner:
             raise self._fenced
         self._report(started)
         if not started.active:
-            self._exports.settle(STOP_SECONDS)
+            self._exports.settle()
             raise started.failure() or EngineError("The query ended by itself.")
         for command in self._link.commands(self._last_command):
             self._last_command = command.id
@@ -218,7 +218,7 @@ class Runner:
 
     def _stop(self, started: Started, order: StopRun) -> int:
         self._log("INFO", LOGGER, "stopping at the next epoch boundary")
-        self._exports.settle(STOP_SECONDS)
+        self._exports.settle()
         epoch = started.stop(STOP_SECONDS)
         self._report(started, force=True)
         snapshot: SnapshotRecord | None = None
