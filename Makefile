@@ -78,6 +78,7 @@ lint: $(STAMP)
 
 pictures: $(STAMP)
 	@$(PY) -m pitstop.control.picture > docs/job-life.md
+	@$(PY) -m pitstop.cli.reference docs
 
 lock:
 	@scripts/lock $(VENV)
