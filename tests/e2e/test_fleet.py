@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from pitstop.launchers.processes import find
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -110,7 +111,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(stack):
             wait_epoch(job, checkpoint.committed() + 1)
         wait_planned(checkpoint)
         wait_until(Countdown(moments.random()), 5, "the moment", step=0.005)
-        kill(registry.process_of(job.id, token)[0])
+        kill(find(registry.handle_of(job.id, token)).pid)
         killed.append(token)
     wait_until(lambda: job.details.token not in killed and job.status is JobState.RUNNING, 120, "the last run")
     verdict, _ = verdict_at_end(stack, job)
@@ -163,7 +164,7 @@ def wait_planned(checkpoint):
 def next_run(job, data, killed, registry):
     """(token, checkpoint) of a run after those that were killed, once it has a process and a checkpoint."""
     details = job.details
-    if details.token in killed or details.lineage is None or registry.process_of(job.id, details.token) is None:
+    if details.token in killed or details.lineage is None or registry.handle_of(job.id, details.token) is None:
         return None
     return details.token, Checkpoint(DataFolder(data).job(job.id).checkpoint(details.lineage))
 

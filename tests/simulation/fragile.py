@@ -37,14 +37,18 @@ class Moments:
 class Fragile:
     """A port whose calls are moments: a process may die before each, and after each. A transaction's end is one, too."""
 
-    def __init__(self, port, moments):
-        self._port, self._moments = port, moments
+    def __init__(self, port, moments, faults=None):
+        """``faults``: how many of the next calls fail, as a list of one number."""
+        self._port, self._moments, self._faults = port, moments, faults
 
     def __getattr__(self, name):
         method = getattr(self._port, name)
 
         def call(*args, **named):
             self._moments.one()
+            if self._faults is not None and self._faults[0] > 0:
+                self._faults[0] -= 1
+                raise OSError(f"{name} does not work now")
             result = method(*args, **named)
             self._moments.one()
             return result

@@ -69,6 +69,11 @@ class Schedules(RuleBasedStateMachine):
             for _ in range(3):
                 self.world.epoch(number)
 
+    @rule(calls=st.integers(1, 3))
+    def the_launcher_fails(self, calls):
+        """The next calls to the launcher and its workers raise OSError."""
+        self.world.faults[0] = calls
+
     @rule(which=WHICH)
     def kill(self, which):
         self.world.kill(which)

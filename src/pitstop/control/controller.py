@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -12,8 +13,10 @@ import structlog
 from pitstop.control.acting import Actor
 from pitstop.control.actions import (
     Action,
+    CleanUp,
     DropCheckpoint,
     Finish,
+    KillRun,
     PrepareUpdate,
     RegisterSnapshot,
     SendCommand,
@@ -21,7 +24,7 @@ from pitstop.control.actions import (
     WorldAction,
 )
 from pitstop.control.lanes import Lanes, Spawn, in_thread
-from pitstop.control.life import Due, Event, LifeError, decide, due_at, is_due
+from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
 from pitstop.control.owed import owed, unneeded
 from pitstop.control.ports import CONTROL, Launcher, Registry, Wake, Workers
@@ -43,6 +46,18 @@ RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 """How long after its first, second … failure in a row an action is done again."""
 
 log = structlog.get_logger("pitstop.control")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An action that could not be done."""
+
+    job: Job
+    """As it was when that was decided."""
+    action: WorldAction
+    times: int
+    due: float
+    """When it is done again, by the monotonic clock."""
 
 
 class Controller:
@@ -75,9 +90,8 @@ class Controller:
         self._recovered = False
         self._next_due = self._next_sweep = float("-inf")
         self._stuck: set[str] = set()
-        self._failures: dict[str, int] = {}
-        self._again: dict[str, float] = {}
-        """Job -> when what it is owed is done again, by the monotonic clock."""
+        self._failed: deque[Failed] = deque()
+        """Actions that are to be done again."""
 
     def run(self) -> None:
         """Loop until :meth:`stop`."""
@@ -165,7 +179,8 @@ class Controller:
             return False
         try:
             self._take(job_id, event, note)
-        except LifeError as error:
+        except AssertionError as error:  # a LifeError, or what a handler took for granted
+            self._stuck.add(job_id)
             log.exception("a defect of Pitstop: an event cannot be decided", job=job_id, kind=type(event).__name__)
             return self._answer_undecidable(event, error)
         except Exception:
@@ -174,7 +189,7 @@ class Controller:
             return False
         return True
 
-    def _answer_undecidable(self, event: Event, defect: LifeError) -> bool:
+    def _answer_undecidable(self, event: Event, defect: AssertionError) -> bool:
         """Whoever asked for what cannot be decided is told so; a fact stays, for a release that can."""
         if not isinstance(event, Operation):
             return False
@@ -227,7 +242,7 @@ class Controller:
             elif isinstance(action, Finish):
                 standby = self._preparer.answered(action.operation)
                 if standby is not None:
-                    self._lanes.put(job.id, partial(self._preparer.release, standby))
+                    self._lanes.put(f"standby {standby}", partial(self._release, job, standby))
             elif isinstance(action, PrepareUpdate):
                 # Nothing else of the job waits until a new version is ready.
                 self._lanes.put(f"{job.id} update", partial(self._perform, job, action))
@@ -238,26 +253,35 @@ class Controller:
             elif isinstance(action, WorldAction):
                 self._lanes.put(job.id, partial(self._perform, job, action))
 
-    def _perform(self, job: Job, action: WorldAction) -> None:
+    def _perform(self, job: Job, action: WorldAction, failures: int = 0) -> None:
         try:
             self._actor.perform(action, job)
-            self._failures.pop(job.id, None)
         except Exception:
             log.exception("an action failed; trying again", job=job.id, action=type(action).__name__)
-            failed = self._failures[job.id] = self._failures.get(job.id, 0) + 1
-            self._again[job.id] = self._clock.monotonic() + RETRY_SECONDS[min(failed, len(RETRY_SECONDS)) - 1]
+            wait = RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)]
+            self._failed.append(Failed(job, action, failures + 1, self._clock.monotonic() + wait))
+
+    def _release(self, job: Job, standby: str) -> None:
+        try:
+            self._preparer.release(standby)
+        except Exception:
+            log.exception("a warm runner could not be ended", job=job.id, standby=standby)
 
     # what no event asks for
 
     def _do_owed(self, job: Job) -> None:
+        """Make up for what an earlier control plane had recorded and not yet done."""
         self._act(job, owed(job, self._registry.open_operations(job.id)))
 
     def _retry(self) -> None:
-        for job_id in [job_id for job_id, at in list(self._again.items()) if at <= self._clock.monotonic()]:
-            del self._again[job_id]
-            job = self._registry.get_job(job_id)
-            if job is not None:
-                self._do_owed(job)
+        """Do again what has failed, if the job still asks for it: it has gone on meanwhile, or is gone."""
+        for failed in [failed for failed in list(self._failed) if failed.due <= self._clock.monotonic()]:
+            self._failed.remove(failed)
+            job = self._registry.get_job(failed.job.id)
+            if job is not None and (job.state, job.token) == (failed.job.state, failed.job.token):
+                self._lanes.put(job.id, partial(self._perform, failed.job, failed.action, failed.times))
+            elif isinstance(failed.action, KillRun | DropCheckpoint | CleanUp):
+                self._lanes.put(failed.job.id, partial(self._perform, failed.job, failed.action, failed.times))
 
     def _keep_house(self, jobs: list[Job]) -> None:
         # What gets ready for later must not slow down what starts now.
@@ -277,6 +301,10 @@ class Controller:
 
     def _drop_unneeded(self) -> None:
         """Checkpoints whose removal was lost with an earlier control plane."""
-        for job in self._registry.jobs(include_ended=False):
-            lineages = old_lineages(self._data, job, self._clock.now(), self._files)
-            self._act(job, unneeded(job, lineages, self._registry.open_operations(job.id)))
+        for known in self._registry.jobs(include_ended=False):
+            lineages = old_lineages(self._data, known, self._clock.now(), self._files)
+            # The job afresh, after the list: a version that was put in its place meanwhile has told its checkpoint.
+            open_operations = self._registry.open_operations(known.id)
+            job = self._registry.get_job(known.id)
+            if job is not None:
+                self._act(job, unneeded(job, lineages, open_operations))

@@ -205,7 +205,7 @@ def decide(job: Job, event: Event, now: float) -> Decision:
         return Decision(job)
     mode = job.termination.mode if job.termination is not None else None
     edge = LIFE.get((job.state, mode, kind_of(event)))
-    if edge is None:
+    if edge is None or _of_another_export(job, event):
         return Decision(job)
     decision = edge.handler(job, event.fact if isinstance(event, Observation) else event, now)
     _check(job, event, edge, decision)
@@ -233,6 +233,13 @@ def is_due(job: Job, now: float) -> bool:
         return False
     # A start further away than any back-off means that the clock was set back: do not wait for it.
     return at <= now or (job.state is N and at > now + max(seeing.BACK_OFF_SECONDS))
+
+
+def _of_another_export(job: Job, event: Event) -> bool:
+    """True for what became of an export before the one that a suspended job is busy with: it was done twice."""
+    exporting = job.termination.operation if job.state is X and job.termination is not None else None
+    fact = event.fact if isinstance(event, Observation) else None
+    return exporting is not None and isinstance(fact, Exported | ExportFailed) and fact.operation != exporting
 
 
 def _concerns_no_run(event: Observation) -> bool:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import structlog
+
 from pitstop.control.ports import Launcher, Registry
 from pitstop.kit.clock import Clock
 from pitstop.model.job import Job, JobState
+
+log = structlog.get_logger("pitstop.control")
 
 RUNNING_STATES = (JobState.STARTING, JobState.RUNNING)
 """States in which a job has a run."""
@@ -46,8 +50,16 @@ class Liveness:
         """
         runs = [(job.id, job.token) for job in jobs if job.state in RUNNING_STATES and not busy(job.id)]
         self._forget_all_but(set(runs))
-        seen = [(run, self._reason(run)) for run in runs]
+        seen = [(run, self._reason_if_known(run)) for run in runs]
         return [Gone(*run, reason) for run, reason in seen if reason is not None]
+
+    def _reason_if_known(self, run: Run) -> str | None:
+        try:
+            return self._reason(run)
+        except Exception:
+            # What is wrong with one run must not keep the others from being looked at.
+            log.exception("a run could not be looked at", job=run[0], token=run[1])
+            return None
 
     def _reason(self, run: Run) -> str | None:
         handle = self._registry.handle_of(*run)

@@ -9,12 +9,11 @@ from pitstop.control.ports import Registry
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Asked, Job, JobSource, Starting, Watched
 from pitstop.model.operation import UpdateJob
+from pitstop.snapshots.checkpoint import FACTS
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 KEEP_RESULTS = 1000
 KEEP_SECONDS = 604_800.0
-BEGUN = "metadata"
-"""The file that Spark writes when it begins a checkpoint, and never again."""
 SWEEP_SECONDS = 3600.0
 """How often results that are too old are looked for."""
 FRESH_SECONDS = 3600.0
@@ -39,8 +38,8 @@ def drop_checkpoint(data: DataFolder, job: Job, lineage: str, files: Files = LOC
 
 
 def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FILES) -> list[str]:
-    """The lineages of a job's checkpoints on disk but of the newest ones: a version that starts has not told its own yet."""
-    begun = [(folder, files.facts(folder / BEGUN)) for folder in _checkpoints(data, job, files)]
+    """The lineages of a job's checkpoints that are older than an hour: a version that starts has not told its own yet."""
+    begun = [(folder, files.facts(folder / FACTS)) for folder in _checkpoints(data, job, files) if "." not in folder.name]
     old = [folder for folder, facts in begun if facts is not None and now - facts.modified > FRESH_SECONDS]
     return [folder.name.removeprefix(CHECKPOINT_PREFIX) for folder in old]
 

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +126,8 @@ class Runner:
         self._log = log
         self._fenced: FencedError | None = None
         self._exports = Lanes(spawn)
+        self._untold: deque[Fact] = deque()
+        """Facts about exports, which are made beside the steps and told by them."""
         self._started: Started | None = None
         self._last_command = 0
         self._reported = Progress()
@@ -172,7 +175,7 @@ class Runner:
             self._fenced = error
             self._poke()
             return False
-        except PitstopError as error:
+        except Exception as error:
             self._log("WARN", LOGGER, f"could not renew the lease: {error}")
         return True
 
@@ -206,8 +209,10 @@ class Runner:
         if self._fenced is not None:
             raise self._fenced
         self._report(started)
+        self._tell_of_exports()
         if not started.active:
             self._exports.settle()
+            self._tell_of_exports()
             raise started.failure() or EngineError("The query ended by itself.")
         for command in self._link.commands(self._last_command):
             self._last_command = command.id
@@ -219,6 +224,7 @@ class Runner:
     def _stop(self, started: Started, order: StopRun) -> int:
         self._log("INFO", LOGGER, "stopping at the next epoch boundary")
         self._exports.settle()
+        self._tell_of_exports()
         epoch = started.stop(STOP_SECONDS)
         self._report(started, force=True)
         snapshot: SnapshotRecord | None = None
@@ -237,17 +243,20 @@ class Runner:
 
         def work() -> None:
             try:
-                try:
-                    fact: Fact = Exported(order.operation, self._take_snapshot(started, order.snapshot))
-                except (PitstopError, OSError) as error:
-                    fact = ExportFailed(order.operation, _problem(error))
-                self._observe(fact)
+                self._untold.append(Exported(order.operation, self._take_snapshot(started, order.snapshot)))
             except FencedError as error:
                 self._fenced = error
-            except PitstopError as error:
-                self._log("ERROR", LOGGER, f"could not tell what became of snapshot '{order.snapshot}': {error}")
+            except Exception as error:
+                self._untold.append(ExportFailed(order.operation, _problem(error)))
+            self._poke()
 
         self._exports.put(EXPORTS, work)
+
+    def _tell_of_exports(self) -> None:
+        """What became of exports; a store that is away is told at the next look."""
+        while self._untold:
+            self._observe(self._untold[0])
+            self._untold.popleft()
 
     def _take_snapshot(self, started: Started, name: str) -> SnapshotRecord:
         record = started.export(name)

@@ -7,6 +7,7 @@ meanwhile. Another file system gets real copies.
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ def export_checkpoint(
     Only this process' job may be exporting to ``name``. Raises SnapshotError if no epoch is committed yet.
     """
     target = data.snapshot(name)
+    _clear_left(checkpoint.files, target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
         manifest = _copy_with_retries(checkpoint, temporary, name, stages)
@@ -38,6 +40,14 @@ def export_checkpoint(
     finally:
         checkpoint.files.remove(temporary)
     return record_of(manifest, target)
+
+
+def _clear_left(files: Files, target: Path) -> None:
+    """Remove what an export to this name left that was cut off before it had a manifest in its place."""
+    made = re.compile(rf"\.{re.escape(target.name)}\.\d+\.\d+\.tmp")
+    for name in files.names(target.parent):
+        if made.fullmatch(name):
+            files.remove(target.parent / name)
 
 
 def copy_checkpoint(checkpoint: Checkpoint, folder: Path, name: str) -> SnapshotManifest:
