@@ -45,8 +45,8 @@ class Preparer:
         report = self._judge.judge_update(job, request.source, request.options, standby)
         if standby is not None and job.lineage is not None:
             standby.rehearse(Rehearse(job.lineage))
-            return UpdatePrepared(operation_id, request, report, standby.id)
-        return UpdatePrepared(operation_id, request, report)
+            return UpdatePrepared(operation_id, request, report, job.version, standby.id)
+        return UpdatePrepared(operation_id, request, report, job.version)
 
     def answered(self, operation_id: int) -> str | None:
         """An operation is answered: returns the warm runner that was held for it, to be released."""

@@ -25,6 +25,8 @@ def prepared(job: Job, fact: UpdatePrepared, now: float) -> Decision:
         return Decision(job)
     if job.termination is not None:
         return _refused(job, f"Job is already terminating in mode: {job.termination.mode}")
+    if fact.compared_with != job.version:
+        return _refused(job, _another_version(job, fact))
     stop = SendCommand(StopRun(fact.operation, fact.request.snapshot))
     # An earlier update that was still watched is over: its old version is not gone back to any more.
     return Decision(_asked(job, fact, before=None), (stop, *_drop_previous(job.update)))
@@ -34,6 +36,8 @@ def prepared_suspended(job: Job, fact: UpdatePrepared, now: float) -> Decision:
     """The new version of a suspended job is sound: export the saved state."""
     if job.preparation != fact.operation:
         return Decision(job)
+    if fact.compared_with != job.version:
+        return _refused(job, _another_version(job, fact))
     earlier = job.update.phase if job.update is not None else None
     before = earlier if isinstance(earlier, Starting) else None
     dropped = [] if before is not None else _drop_previous(job.update)
@@ -157,6 +161,13 @@ def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
         termination=Termination(Mode.UPDATE, fact.operation),
         update=Update(fact.operation, fact.request.watch_seconds, phase, fact.report),
         update_failure=None,
+    )
+
+
+def _another_version(job: Job, fact: UpdatePrepared) -> str:
+    return (
+        f"The new version was compared with version {fact.compared_with} of job '{job.display_name}', which has gone on with "
+        f"version {job.version} meanwhile: update it again."
     )
 
 

@@ -150,6 +150,8 @@ class UpdatePrepared:
     operation: int
     request: UpdateJob
     report: Report
+    compared_with: int
+    """The version whose state it was compared with."""
     standby: str | None = None
     """The warm runner that waits to run it."""
 

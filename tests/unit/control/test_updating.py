@@ -70,7 +70,7 @@ def seen(job, fact):
 def prepared(job, operation, standby=None):
     """The decision on a job once the version that the operation asks for is ready."""
     job = decide(job, operation, 99.0).job
-    return decide(job, seen(job, UpdatePrepared(operation.id, operation.request, REPORT, standby)), 100.0)
+    return decide(job, seen(job, UpdatePrepared(operation.id, operation.request, REPORT, job.version, standby)), 100.0)
 
 
 def asked(watch=0.0, config=None):
@@ -108,7 +108,7 @@ def test_a_job_that_is_suspended_while_its_new_version_is_made_ready_is_updated_
     begun = decide(running(), wish(), 99.0).job
     stopping = decide(begun, Operation(8, "id", Suspend()), 99.5).job
     kept = decide(stopping, seen(stopping, Stopped()), 99.7).job
-    ready = decide(kept, seen(kept, UpdatePrepared(7, wish().request, REPORT)), 100.0)
+    ready = decide(kept, seen(kept, UpdatePrepared(7, wish().request, REPORT, 1)), 100.0)
     assert (ready.job.state, ready.job.preparation) == (S.SUSPENDED_EXPORTING_SNAPSHOT, None)
     assert ready.actions == (ExportSuspended(7, "s"),)
 
@@ -116,12 +116,25 @@ def test_a_job_that_is_suspended_while_its_new_version_is_made_ready_is_updated_
 def test_a_new_version_that_is_ready_too_late_is_refused():
     begun = decide(running(), wish(), 99.0).job
     died = decide(begun, seen(begun, Died("gone")), 99.5).job
-    late = decide(died, seen(died, UpdatePrepared(7, wish().request, REPORT)), 100.0)
+    late = decide(died, seen(died, UpdatePrepared(7, wish().request, REPORT, 1)), 100.0)
     assert message(late) == "Cannot UPDATE, job status is NOT_RUNNING, should be RUNNING or SUSPENDED"
     assert late.job.preparation is None
     stopping = decide(begun, Operation(8, "id", Suspend()), 99.5).job
-    busy = decide(stopping, seen(stopping, UpdatePrepared(7, wish().request, REPORT)), 100.0)
+    busy = decide(stopping, seen(stopping, UpdatePrepared(7, wish().request, REPORT, 1)), 100.0)
     assert message(busy) == "Job is already terminating in mode: SUSPEND"
+
+
+def test_a_new_version_that_was_compared_with_one_that_failed_meanwhile_is_refused():
+    watched = compiled(changed_over(watch=60.0)[1])
+    up = decide(watched, seen(watched, Running(0)), 103.0).job
+    preparing = decide(up, wish(8, "newer.py"), 104.0).job
+    back = decide(preparing, seen(preparing, BOOM), 105.0).job
+    assert back.version == 1
+    started = decide(back, Due(), 105.0).job
+    runs = decide(compiled(started), seen(started, Running(0)), 106.0).job
+    refused = decide(runs, seen(runs, UpdatePrepared(8, wish(8, "newer.py").request, REPORT, 2)), 107.0)
+    assert "was compared with version 2 of job 'job', which has gone on with version 1 meanwhile" in message(refused)
+    assert (refused.job.preparation, refused.job.termination) == (None, None)
 
 
 def test_the_old_version_stops_with_a_snapshot_from_which_the_new_one_starts():
