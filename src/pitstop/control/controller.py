@@ -251,7 +251,15 @@ class Controller:
                 drop = partial(self._lanes.put, f"{job.id} drop", partial(self._perform, job, action))
                 self._lanes.put(job.id, drop)
             elif isinstance(action, WorldAction):
-                self._lanes.put(job.id, partial(self._perform, job, action))
+                self._begin(job, action)
+
+    def _begin(self, job: Job, action: WorldAction) -> None:
+        try:
+            self._lanes.put(job.id, partial(self._perform, job, action))
+        except Exception:
+            # What was decided is recorded already: the action must not be lost with it.
+            log.exception("an action could not be begun; trying again", job=job.id, action=type(action).__name__)
+            self._failed.append(Failed(job, action, 1, self._clock.monotonic() + RETRY_SECONDS[0]))
 
     def _perform(self, job: Job, action: WorldAction, failures: int = 0) -> None:
         try:

@@ -32,7 +32,13 @@ class Lanes:
                 waiting.append(work)
                 return
             self._lanes[lane] = deque([work])
-        self._go_on(lane)
+        try:
+            self._spawn(lambda: self._do_next(lane))
+        except Exception:  # nothing is kept that nobody does: whoever put it does so again
+            with self._lock:
+                del self._lanes[lane]
+                self._lock.notify_all()
+            raise
 
     def busy(self, lane: str) -> bool:
         """True while something of the lane is being done or waits."""
@@ -51,16 +57,10 @@ class Lanes:
             work()
         finally:
             if self._has_more_after(lane):
-                self._go_on(lane)
-
-    def _go_on(self, lane: str) -> None:
-        try:
-            self._spawn(lambda: self._do_next(lane))
-        except Exception:
-            with self._lock:  # a machine without threads left: what waits here is lost, and whoever put it must know
-                del self._lanes[lane]
-                self._lock.notify_all()
-            raise
+                try:
+                    self._spawn(lambda: self._do_next(lane))
+                except Exception:  # a machine without threads left: this one goes on
+                    self._do_next(lane)
 
     def _has_more_after(self, lane: str) -> bool:
         """Note that the first work of a lane is done with; True if there is more."""

@@ -62,10 +62,6 @@ class JobSource:
     def to_dict(self) -> dict[str, Any]:
         return {"artifact": self.artifact, "entry": self.entry, "args": list(self.args)}
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> JobSource:
-        return cls(data["artifact"], data.get("entry"), tuple(data.get("args", ())))
-
 
 @described
 @dataclass(frozen=True)
@@ -94,10 +90,6 @@ class Progress:
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any] | None) -> Progress:
-        return cls(**data) if data else cls()
 
 
 @dataclass(frozen=True)

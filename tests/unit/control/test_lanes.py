@@ -36,3 +36,26 @@ def test_what_fails_keeps_nothing_after_it_from_being_done():
         waiting.pop(0)()
     waiting.pop(0)()
     assert (done, waiting, lanes.busy("lane")) == ([1], [], False)
+
+
+def test_on_a_machine_without_threads_what_waits_is_still_done_and_what_cannot_begin_is_told():
+    waiting, done, threads = [], [], [1]
+
+    def spawn(work):
+        if not threads:
+            raise RuntimeError("can't start new thread")
+        threads.pop()
+        waiting.append(work)
+
+    lanes = Lanes(spawn)
+    lanes.put("lane", lambda: done.append(1))
+    lanes.put("lane", lambda: done.append(2))
+    waiting.pop()()
+    assert (done, lanes.busy("lane")) == ([1, 2], False)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        lanes.put("lane", lambda: done.append(3))
+    assert not lanes.busy("lane")
+    threads.append(1)
+    lanes.put("lane", lambda: done.append(3))
+    waiting.pop()()
+    assert done == [1, 2, 3]
