@@ -1,0 +1,106 @@
+"""``make bench-beside BEFORE=FOLDER``: this checkout and another one, with its own ``.venv``, measured in turns in one run.
+
+Whatever else the machine does meets both, so that the ratio is about the code. Prints a table: the best of the rounds of each,
+and how many times as good this checkout is (above 1: faster). Plain Spark is not measured: ``make bench`` does that.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).parents[1]
+ROUNDS = int(os.environ.get("ROUNDS", "2"))
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """One of the two: its folder, and what it measured: name of the figure → a value for each round."""
+
+    folder: Path
+    found: dict[str, list[float]] = field(default_factory=dict)
+
+    def run(self, script, *arguments, killed=False, **environment):
+        """The JSON line that one of its benchmark scripts prints; ``killed``: the script ends itself by SIGKILL."""
+        benchmarks = self.folder / "benchmarks"
+        command = [self.folder / ".venv/bin/python", benchmarks / script, *arguments]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=benchmarks, start_new_session=True, env=os.environ | environment
+        )
+        if done.returncode != (-signal.SIGKILL if killed else 0):
+            raise SystemExit(f"{benchmarks / script} {' '.join(map(str, arguments))} failed:\n{done.stderr[-3000:]}")
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def note(self, **figures):
+        for name, value in figures.items():
+            self.found.setdefault(name, []).append(value)
+
+
+def aggregate(checkout, folder):
+    found = checkout.run("one.py", "pitstop")
+    checkout.note(aggregate_rows_per_second=found["rows_per_second"], aggregate_peak_bytes=found["peak_bytes"])
+
+
+def map_sink(checkout, folder):
+    checkout.note(map_upserts_per_second=checkout.run("one.py", "map-sink")["upserts_per_second"])
+
+
+def export(checkout, folder):
+    found = checkout.run("one.py", "export")
+    checkout.note(export_seconds=found["export_seconds"], epoch_of_million_keys_seconds=found["usual_epoch_seconds"])
+
+
+def sliding(checkout, folder):
+    checkout.note(sliding_rows_per_second=checkout.run("sliding.py", "pitstop")["rows_per_second"])
+
+
+def million(checkout, folder):
+    events = str(folder / "events")
+    with tempfile.TemporaryDirectory(dir=folder) as data:
+        own = Path(data)
+        ran = checkout.run("million.py", "run", "pitstop", own, killed=True, EVENTS=events)
+        again = checkout.run("million.py", "restart", "pitstop", own, EVENTS=events)
+        checkout.note(million_keys_rows_per_second=ran["rows_per_second"], million_keys_restart_seconds=again["seconds"])
+        for which in ("same", "changed"):
+            found = checkout.run("million.py", "restore", which, own, EVENTS=events)
+            checkout.note(**{f"restore_{which}_structure_seconds": found["seconds"]})
+        found = checkout.run("million.py", "served", own / "served", EVENTS=events)
+        checkout.note(served_restart_seconds=found["restart"], served_changed_structure_seconds=found["changed"])
+
+
+def update_gap(checkout, folder):
+    found = checkout.run("update_gap.py")
+    checkout.note(update_gap_same_seconds=found["same"], update_gap_changed_seconds=found["changed"])
+
+
+MEASURES = {measure.__name__: measure for measure in (aggregate, map_sink, export, sliding, million, update_gap)}
+
+
+def main():
+    """``beside.py FOLDER [MEASURE ...]``."""
+    console, before, after = Console(), Checkout(Path(sys.argv[1]).resolve()), Checkout(HERE)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(ROUNDS):
+            for name in sys.argv[2:] or MEASURES:
+                for checkout in (before, after):
+                    console.print(f"[dim]{name}, round {number + 1} of {ROUNDS}, {checkout.folder} ...[/dim]")
+                    MEASURES[name](checkout, Path(folder))
+    table = Table("figure", "before", "after", "as good")
+    for name, values in before.found.items():
+        more_is_better = name.endswith("per_second")
+        best = max if more_is_better else min
+        old, new = best(values), best(after.found[name])
+        table.add_row(name, f"{old:,.3f}", f"{new:,.3f}", f"{new / old if more_is_better else old / new:.2f}")
+    console.print(table)
+    console.print_json(data={"before": before.found, "after": after.found})
+
+
+if __name__ == "__main__":
+    main()
