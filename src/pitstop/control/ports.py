@@ -69,7 +69,13 @@ class Registry(Protocol):
         """Jobs of that id or name: active first, then newest submission."""
         ...
 
-    def jobs(self, include_ended: bool = True) -> list[Job]: ...
+    def jobs(self, include_ended: bool = True) -> list[Job]:
+        """All that this release can read, the newest first."""
+        ...
+
+    def unreadable_jobs(self) -> list[str]:
+        """The ids of jobs that a later release has recorded: nothing of theirs may be removed."""
+        ...
 
     def save_job(self, job: Job) -> None:
         """Write every field of an existing job but its progress."""

@@ -48,6 +48,8 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
     """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names."""
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
         files.remove(data.job(gone).root)
+    if registry.unreadable_jobs():
+        return  # which artifacts they name is not known
     named = {Path(source.artifact).parent.name for job in registry.jobs() for source in _sources(registry, job)}
     for folder in data.artifacts.glob("*"):
         if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:

@@ -10,15 +10,16 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
-from pitstop.errors import ConflictError, Problem
+from pitstop.errors import ConflictError, EngineError, Problem
 from pitstop.kit.clock import Clock, SystemClock
-from pitstop.kit.jsonable import from_json, to_json
+from pitstop.kit.jsonable import to_json
 from pitstop.model.job import Job, Progress
-from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Request, Result, Verb
-from pitstop.model.run import FACTS, Command, Observation, Order
+from pitstop.model.operation import Operation, OperationState, Request, Result
+from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database
+from pitstop.store.records import job_of, observation_of, operation_of, progress_of, readable
 
 _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 
@@ -44,26 +45,32 @@ class SqlRegistry:
 
     def get_job(self, job_id: str) -> Job | None:
         with self._database.read() as connection:
-            row = connection.execute(select(schema.jobs.c.body).where(schema.jobs.c.id == job_id)).first()
-        return job_from(row.body) if row else None
+            row = connection.execute(select(schema.jobs).where(schema.jobs.c.id == job_id)).first()
+        return job_of(row) if row else None
 
     def find_jobs(self, name_or_id: str) -> list[Job]:
         table = schema.jobs.c
         with self._database.read() as connection:
             rows = connection.execute(
-                select(table.body)
+                select(schema.jobs)
                 .where((table.id == name_or_id) | (table.name == name_or_id))
                 .order_by(table.active.desc(), table.submission_time.desc())
             ).all()
-        return [job_from(row.body) for row in rows]
+        found = readable(job_of, rows)
+        return found if found or not rows else [job_of(rows[0])]
 
     def jobs(self, include_ended: bool = True) -> list[Job]:
         table = schema.jobs.c
-        query = select(table.body).order_by(table.submission_time.desc())
+        query = select(schema.jobs).order_by(table.submission_time.desc())
         if not include_ended:
             query = query.where(table.active)
         with self._database.read() as connection:
-            return [job_from(row.body) for row in connection.execute(query)]
+            return readable(job_of, connection.execute(query))
+
+    def unreadable_jobs(self) -> list[str]:
+        with self._database.read() as connection:
+            rows = connection.execute(select(schema.jobs)).all()
+        return [row.id for row in rows if not readable(job_of, [row])]
 
     def save_job(self, job: Job) -> None:
         with self._database.write() as connection:
@@ -81,8 +88,8 @@ class SqlRegistry:
 
     def progress(self, job_id: str) -> Progress:
         with self._database.read() as connection:
-            row = connection.execute(select(schema.job_progress.c.body).where(schema.job_progress.c.job_id == job_id)).first()
-        return from_json(Progress, row.body) if row else Progress()
+            row = connection.execute(select(schema.job_progress).where(schema.job_progress.c.job_id == job_id)).first()
+        return progress_of(row) if row else Progress()
 
     def add_operation(self, job_id: str, request: Request) -> Operation:
         now = self._clock.now()
@@ -102,19 +109,28 @@ class SqlRegistry:
     def get_operation(self, operation_id: int) -> Operation | None:
         with self._database.read() as connection:
             row = connection.execute(select(schema.operations).where(schema.operations.c.id == operation_id)).first()
-        return _operation(row) if row else None
+        return operation_of(row) if row else None
 
     def pending_operations(self) -> list[Operation]:
         table = schema.operations
         query = select(table).where(table.c.state == OperationState.PENDING.value).order_by(table.c.id)
         with self._database.read() as connection:
-            return [_operation(row) for row in connection.execute(query)]
+            rows = connection.execute(query).all()
+        return [operation for operation in map(self._operation_or_failed, rows) if operation is not None]
+
+    def _operation_or_failed(self, row: Any) -> Operation | None:
+        """Whoever asked for what this release cannot read is told so."""
+        try:
+            return operation_of(row)
+        except EngineError as error:
+            self.finish_operation(row.id, error.problem)
+            return None
 
     def open_operations(self, job_id: str) -> list[Operation]:
         table = schema.operations
         query = select(table).where((table.c.job_id == job_id) & table.c.state.in_(_OPEN)).order_by(table.c.id)
         with self._database.read() as connection:
-            return [_operation(row) for row in connection.execute(query)]
+            return readable(operation_of, connection.execute(query))
 
     def start_operation(self, operation_id: int) -> None:
         table = schema.operations
@@ -146,7 +162,7 @@ class SqlRegistry:
         table = schema.observations
         with self._database.read() as connection:
             rows = connection.execute(select(table).order_by(table.c.id)).all()
-        return [Observation(r.job_id, r.token, from_json(FACTS[r.kind], r.payload), r.id, r.at) for r in rows]
+        return readable(observation_of, rows)
 
     def consume(self, observation_id: int) -> None:
         with self._database.write() as connection:
@@ -194,11 +210,6 @@ def snapshot_of(database: Database, name: str) -> SnapshotRecord | None:
     return SnapshotRecord(**row) if row else None
 
 
-def job_from(body: dict[str, Any]) -> Job:
-    """A job from its stored form."""
-    return from_json(Job, body)
-
-
 def _row(job: Job) -> dict[str, Any]:
     return {
         "id": job.id,
@@ -208,17 +219,3 @@ def _row(job: Job) -> dict[str, Any]:
         "submission_time": job.submission_time,
         "body": to_json(job),
     }
-
-
-def _operation(row: Any) -> Operation:
-    verb = Verb(row.verb)
-    return Operation(
-        id=row.id,
-        job_id=row.job_id,
-        request=from_json(REQUESTS[verb], row.args),
-        state=OperationState(row.state),
-        error=from_json(Problem, row.error) if row.error else None,
-        result=from_json(RESULTS[verb], row.result) if row.result else None,
-        created=row.created,
-        finished=row.finished,
-    )

@@ -7,13 +7,14 @@ from sqlalchemy import Connection, insert, select, update
 from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import FencedError, NotFoundError
 from pitstop.kit.clock import Clock, SystemClock
-from pitstop.kit.jsonable import from_json, to_json
+from pitstop.kit.jsonable import to_json
 from pitstop.model.job import Job, Progress
-from pitstop.model.run import ORDERS, Command, Observation
+from pitstop.model.run import Command, Observation
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database
-from pitstop.store.registry import job_from, snapshot_of
+from pitstop.store.records import command_of, job_of, progress_of
+from pitstop.store.registry import snapshot_of
 
 
 class SqlRunnerLink:
@@ -26,7 +27,7 @@ class SqlRunnerLink:
     def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
         self._job_id, self._token = job_id, token
         with self._database.write() as connection:
-            row = connection.execute(select(schema.jobs.c.body).where(schema.jobs.c.id == job_id)).first()
+            row = connection.execute(select(schema.jobs).where(schema.jobs.c.id == job_id)).first()
             if row is None:
                 raise NotFoundError(f"No job with name or id '{job_id}' was found")
             self._check(connection)
@@ -34,7 +35,7 @@ class SqlRunnerLink:
             values = {"job_id": job_id, "token": token, "handle": handle, "expires": self._clock.now() + lease_seconds}
             connection.execute(self._database.dialect.upsert(schema.leases, ("job_id", "token"), values))
         self._wake.wake(CONTROL)
-        return job_from(row.body)
+        return job_of(row)
 
     def renew(self, lease_seconds: float) -> None:
         table = schema.leases
@@ -55,7 +56,7 @@ class SqlRunnerLink:
                 .where((table.c.job_id == self._job_id) & (table.c.token == self._token) & (table.c.id > after))
                 .order_by(table.c.id)
             ).all()
-        return [Command(row.id, row.job_id, row.token, from_json(ORDERS[row.kind], row.args)) for row in rows]
+        return [command_of(row) for row in rows]
 
     def observe(self, observation: Observation) -> None:
         with self._database.write() as connection:
@@ -79,10 +80,8 @@ class SqlRunnerLink:
 
     def progress(self) -> Progress:
         with self._database.read() as connection:
-            row = connection.execute(
-                select(schema.job_progress.c.body).where(schema.job_progress.c.job_id == self._job_id)
-            ).first()
-        return from_json(Progress, row.body) if row else Progress()
+            row = connection.execute(select(schema.job_progress).where(schema.job_progress.c.job_id == self._job_id)).first()
+        return progress_of(row) if row else Progress()
 
     def check(self) -> None:
         with self._database.read() as connection:

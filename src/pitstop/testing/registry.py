@@ -90,6 +90,9 @@ class MemoryRegistry:
             found = [job for job in self._jobs.values() if include_ended or job.active]
         return sorted(found, key=lambda job: job.submission_time, reverse=True)
 
+    def unreadable_jobs(self) -> list[str]:
+        return []
+
     def save_job(self, job: Job) -> None:
         with self.transaction():
             if job.id in self._jobs:

@@ -1,6 +1,10 @@
 """What is kept of jobs, and what is forgotten."""
 
+import json
 import os
+from pathlib import Path
+
+from sqlalchemy import text
 
 from pitstop.control.retention import FRESH_SECONDS, sweep
 from pitstop.model.config import JobConfig
@@ -32,3 +36,20 @@ def test_artifacts_stay_as_long_as_a_job_may_run_them(tmp_path):
         registry.add_job(job)
     sweep(registry, DataFolder(tmp_path), NOW)
     assert {folder.name for folder in (tmp_path / "artifacts").iterdir()} == {"runs", "before", "next"}
+
+
+def test_no_artifact_goes_while_the_record_of_a_job_cannot_be_read(tmp_path):
+    database = open_database(sqlite_url(tmp_path / "s.db"))
+    registry = SqlRegistry(database)
+    source = artifact(tmp_path, "of_a_later_release")
+    values = {"id": "id1", "body": json.dumps({"id": "id1", "state": "ASCENDING", "artifact": source.artifact})}
+    with database.write() as connection:
+        connection.execute(
+            text("INSERT INTO jobs (id, active, token, submission_time, body) VALUES (:id, 1, 0, 0, :body)"), values
+        )
+    sweep(registry, DataFolder(tmp_path), NOW)
+    assert Path(source.artifact).parent.exists()
+    with database.write() as connection:
+        connection.execute(text("DELETE FROM jobs"))
+    sweep(registry, DataFolder(tmp_path), NOW)
+    assert not Path(source.artifact).parent.exists()
