@@ -124,7 +124,7 @@ class Processes:
             raise PipelineError(f"{name} cannot be compiled.")
         if "unfit" in name:
             raise IncompatibleError(f"{name} does not fit.")
-        return Compilation(PLAN, JobConfig.from_options(task.options))
+        return Compilation(PLAN)
 
     def hold(self, seconds):
         if not self.spares:

@@ -19,7 +19,7 @@ from pitstop.maps.model import Entry, EventKind, JournalEvent
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
-from pitstop.service.api import SubmitRequest
+from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -36,7 +36,8 @@ T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8701"
 PARQUET = "application/vnd.apache.parquet"
 _CONNECT_SECONDS = 10.0
-_ANSWER_SECONDS = 600.0
+_SPARE_SECONDS = 60.0
+"""How much longer the client waits for an answer than the server takes at most."""
 _WAIT_SECONDS = 20.0
 """The longest that one request waits. Longer waits are several requests: a client that is gone holds no thread for long."""
 
@@ -47,7 +48,7 @@ class HttpService:
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None) -> None:
         self.url = (url if "://" in url else f"http://{url}").rstrip("/")
         headers = {b"Authorization": f"Bearer {token}".encode()} if token else {}
-        timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
+        timeout = _timeout(OPERATION_SECONDS)
         try:
             self._http = httpx2.Client(base_url=self.url + "/api/v1", headers=headers, timeout=timeout)
         except (httpx2.InvalidURL, ValueError) as error:
@@ -66,7 +67,8 @@ class HttpService:
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         more = {"options": request.options, "snapshot": request.initial_snapshot, "watch_seconds": watch_seconds}
-        return self._post_artifact(UpdateResult, _job(name_or_id) + "/update", request, more)
+        timeout = _timeout(UPDATE_SECONDS + watch_seconds)
+        return self._post_artifact(UpdateResult, _job(name_or_id) + "/update", request, more, timeout=timeout)
 
     def suspend(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/suspend")
@@ -161,18 +163,18 @@ class HttpService:
     def server_info(self) -> ClusterInfo:
         return self._get(ClusterInfo, "/cluster")
 
-    def _post_artifact(self, kind: type[T], path: str, request: SubmitRequest, more: dict[str, Any]) -> T:
+    def _post_artifact(self, kind: type[T], path: str, request: SubmitRequest, more: dict[str, Any], **options: Any) -> T:
         name, content = request.artifact_name, request.artifact_bytes
         if content is None and "://" not in name:
             content, name = _read(Path(name)), Path(name).name
         body = {"artifact": name, "entry": request.entry, "args": list(request.args), **more}
         if content is None:
-            return self._ask(kind, "POST", path, json=body)
+            return self._ask(kind, "POST", path, json=body, **options)
         files = {
             "request": (None, json.dumps(body), "application/json"),
             "artifact": (name, content, "application/octet-stream"),
         }
-        return self._ask(kind, "POST", path, files=files)
+        return self._ask(kind, "POST", path, files=files, **options)
 
     def _get(self, kind: type[T], path: str, **params: Any) -> T:
         return self._ask(kind, "GET", path, params=_given(params))
@@ -218,6 +220,10 @@ class HttpService:
 
 
 @functools.cache
+def _timeout(seconds: float) -> httpx2.Timeout:
+    return httpx2.Timeout(seconds + _SPARE_SECONDS, connect=_CONNECT_SECONDS)
+
+
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 

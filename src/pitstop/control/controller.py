@@ -90,6 +90,8 @@ class Controller:
         self._recovered = False
         self._next_due = self._next_sweep = float("-inf")
         self._stuck: set[str] = set()
+        self._undecidable: set[tuple[str, str]] = set()
+        """Jobs, and sentences about defects that the log tells already."""
         self._failed: deque[Failed] = deque()
         """Actions that are to be done again."""
 
@@ -181,7 +183,9 @@ class Controller:
             self._take(job_id, event, note)
         except AssertionError as error:  # a LifeError, or what a handler took for granted
             self._stuck.add(job_id)
-            log.exception("a defect of Pitstop: an event cannot be decided", job=job_id, kind=type(event).__name__)
+            if (job_id, str(error)) not in self._undecidable:
+                self._undecidable.add((job_id, str(error)))
+                log.exception("a defect of Pitstop: an event cannot be decided", job=job_id, kind=type(event).__name__)
             return self._answer_undecidable(event, error)
         except Exception:
             self._stuck.add(job_id)

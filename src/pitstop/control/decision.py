@@ -16,7 +16,7 @@ REQUESTED = "Requested by user"
 
 @dataclass(frozen=True)
 class Decision:
-    """The job to save, and the actions to perform once it is saved."""
+    """What an event leads to: the job as it is to be saved, and the actions to perform once it is saved."""
 
     job: Job
     actions: tuple[Action, ...] = ()

@@ -7,10 +7,10 @@ from pitstop.model.job import Asked, Job, JobState, Mode, Starting
 _RUN_STATES = (JobState.NOT_RUNNING, JobState.STARTING, JobState.RUNNING)
 
 
-def violations(job: Job) -> list[str]:
-    """Sentences about what does not hold; none if all is well."""
+def violations(job: Job) -> dict[int, str]:
+    """Number of each rule that does not hold → the sentence that says so; none if all is well."""
     checks = [*_of_state(job), *_of_update(job)]
-    return [sentence for holds, sentence in checks if not holds]
+    return {rule: sentence for rule, (holds, sentence) in enumerate(checks) if not holds}
 
 
 def _of_state(job: Job) -> list[tuple[bool, str]]:

@@ -251,6 +251,7 @@ def _check(job: Job, event: Event, edge: Edge, decision: Decision) -> None:
     if decision.job.state not in edge.to:
         raise LifeError(f"{what} led to {decision.job.state}, which the table does not allow.")
     # What an earlier release has recorded may be odd already: that must not keep the job from going on.
-    wrong = [sentence for sentence in violations(decision.job) if sentence not in violations(job)]
+    before = violations(job)
+    wrong = [sentence for rule, sentence in violations(decision.job).items() if rule not in before]
     if wrong:
         raise LifeError(f"{what} left a job that cannot be: {'; '.join(wrong)}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pitstop.control.actions import CleanUp, DropCheckpoint, ExportSuspended, KillRun, PrepareUpdate, StartRun, WorldAction
-from pitstop.model.job import Asked, Job, JobState, Starting, Watched
+from pitstop.model.job import Job, JobState, Starting, Watched
 from pitstop.model.operation import Operation, UpdateJob, snapshot_of
 
 
@@ -54,6 +54,4 @@ def unneeded(job: Job, lineages: Iterable[str], open_operations: Iterable[Operat
     needed = {job.lineage}
     if isinstance(phase, Starting | Watched):
         needed.add(phase.previous.lineage or job.lineage)
-    if isinstance(phase, Asked):
-        return ()
     return tuple(DropCheckpoint(lineage) for lineage in lineages if lineage not in needed)

@@ -6,7 +6,7 @@ import threading
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import Registry, Workers
-from pitstop.errors import NotFoundError
+from pitstop.errors import ConflictError, NotFoundError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import UpdateJob
@@ -36,6 +36,7 @@ class Preparer:
             self._open.add(operation_id)
         operation = self._registry.get_operation(operation_id)
         if operation is None or operation.finished is not None or not isinstance(operation.request, UpdateJob):
+            self.answered(operation_id)
             raise NotFoundError(f"There is no open update {operation_id} of job '{job.display_name}'.")
         request = operation.request
         # A suspended job has no gap to keep small.
@@ -59,9 +60,11 @@ class Preparer:
         self._workers.release(standby)
 
     def _keep(self, operation_id: int, standby: str) -> None:
+        """Note the warm runner of an update; raises ConflictError if that was answered meanwhile (a cancel)."""
         with self._lock:
             late = operation_id not in self._open
             if not late:
                 self._standbys[operation_id] = standby
         if late:
             self._workers.release(standby)
+            raise ConflictError(f"Update {operation_id} was answered while a warm runner got ready for it.")

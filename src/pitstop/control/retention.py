@@ -38,7 +38,10 @@ def drop_checkpoint(data: DataFolder, job: Job, lineage: str, files: Files = LOC
 
 
 def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FILES) -> list[str]:
-    """The lineages of a job's checkpoints that are older than an hour: a version that starts has not told its own yet."""
+    """The lineages of a job's checkpoints that began more than an hour ago.
+
+    A younger one may belong to a version that starts and has not told its lineage yet, so that it looks like nobody's.
+    """
     begun = [(folder, files.facts(folder / FACTS)) for folder in _checkpoints(data, job, files) if "." not in folder.name]
     old = [folder for folder, facts in begun if facts is not None and now - facts.modified > FRESH_SECONDS]
     return [folder.name.removeprefix(CHECKPOINT_PREFIX) for folder in old]

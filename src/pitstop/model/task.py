@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pitstop.kit.wire import described
-from pitstop.model.config import JobConfig
 from pitstop.model.job import JobSource
 
 
@@ -34,8 +33,6 @@ class Compilation:
 
     plan: dict[str, Any]
     """The plan (plan.model.Plan) in its stored form."""
-    config: JobConfig
-    """The options in force: those of the code under those that were asked for."""
     migrations: dict[str, str] = field(default_factory=dict)
     """Stage -> what its migration made of the state, in words."""
 

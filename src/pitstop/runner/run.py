@@ -1,4 +1,7 @@
-"""One run of a job: claim, open, start, obey, report. Each step looks once; all waiting is between steps."""
+"""One run of a job: it claims the job, starts its query, and then reports and obeys commands, step by step.
+
+A step looks once and never waits; all waiting is between steps.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,8 @@ LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
 REPORT_SECONDS = 0.5
 STOP_SECONDS = 120.0
+LEAVE_SECONDS = 30.0
+"""How long after it has lost its job a run may take to end by itself."""
 EXPORTS = "exports"
 LOGGER = "pitstop.runner"
 
@@ -310,11 +315,13 @@ class Runner:
 
 
 def _keep_lease(runner: Runner) -> None:
-    """Renew the lease of a run in a thread of its own, until the job is lost."""
+    """Renew the lease of a run in a thread of its own, until the job is lost; then see to it that the process ends."""
 
     def renew() -> None:
         while runner.renew():
             time.sleep(RENEW_SECONDS)
+        time.sleep(LEAVE_SECONDS)
+        os._exit(3)  # code of the job's own that never comes back keeps the steps from seeing that the job is lost
 
     threading.Thread(target=renew, daemon=True, name="lease").start()
 

@@ -20,6 +20,11 @@ from pitstop.service.results import (
     UpdateResult,
 )
 
+OPERATION_SECONDS = 300.0
+"""How long a verb waits for its answer."""
+UPDATE_SECONDS = 1800.0
+"""How long an update does: it compiles and rehearses the new version before anything stops."""
+
 
 @dataclass(frozen=True)
 class SubmitRequest:

@@ -35,17 +35,13 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.service import updates
-from pitstop.service.api import SubmitRequest
+from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.changes import Changes
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import LOOK_SECONDS, Reads
 from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
-
-OPERATION_SECONDS = 300.0
-UPDATE_SECONDS = 1800.0
-"""An update compiles and rehearses the new version before anything stops."""
 
 
 class LocalService(Reads, MapVerbs):

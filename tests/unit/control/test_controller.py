@@ -3,12 +3,14 @@
 import dataclasses
 
 import pytest
+from structlog.testing import capture_logs
 
 from pitstop.control.controller import Controller
 from pitstop.control.life import LIFE, Decision, Edge
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
-from pitstop.model.operation import OperationState, Suspend
+from pitstop.model.operation import Cancel, OperationState, Suspend
+from pitstop.model.run import EpochCommitted, Observation
 from pitstop.testing.files import MemoryFiles
 from tests.unit.control.world import World
 
@@ -55,6 +57,44 @@ def test_whoever_asks_for_what_cannot_be_decided_is_told_at_once(world, monkeypa
     assert answered.state is OperationState.FAILED
     assert answered.error.message.startswith("A defect of Pitstop keeps suspend from being carried out; the job stays as it was:")
     assert world.registry.get_job("id") == job
+
+
+def test_a_fact_that_cannot_be_decided_stays_and_the_log_tells_of_it_once(world, monkeypatch):
+    job = world.job("id", JobState.RUNNING)
+    run = world.start(job)
+    run.claim()
+    run.link.observe(Observation("id", job.token, EpochCommitted(1)))
+    wrong = Edge(lambda job, event, now: Decision(dataclasses.replace(job, token=0)), frozenset({JobState.RUNNING}))
+    monkeypatch.setitem(LIFE, (JobState.RUNNING, None, EpochCommitted), wrong)
+    with capture_logs() as told:
+        for _ in range(3):
+            world.controller.round()
+    assert len([line for line in told if "defect" in line["event"]]) == 1
+    assert len(world.registry.take_observations()) == 1, "a release that can decide it finds it"
+
+
+def test_on_a_machine_without_threads_a_decided_action_is_begun_later(world, monkeypatch):
+    job = world.job("id", JobState.RUNNING)
+    run = world.start(job)
+    run.claim()
+    world.controller.round()
+    spawn, tries = world.off.waiting.append, []
+
+    def without_threads(work):
+        tries.append(work)
+        if len(tries) == 1:
+            raise RuntimeError("can't start new thread")
+        spawn(work)
+
+    monkeypatch.setattr(world.controller._lanes, "_spawn", without_threads)
+    world.registry.add_operation("id", Cancel())
+    world.controller.round()
+    world.off.do_all()
+    assert world.registry.get_job("id").state is JobState.FAILED
+    world.clock.advance(1.0)
+    world.controller.round()
+    world.off.do_all()
+    assert not run.alive
 
 
 def test_a_run_that_could_not_be_started_is_started_again(world):
