@@ -8,13 +8,14 @@ SEED ?= 1
 KILLS ?= 100
 SCHEDULES ?= 5000
 MEASURES ?=
+BEFORE ?=
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix
 
-.PHONY: help install demo story test test-fast test-long compatibility support-matrix soak chaos simulation bench lint lock pictures clean
+.PHONY: help install demo story test test-fast test-long compatibility support-matrix soak chaos simulation bench bench-beside lint lock pictures clean
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
@@ -28,6 +29,7 @@ help:
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
+	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           the pages in docs that are drawn from code"
 	@echo "make lint               ruff, mypy, import-linter"
 
@@ -70,10 +72,14 @@ simulation: $(STAMP)
 bench: $(STAMP)
 	@$(PY) benchmarks/run.py $(MEASURES)
 
+bench-beside: $(STAMP)
+	@$(PY) benchmarks/beside.py $(BEFORE) $(MEASURES)
+
 lint: $(STAMP)
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+	@$(VENV)/bin/mypy --config-file= --check-untyped-defs --no-strict-optional --ignore-missing-imports benchmarks
 	@$(VENV)/bin/lint-imports
 
 pictures: $(STAMP)

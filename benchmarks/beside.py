@@ -92,6 +92,7 @@ def main():
                 for checkout in (before, after):
                     console.print(f"[dim]{name}, round {number + 1} of {ROUNDS}, {checkout.folder} ...[/dim]")
                     MEASURES[name](checkout, Path(folder))
+                    console.print({figure: values[-1] for figure, values in checkout.found.items()})
     table = Table("figure", "before", "after", "as good")
     for name, values in before.found.items():
         more_is_better = name.endswith("per_second")

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 import million_job
 from events import FILES, SCHEMA, write_files
 from pitstop.kit.waiting import wait_until
+from pitstop.launchers.processes import find
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
@@ -141,7 +142,7 @@ def served(folder):
         spare_ready(folder)
         assert wait_until(lambda: checkpoint.planned() > checkpoint.committed(), 60, step=0.001)
         registry = SqlRegistry(open_database(sqlite_url(DataFolder(folder / "data").store)))
-        os.kill(registry.process_of(job.id, job.details.token)[0], signal.SIGKILL)
+        os.kill(find(registry.handle_of(job.id, job.details.token)).pid, signal.SIGKILL)
         killed, before = time.time(), checkpoint.committed()
         assert wait_until(lambda: checkpoint.committed() > before, START_SECONDS, step=0.002)
         found = {"restart": checkpoint.committed_at(before + 1) - killed}

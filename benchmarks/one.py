@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -128,7 +129,7 @@ def measure_export(folder, spark):
 
     exporting = threading.Thread(target=export)
     for epoch in range(15, 35):
-        assert wait_until(lambda epoch=epoch: checkpoint.committed() >= epoch, 300, step=0.002)
+        assert wait_until(partial(lambda wanted: checkpoint.committed() >= wanted, epoch), 300, step=0.002)
         commits.append(time.monotonic())
         if epoch == 26:
             exporting.start()

@@ -33,7 +33,7 @@ def result(name, value, unit, aim, holds, how):
 
 def throughput(results, say):
     """Plain and Pitstop take turns, so that whatever else the machine does meets both."""
-    runs = {"plain": [], "pitstop": []}
+    runs: dict[str, list] = {"plain": [], "pitstop": []}
     for number in range(ROUNDS):
         for name in runs:
             say(f"keyed tumbling aggregate, {name}, round {number + 1} of {ROUNDS}")
@@ -164,7 +164,7 @@ def main():
     console, file = Console(), HERE / "results.json"
     results = json.loads(file.read_text()) if sys.argv[1:] else []
     for name in sys.argv[1:] or MEASURES:
-        new = []
+        new: list[dict] = []
         MEASURES[name](new, lambda text: console.print(f"[dim]{text} ...[/dim]"))
         taken = {row["name"] for row in new}
         results = [row for row in results if row["name"] not in taken] + new

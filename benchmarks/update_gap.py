@@ -164,7 +164,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        gaps = {}
+        gaps: dict[str, float] = {}
         if options.only != "plain":
             gaps |= measure_updates(folder)
         if options.only != "pitstop":
