@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import shutil
 import sys
+import tempfile
 import traceback
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,6 +34,16 @@ def load_entry(artifact: Path, entry: str | None) -> JobDefinition:
     else:
         raise ArtifactError(f"{artifact.name} is no .py, .zip or .whl file.")
     return _pick(module, artifact, function or None)
+
+
+@contextmanager
+def for_workers(artifact: Path) -> Iterator[Path]:
+    """The artifact under a name that Spark's Python workers import from: a wheel is an archive that they do not know as one."""
+    if artifact.suffix != ".whl":
+        yield artifact
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(shutil.copy(artifact, Path(folder) / f"{artifact.stem}.zip"))
 
 
 def _load_file(artifact: Path) -> ModuleType:

@@ -15,7 +15,7 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.model.job import Job, JobSource
 from pitstop.model.task import Compilation, Compile, Rehearse
-from pitstop.runner.artifacts import load_entry
+from pitstop.runner.artifacts import for_workers, load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
@@ -64,7 +64,8 @@ class Prepared:
 def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
     definition = load_entry(Path(source.artifact), source.entry)
-    spark.sparkContext.addPyFile(source.artifact)
+    with for_workers(Path(source.artifact)) as file:
+        spark.sparkContext.addPyFile(str(file))
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
     return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources))

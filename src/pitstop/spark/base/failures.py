@@ -46,7 +46,8 @@ def sentence(error: PySparkException, frame: DataFrame | None) -> str:
         return f"there is no column '{name}'.{have}"
     if isinstance(error, ParseException):
         return f"cannot read the expression: {first_line(error)}"
-    return first_line(error)
+    # What failed in a Python worker stands at the end of a trace.
+    return _deepest(str(error)) if "Traceback (most recent call last)" in str(error) else first_line(error)
 
 
 def first_line(error: BaseException) -> str:
