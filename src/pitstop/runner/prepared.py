@@ -56,9 +56,9 @@ class Prepared:
 
     def for_run_of(self, job: Job) -> Prepared | None:
         """The same, with the options of this job as they are now; None if the job's code or options are others."""
-        if (job.source, _own(job.options)) != (self.source, _own(self.options)):
+        if (job.version.source, _own(job.version.options)) != (self.source, _own(self.options)):
             return None
-        return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.options, base=self.base)))
+        return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.version.options, base=self.base)))
 
 
 def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
