@@ -18,7 +18,7 @@ from pitstop.errors import FencedError, UsageError
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from tests.contract.stores import STORES
@@ -129,7 +129,7 @@ def test_expired_entries_are_purged_with_their_events_also_without_a_write(tmp_p
 
 
 def test_a_run_that_was_replaced_cannot_write(store):
-    store.registry.add_job(Job("j", "job", JobState.RUNNING, JobSource("a.py"), JobConfig(), 0.0, token=2))
+    store.registry.add_job(Job("j", "job", 0.0, Version(1, JobSource("a.py"), {}, JobConfig()), JobState.RUNNING, token=2))
     assert store.maps.write_epoch("m", [("a", "1")], None, Fence("j", 2))
     with pytest.raises(FencedError):
         store.maps.write_epoch("m", [("a", "9")], None, Fence("j", 1))

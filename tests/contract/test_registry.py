@@ -7,17 +7,18 @@ import pytest
 
 from pitstop.errors import ConflictError, Problem
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Progress
+from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.operation import Cancel, Export, OperationState, Resume, Submit, Suspend
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 
 
-def job(job_id="id-1", name="ingest", state=JobState.RUNNING, submitted=5.0, **more):
+def job(job_id="id-1", name="ingest", state=JobState.RUNNING, submitted=5.0, plan=None, **more):
     options = {"processing_guarantee": "exactly_once"}
     source = JobSource("a.py", "m:f", ("x",))
-    return Job(job_id, name, state, source, JobConfig.from_options(options), submitted, options, **more)
+    version = Version(1, source, options, JobConfig.from_options(options), plan)
+    return Job(job_id, name, submitted, version, state, **more)
 
 
 @pytest.fixture

@@ -41,10 +41,10 @@ class SimulatedEngine:
         self._world, self._moments = world, moments
 
     def open(self, job, snapshot, check_fence, poke):
-        name = job.source.artifact
+        name = job.version.source.artifact
         if "broken" in name:
             raise PipelineError(f"{name} cannot be compiled.")
-        config = JobConfig.from_options(job.options)
+        config = JobConfig.from_options(job.version.options)
         lineage, checkpoint = self._checkpoint(job, config, snapshot)
 
         def start(before):
@@ -58,10 +58,11 @@ class SimulatedEngine:
     def _checkpoint(self, job, config, snapshot):
         """The job's own checkpoint if it has begun one, else a new one, from the snapshot if there is one."""
         files, folder = self._world.files, self._world.data.job(job.id)
-        if job.lineage is not None and config.processing_guarantee is not ProcessingGuarantee.NONE:
-            own = Checkpoint(folder.checkpoint(job.lineage), files)
+        begun = job.version.lineage
+        if begun is not None and config.processing_guarantee is not ProcessingGuarantee.NONE:
+            own = Checkpoint(folder.checkpoint(begun), files)
             if own.planned() >= 0:
-                return job.lineage, own
+                return begun, own
         lineage = self._world.new_lineage()
         new = Checkpoint(folder.checkpoint(lineage), files)
         self._moments.one()

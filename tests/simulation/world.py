@@ -14,7 +14,7 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import FencedError, IncompatibleError, PipelineError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
-from pitstop.model.job import Job, JobSource, JobState, Starting, Watched
+from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
 from pitstop.model.operation import OperationState, Submit
 from pitstop.model.task import Compilation
 from pitstop.runner.run import LEASE_SECONDS, Runner
@@ -195,9 +195,8 @@ class World:
 
     def submit(self, artifact="v1.py", guarantee="exactly_once"):
         options = {"processing_guarantee": guarantee}
-        job = Job(
-            "id", "job", JobState.NOT_RUNNING, JobSource(artifact), JobConfig.from_options(options), self.clock.now(), options
-        )
+        version = Version(1, JobSource(artifact), options, JobConfig.from_options(options))
+        job = Job("id", "job", self.clock.now(), version, JobState.NOT_RUNNING)
         with self.registry.transaction():
             self.registry.add_job(job)
             self.registry.add_operation(job.id, Submit())
@@ -277,7 +276,7 @@ class World:
     def _check_state(self, job):
         if job.state.terminal or job.state is JobState.COMPLETING:
             return
-        needed = [job.running_version, job.saved]
+        needed = [job.version, job.saved]
         if job.update is not None and isinstance(job.update.phase, Starting | Watched):
             needed.append(job.update.phase.previous)
         for version in needed:

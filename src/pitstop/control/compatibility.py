@@ -10,7 +10,7 @@ from pitstop.control.ports import Registry, Standby, Workers
 from pitstop.errors import ConflictError, IncompatibleError
 from pitstop.model.config import renamed_stages
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.report import Report
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile
@@ -61,7 +61,7 @@ class Judge:
 
     def _against_job(self, job: Job, compiled: Compilation, options: dict[str, Any]) -> Report:
         """ConflictError if the job has not been compiled yet, so that there is nothing to compare with."""
-        old = job.saved if job.state is JobState.SUSPENDED else job.running_version
+        old = _compared(job)
         if old.plan is None:
             wait = "it has no saved state: cancel it and submit the new version" if job.state is JobState.SUSPENDED else None
             raise ConflictError(f"Job '{job.display_name}' has no compiled plan yet: {wait or 'wait until it runs'}.")
@@ -81,8 +81,13 @@ class Judge:
         """The folder of the job's checkpoint, if it has committed an epoch."""
         if job is None:
             return None
-        lineage = job.saved.lineage if job.state is JobState.SUSPENDED else job.lineage
+        lineage = _compared(job).lineage
         if lineage is None:
             return None
         checkpoint = Checkpoint(self._data.job(job.id).checkpoint(lineage), self._files)
         return checkpoint.path if checkpoint.committed() >= 0 else None
+
+
+def _compared(job: Job) -> Version:
+    """The version whose state a new one would take over."""
+    return job.saved if job.state is JobState.SUSPENDED else job.version

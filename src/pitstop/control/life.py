@@ -83,7 +83,7 @@ def _start(job: Job, event: Due, now: float) -> Decision:
     phase = job.update.phase if job.update is not None else None
     if isinstance(phase, Starting):
         # A new version has a checkpoint of its own until it has told its name.
-        return Decision(started, (StartRun(phase.standby, own_checkpoint=job.lineage is None),))
+        return Decision(started, (StartRun(phase.standby, own_checkpoint=job.version.lineage is None),))
     return Decision(started, (StartRun(),))
 
 

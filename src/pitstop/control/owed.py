@@ -47,11 +47,12 @@ def unneeded(job: Job, lineages: Iterable[str], open_operations: Iterable[Operat
 
     None while a version may be under way that has not told which checkpoint is its own.
     """
+    lineage = job.version.lineage
     updating = any(isinstance(operation.request, UpdateJob) for operation in open_operations)
-    if job.state not in (JobState.RUNNING, JobState.SUSPENDED) or job.lineage is None or updating:
+    if job.state not in (JobState.RUNNING, JobState.SUSPENDED) or lineage is None or updating:
         return ()
     phase = job.update.phase if job.update is not None else None
-    needed = {job.lineage}
+    needed = {lineage}
     if isinstance(phase, Starting | Watched):
-        needed.add(phase.previous.lineage or job.lineage)
-    return tuple(DropCheckpoint(lineage) for lineage in lineages if lineage not in needed)
+        needed.add(phase.previous.lineage or lineage)
+    return tuple(DropCheckpoint(other) for other in lineages if other not in needed)

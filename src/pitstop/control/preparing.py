@@ -44,10 +44,10 @@ class Preparer:
         if standby is not None:
             self._keep(operation_id, standby.id)
         report = self._judge.judge_update(job, request.source, request.options, standby)
-        if standby is not None and job.lineage is not None:
-            standby.rehearse(Rehearse(job.lineage))
-            return UpdatePrepared(operation_id, request, report, job.version, standby.id)
-        return UpdatePrepared(operation_id, request, report, job.version)
+        if standby is not None and job.version.lineage is not None:
+            standby.rehearse(Rehearse(job.version.lineage))
+            return UpdatePrepared(operation_id, request, report, job.version.number, standby.id)
+        return UpdatePrepared(operation_id, request, report, job.version.number)
 
     def answered(self, operation_id: int) -> str | None:
         """An operation is answered: returns the warm runner that was held for it, to be released."""

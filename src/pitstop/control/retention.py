@@ -68,7 +68,7 @@ def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:
 def _sources(registry: Registry, job: Job) -> list[JobSource]:
     """What the job runs, and what an update may still go on or back to."""
     phase = job.update.phase if job.update is not None else None
-    found = [job.source, job.saved.source]
+    found = [job.version.source, job.saved.source]
     if isinstance(phase, Asked):
         found.append(phase.target.source)
     elif isinstance(phase, Starting | Watched):

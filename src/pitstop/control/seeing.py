@@ -28,7 +28,8 @@ BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
 
 
 def compiled(job: Job, fact: Compiled, now: float) -> Decision:
-    return Decision(dataclasses.replace(job, plan=fact.plan, lineage=fact.lineage, config=fact.config))
+    version = dataclasses.replace(job.version, plan=fact.plan, lineage=fact.lineage, config=fact.config)
+    return Decision(dataclasses.replace(job, version=version))
 
 
 def running(job: Job, fact: Running, now: float) -> Decision:
@@ -145,7 +146,7 @@ def _give_up(job: Job, reason: str, now: float) -> Decision:
     back = updating.rolled_back(job, reason, now)
     if back is not None:
         return back
-    if job.config.suspend_on_failure:
+    if job.version.config.suspend_on_failure:
         return Decision(suspended(job, f"Execution failure:\n{reason}"), (FailExports(), KillRun(job.token)))
     meanwhile = _meanwhile(job, "failed")
     return Decision(ended(job, now, failure=reason), (*meanwhile, FailExports(), KillRun(job.token), CleanUp()))

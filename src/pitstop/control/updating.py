@@ -25,7 +25,7 @@ def prepared(job: Job, fact: UpdatePrepared, now: float) -> Decision:
         return Decision(job)
     if job.termination is not None:
         return _refused(job, f"Job is already terminating in mode: {job.termination.mode}")
-    if fact.compared_with != job.version:
+    if fact.compared_with != job.version.number:
         return _refused(job, _another_version(job, fact))
     stop = SendCommand(StopRun(fact.operation, fact.request.snapshot))
     # An earlier update that was still watched is over: its old version is not gone back to any more.
@@ -36,7 +36,7 @@ def prepared_suspended(job: Job, fact: UpdatePrepared, now: float) -> Decision:
     """The new version of a suspended job is sound: export the saved state."""
     if job.preparation != fact.operation:
         return Decision(job)
-    if fact.compared_with != job.version:
+    if fact.compared_with != job.version.number:
         return _refused(job, _another_version(job, fact))
     earlier = job.update.phase if job.update is not None else None
     before = earlier if isinstance(earlier, Starting) else None
@@ -67,7 +67,7 @@ def stopped(job: Job, fact: Stopped, now: float) -> Decision:
         error = fact.error.error() if fact.error else SnapshotError("The runner stopped without taking the snapshot.")
         return _old_goes_on(job, error)
     starting = Starting(job.saved, stopped_at=fact.committed_at or now, standby=phase.standby)
-    new = dataclasses.replace(waiting(job.with_version(phase.target)), update=dataclasses.replace(update, phase=starting))
+    new = dataclasses.replace(waiting(job), version=phase.target, update=dataclasses.replace(update, phase=starting))
     return Decision(new, (RegisterSnapshot(fact.snapshot), FailExports()))
 
 
@@ -76,8 +76,8 @@ def exported(job: Job, fact: Exported, now: float) -> Decision:
     update, phase = _of(job)
     assert isinstance(phase, Asked)
     begun = dataclasses.replace(update, phase=Starting(job.saved, stopped_at=now))
-    new = dataclasses.replace(job.with_version(phase.target), state=JobState.SUSPENDED, termination=None, update=begun)
-    result = Updated(new.version, fact.snapshot.name, None, update.report)
+    new = dataclasses.replace(job, version=phase.target, state=JobState.SUSPENDED, termination=None, update=begun)
+    result = Updated(new.version.number, fact.snapshot.name, None, update.report)
     return Decision(new, (RegisterSnapshot(fact.snapshot), answered(update.operation, result=result)))
 
 
@@ -101,9 +101,8 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
     if update is None or not isinstance(update.phase, Starting):
         return job, ()
     gap = max(0.0, (fact.committed_at or now) - update.phase.stopped_at)
-    done = answered(
-        update.operation, result=Updated(job.version, str(job.options["initial_snapshot"]), round(gap, 3), update.report)
-    )
+    snapshot = str(job.version.options["initial_snapshot"])
+    done = answered(update.operation, result=Updated(job.version.number, snapshot, round(gap, 3), update.report))
     if update.watch_seconds:
         watched = dataclasses.replace(update, phase=Watched(update.phase.previous, now))
         return dataclasses.replace(job, update=watched), (done,)
@@ -133,15 +132,16 @@ def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
         return None
     previous = update.phase.previous
     message = (
-        f"Version {job.version} of job '{job.display_name}' failed, so version {previous.number} goes on where it had "
+        f"Version {job.version.number} of job '{job.display_name}' failed, so version {previous.number} goes on where it had "
         f"stopped: {reason}"
     )
-    old = waiting(job.with_version(_resumable(previous, job.options["initial_snapshot"])))
-    back = dataclasses.replace(old, update=None, update_failure=message)
+    old = _resumable(previous, job.version.options["initial_snapshot"])
+    back = dataclasses.replace(waiting(job), version=old, update=None, update_failure=message)
     told: list[Action] = []
     if isinstance(update.phase, Starting):
         told.append(answered(update.operation, EngineError(message, trace=job.failure_details)))
-    dropped = [DropCheckpoint(job.lineage)] if job.lineage is not None and job.lineage != previous.lineage else []
+    lineage = job.version.lineage
+    dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != previous.lineage else []
     return Decision(back, (*told, FailExports(), KillRun(job.token), *dropped))
 
 
@@ -153,7 +153,7 @@ def under_way(job: Job) -> bool:
 
 def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
     options: dict[str, Any] = fact.request.options | {"initial_snapshot": fact.request.snapshot}
-    target = Version(job.version + 1, fact.request.source, options, JobConfig.from_options(options))
+    target = Version(job.version.number + 1, fact.request.source, options, JobConfig.from_options(options))
     phase = Asked(target, fact.standby, before)
     return dataclasses.replace(
         job,
@@ -167,7 +167,7 @@ def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
 def _another_version(job: Job, fact: UpdatePrepared) -> str:
     return (
         f"The new version was compared with version {fact.compared_with} of job '{job.display_name}', which has gone on with "
-        f"version {job.version} meanwhile: update it again."
+        f"version {job.version.number} meanwhile: update it again."
     )
 
 

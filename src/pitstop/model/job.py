@@ -94,14 +94,19 @@ class Progress:
 
 @dataclass(frozen=True)
 class Version:
-    """What a job runs, and on which checkpoint."""
+    """What a job is to run, and on which checkpoint."""
 
     number: int
+    """1 as submitted; each update counts one more."""
     source: JobSource
     options: dict[str, Any]
+    """What was asked for, at submission and by updates; goes over the options in the job's code."""
     config: JobConfig
+    """The options in force: those of the code included once a runner has compiled it."""
     plan: dict[str, Any] | None = None
+    """The compiled plan (plan.model.Plan) in its stored form, once a runner has compiled it."""
     lineage: str | None = None
+    """Names its checkpoint, once it has one."""
 
 
 class Mode(StrEnum):
@@ -175,17 +180,20 @@ class Update:
 
 @dataclass(frozen=True)
 class Job:
-    """A job as recorded in the store."""
+    """A job as recorded in the store: what was asked for, then what has become of it."""
+
+    # What was asked for
 
     id: str
     name: str | None
-    state: JobState
-    source: JobSource
-    config: JobConfig
     submission_time: float
     """Seconds since the epoch; never changes on restart, suspend or resume."""
-    options: dict[str, Any] = field(default_factory=dict)
-    """What was asked for at submission; goes over the options in the job's code."""
+    version: Version
+    """What the job is to run, and on which checkpoint; an update puts another in its place."""
+
+    # What has become of it
+
+    state: JobState
     start_time: float | None = None
     """Of the present or last execution."""
     completion_time: float | None = None
@@ -200,18 +208,12 @@ class Job:
     token: int = 0
     """Fencing token of the present run; every run of a job has a higher one than the run before."""
     termination: Termination | None = None
-    preparation: int | None = None
-    """The operation that is getting a new version ready while this one goes on."""
     attempts: int = 0
     """Starts since the last committed epoch; bounds a loop of crashes."""
     due: float | None = None
     """NOT_RUNNING: it is not started again before this time, in seconds since the epoch."""
-    lineage: str | None = None
-    """Names the checkpoint in use."""
-    plan: dict[str, Any] | None = None
-    """The compiled plan, once a runner has compiled it."""
-    version: int = 1
-    """Counts the updates of the job."""
+    preparation: int | None = None
+    """The operation that is getting a new version ready while this one goes on."""
     update: Update | None = None
     update_failure: str | None = None
     """Why the last update was rolled back; None if there was none, or it went well."""
@@ -224,24 +226,7 @@ class Job:
             return phase.previous
         if isinstance(phase, Asked) and phase.before is not None:
             return phase.before.previous
-        return self.running_version
-
-    @property
-    def running_version(self) -> Version:
-        """The version that runs, or will when the job starts."""
-        return Version(self.version, self.source, self.options, self.config, self.plan, self.lineage)
-
-    def with_version(self, version: Version) -> Job:
-        """The job with another version to run."""
-        return dataclasses.replace(
-            self,
-            version=version.number,
-            source=version.source,
-            options=version.options,
-            config=version.config,
-            plan=version.plan,
-            lineage=version.lineage,
-        )
+        return self.version
 
     @property
     def display_name(self) -> str:

@@ -9,8 +9,6 @@ import sys
 import tempfile
 import traceback
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,14 +34,14 @@ def load_entry(artifact: Path, entry: str | None) -> JobDefinition:
     return _pick(module, artifact, function or None)
 
 
-@contextmanager
-def for_workers(artifact: Path) -> Iterator[Path]:
-    """The artifact under a name that Spark's Python workers import from: a wheel is an archive that they do not know as one."""
+def for_workers(artifact: Path, scratch: Path) -> Path:
+    """The artifact under a name that Spark's Python workers import from: a wheel is an archive that they do not know as one.
+
+    Its copy in ``scratch`` must stay as long as the session: executors fetch it when they first need it.
+    """
     if artifact.suffix != ".whl":
-        yield artifact
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(shutil.copy(artifact, Path(folder) / f"{artifact.stem}.zip"))
+        return artifact
+    return Path(shutil.copy(artifact, Path(tempfile.mkdtemp(dir=scratch)) / f"{artifact.stem}.zip"))
 
 
 def _load_file(artifact: Path) -> ModuleType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,16 +57,16 @@ class Prepared:
 
     def for_run_of(self, job: Job) -> Prepared | None:
         """The same, with the options of this job as they are now; None if the job's code or options are others."""
-        if (job.source, _own(job.options)) != (self.source, _own(self.options)):
+        if (job.version.source, _own(job.version.options)) != (self.source, _own(self.options)):
             return None
-        return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.options, base=self.base)))
+        return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.version.options, base=self.base)))
 
 
 def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
     definition = load_entry(Path(source.artifact), source.entry)
-    with for_workers(Path(source.artifact)) as file:
-        spark.sparkContext.addPyFile(str(file))
+    scratch = Path(spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
+    spark.sparkContext.addPyFile(str(for_workers(Path(source.artifact), scratch)))
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
     return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources))

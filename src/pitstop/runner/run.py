@@ -282,7 +282,7 @@ class Runner:
             self._link.report(progress)
 
     def _snapshot(self, job: Job) -> Path | None:
-        name = job.config.initial_snapshot
+        name = job.version.config.initial_snapshot
         if name is None:
             return None
         record = self._link.get_snapshot(name)

@@ -38,11 +38,11 @@ class SparkEngine:
         self._settings, self._maps, self._spark, self._prepared = settings, maps, spark, prepared
 
     def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
-        prepared = self._version(job)
+        prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
-        job = dataclasses.replace(job, config=compiled.config)
+        job = dataclasses.replace(job, version=dataclasses.replace(job.version, config=compiled.config))
         environment = self._environment(job, check_fence)
-        point = start_point(compiled, environment, self._settings.data, job.lineage, snapshot, head_start)
+        point = start_point(compiled, environment, self._settings.data, job.version.lineage, snapshot, head_start)
         _say_start(job, point)
 
         def start(before: Progress) -> StartedRun:
@@ -51,17 +51,17 @@ class SparkEngine:
         whole = partial(run_bounded, compiled.spark, compiled.pipeline, dataclasses.replace(environment, lineage=point.lineage))
         return Opened(compiled.plan.to_dict(), compiled.config, point.lineage, start, whole if compiled.bounded else None)
 
-    def _version(self, job: Job) -> Prepared:
+    def _prepared_for(self, job: Job) -> Prepared:
         ready = self._prepared.for_run_of(job) if self._prepared is not None else None
         sources = self._settings.sources(job.id, job.display_name)
-        return ready or prepare(self._spark(), job.source, job.options, sources)
+        return ready or prepare(self._spark(), job.version.source, job.version.options, sources)
 
     def _environment(self, job: Job, check_fence: Callable[[], None]) -> Environment:
         return Environment(
             job_id=job.id,
             job_name=job.display_name,
-            lineage=job.lineage or "",
-            guarantee=job.config.processing_guarantee,
+            lineage=job.version.lineage or "",
+            guarantee=job.version.config.processing_guarantee,
             work_dir=self._settings.data.job(job.id).work,
             log=log,
             check_fence=check_fence,
@@ -111,11 +111,11 @@ class StartedRun:
 
 def _say_start(job: Job, point: StartPoint) -> None:
     if point.report is not None:
-        log("INFO", LOGGER, f"state taken over from snapshot '{job.config.initial_snapshot}' ({point.report.way.value})")
+        log("INFO", LOGGER, f"state taken over from snapshot '{job.version.config.initial_snapshot}' ({point.report.way.value})")
         for line in point.report.lines:
             level = "WARN" if line.verdict is Verdict.DROPPED else "INFO"
             log(level, LOGGER, f"stage '{line.stage}' {line.verdict.value}: {line.detail}")
-    elif job.lineage == point.lineage:
+    elif job.version.lineage == point.lineage:
         log("INFO", LOGGER, f"goes on after epoch {Checkpoint(point.checkpoint).committed()}")
     else:
         log("INFO", LOGGER, "starts with empty state")

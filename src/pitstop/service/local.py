@@ -16,7 +16,7 @@ from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Job, JobSource, JobState, Progress
+from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.operation import (
     Cancel,
     CancelAndExport,
@@ -77,15 +77,9 @@ class LocalService(Reads, MapVerbs):
         options = {key: value for key, value in asked.items() if value is not None}
         if request.initial_snapshot is not None:
             self._snapshot_record(request.initial_snapshot)
-        job = Job(
-            id=self._new_id(),
-            name=name,
-            state=JobState.NOT_RUNNING,
-            source=JobSource(str(artifact), request.entry, tuple(request.args)),
-            config=JobConfig.from_options(options),
-            submission_time=self._now(),
-            options=options,
-        )
+        source = JobSource(str(artifact), request.entry, tuple(request.args))
+        version = Version(1, source, options, JobConfig.from_options(options))
+        job = Job(self._new_id(), name, self._now(), version, JobState.NOT_RUNNING)
         with self._registry.transaction():
             self._registry.add_job(job)
             self._registry.add_operation(job.id, Submit())

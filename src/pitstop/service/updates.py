@@ -18,12 +18,12 @@ from pitstop.service.changes import Changes
 
 def update_request(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> UpdateJob:
     """What is asked of the control loop: the new version's options go over those the job was submitted with."""
-    options = job.options | {key: value for key, value in request.options.items() if value is not None}
+    options = job.version.options | {key: value for key, value in request.options.items() if value is not None}
     options.pop("renamed", None)
     if request.options.get("renamed"):
         options["renamed"] = renamed_stages(request.options["renamed"])
     JobConfig.from_options(options)
-    snapshot = request.initial_snapshot or f"{job.name}-before-{job.version + 1}"
+    snapshot = request.initial_snapshot or f"{job.name}-before-{job.version.number + 1}"
     source = JobSource(str(artifact), request.entry, tuple(request.args))
     return UpdateJob(source, options, check_name("snapshot", snapshot), watch_seconds)
 
@@ -40,7 +40,7 @@ def watch(registry: Registry, changes: Changes, job_id: str, version: int, secon
     while True:
         seen = changes.seen
         job = registry.get_job(job_id)
-        if job is None or job.version != version or job.state is JobState.FAILED:
+        if job is None or job.version.number != version or job.state is JobState.FAILED:
             reason = (job.update_failure or job.failure) if job is not None else None
             raise EngineError(reason or "The job is gone.")
         left = deadline - time.monotonic()
@@ -51,4 +51,5 @@ def watch(registry: Registry, changes: Changes, job_id: str, version: int, secon
 
 def with_args_of(job: Job, request: SubmitRequest) -> SubmitRequest:
     """A request that names no arguments and no entry takes those of the version before."""
-    return dataclasses.replace(request, args=request.args or job.source.args, entry=request.entry or job.source.entry)
+    before = job.version.source
+    return dataclasses.replace(request, args=request.args or before.args, entry=request.entry or before.entry)

@@ -38,8 +38,8 @@ class ScriptedEngine:
         """Once it is started."""
 
     def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
-        script = Script.read(job.source.artifact)
-        lineage = job.lineage or new_lineage()
+        script = Script.read(job.version.source.artifact)
+        lineage = job.version.lineage or new_lineage()
         checkpoint = _checkpoint_of(job, self._data.job(job.id).checkpoint(lineage), lineage, script)
 
         def start(before: Progress) -> ScriptedQuery:
@@ -53,7 +53,7 @@ class ScriptedEngine:
         def run_to_end() -> None:
             """There is nothing to read."""
 
-        config = JobConfig.from_options(job.options)
+        config = JobConfig.from_options(job.version.options)
         return Opened(script.plan.to_dict(), config, lineage, start, run_to_end if "completes" in script.does else None)
 
 

@@ -1,5 +1,6 @@
 """One job never delays another: what takes long for one is done beside the loop (jet.md §1.3, isolation)."""
 
+import dataclasses
 import threading
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from pitstop.control.controller import Controller
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import JobState, Starting, Update, Version
+from pitstop.model.job import JobState, Starting, Update
 from pitstop.model.operation import Cancel, OperationState, Suspend
 from pitstop.model.run import Observation, Running, Stopped, StopRun
 from pitstop.testing.files import MemoryFiles
@@ -72,11 +73,10 @@ def test_fifty_jobs_go_on_while_one_process_does_not_die_and_one_checkpoint_is_n
     for number in range(JOBS):
         job = world.job(f"job-{number}", JobState.RUNNING)
         world.start(job).claim()
-    old = Version(1, world.registry.get_job(SLOW_DELETE).source, {}, world.registry.get_job(SLOW_DELETE).config, lineage="old")
     updated = world.registry.get_job(SLOW_DELETE)
-    world.change(
-        updated, state=JobState.STARTING, version=2, update=Update(1, 0.0, Starting(old, 1.0)), options={"initial_snapshot": "s"}
-    )
+    old = dataclasses.replace(updated.version, lineage="old")
+    new = dataclasses.replace(updated.version, number=2, options={"initial_snapshot": "s"})
+    world.change(updated, state=JobState.STARTING, version=new, update=Update(1, 0.0, Starting(old, 1.0)))
     world.registry.add_observation(Observation(SLOW_DELETE, 1, Running(0, 2.0)))
     world.registry.add_operation(SLOW_KILL, Cancel())
     world.controller.round()

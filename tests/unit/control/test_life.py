@@ -52,7 +52,8 @@ def job(state, **more):
         S.FAILED: {"completion_time": 9.0, "failure": "boom"},
         S.COMPLETED: {"completion_time": 9.0},
     }
-    return Job("id", "job", state, JobSource("a.py"), JobConfig(), 1.0, **({"token": 3} | settled.get(state, {}) | more))
+    usual = {"version": Version(1, JobSource("a.py"), {}, JobConfig()), "token": 3}
+    return Job("id", "job", 1.0, state=state, **(usual | settled.get(state, {}) | more))
 
 
 def request(kind):
@@ -170,7 +171,7 @@ def test_progress_forgives_earlier_deaths():
 def test_an_error_fails_the_job_or_suspends_it_if_asked_to():
     failed = decide(job(S.RUNNING), seen(BOOM), NOW).job
     assert (failed.state, failed.failure, failed.failure_details) == (S.FAILED, "no column 'x'", "trace")
-    careful = dataclasses.replace(job(S.RUNNING), config=JobConfig(suspend_on_failure=True))
+    careful = job(S.RUNNING, version=Version(1, JobSource("a.py"), {}, JobConfig(suspend_on_failure=True)))
     kept = decide(careful, seen(BOOM), NOW).job
     assert (kept.state, kept.suspension_cause) == (S.SUSPENDED, "Execution failure:\nno column 'x'")
 

@@ -32,7 +32,7 @@ def test_artifacts_stay_as_long_as_a_job_may_run_them(tmp_path):
     back = Update(1, 0.0, Starting(versions["before"], NOW))
     forward = Update(2, 0.0, Asked(versions["next"]))
     for number, update in enumerate((back, forward)):
-        job = Job(f"id{number}", f"job{number}", JobState.SUSPENDED, sources["runs"], JobConfig(), NOW, update=update)
+        job = Job(f"id{number}", f"job{number}", NOW, versions["runs"], JobState.SUSPENDED, update=update)
         registry.add_job(job)
     sweep(registry, DataFolder(tmp_path), NOW)
     assert {folder.name for folder in (tmp_path / "artifacts").iterdir()} == {"runs", "before", "next"}

@@ -19,7 +19,7 @@ from pitstop.control.updating import under_way
 from pitstop.errors import Problem
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.config import JobConfig, ProcessingGuarantee
-from pitstop.model.job import Job, JobSource, JobState, Mode, Termination
+from pitstop.model.job import Job, JobSource, JobState, Mode, Termination, Version
 from pitstop.model.operation import Cancel, Operation, Resume, Suspend, Updated, UpdateJob
 from pitstop.model.report import Report, Way
 from pitstop.model.run import (
@@ -45,18 +45,8 @@ FULL = Problem("SNAPSHOT", "disk full")
 
 
 def running(config=None):
-    return Job(
-        "id",
-        "job",
-        S.RUNNING,
-        JobSource("old.py"),
-        config or JobConfig(),
-        1.0,
-        token=3,
-        lineage="L1",
-        plan={"stages": []},
-        options={"partitions": 2},
-    )
+    version = Version(1, JobSource("old.py"), {"partitions": 2}, config or JobConfig(), {"stages": []}, "L1")
+    return Job("id", "job", 1.0, version, S.RUNNING, token=3)
 
 
 def wish(number=7, artifact="new.py", watch=0.0):
@@ -70,7 +60,7 @@ def seen(job, fact):
 def prepared(job, operation, standby=None):
     """The decision on a job once the version that the operation asks for is ready."""
     job = decide(job, operation, 99.0).job
-    return decide(job, seen(job, UpdatePrepared(operation.id, operation.request, REPORT, job.version, standby)), 100.0)
+    return decide(job, seen(job, UpdatePrepared(operation.id, operation.request, REPORT, job.version.number, standby)), 100.0)
 
 
 def asked(watch=0.0, config=None):
@@ -129,7 +119,7 @@ def test_a_new_version_that_was_compared_with_one_that_failed_meanwhile_is_refus
     up = decide(watched, seen(watched, Running(0)), 103.0).job
     preparing = decide(up, wish(8, "newer.py"), 104.0).job
     back = decide(preparing, seen(preparing, BOOM), 105.0).job
-    assert back.version == 1
+    assert back.version.number == 1
     started = decide(back, Due(), 105.0).job
     runs = decide(compiled(started), seen(started, Running(0)), 106.0).job
     refused = decide(runs, seen(runs, UpdatePrepared(8, wish(8, "newer.py").request, REPORT, 2)), 107.0)
@@ -143,8 +133,9 @@ def test_the_old_version_stops_with_a_snapshot_from_which_the_new_one_starts():
     stopped, starting = changed_over()
     assert RegisterSnapshot(RECORD) in stopped.actions
     assert not answers(stopped)
-    assert (starting.state, starting.version, starting.token) == (S.STARTING, 2, 4)
-    assert (starting.source.artifact, starting.config.initial_snapshot, starting.lineage) == ("new.py", "s", None)
+    new = starting.version
+    assert (starting.state, new.number, starting.token) == (S.STARTING, 2, 4)
+    assert (new.source.artifact, new.config.initial_snapshot, new.lineage) == ("new.py", "s", None)
 
 
 def test_it_is_done_when_the_new_version_is_up_and_the_old_checkpoint_goes():
@@ -160,7 +151,8 @@ def test_a_new_version_that_fails_before_it_is_up_brings_back_the_old_one(watch)
     job = compiled(changed_over(watch)[1])
     failed = decide(job, seen(job, BOOM), 103.0)
     old = failed.job
-    assert (old.state, old.version, old.source.artifact, old.lineage) == (S.NOT_RUNNING, 1, "old.py", "L1")
+    back = old.version
+    assert (old.state, back.number, back.source.artifact, back.lineage) == (S.NOT_RUNNING, 1, "old.py", "L1")
     said = message(failed)
     assert said == "Version 2 of job 'job' failed, so version 1 goes on where it had stopped: boom"
     assert old.update_failure == said
@@ -172,17 +164,17 @@ def test_a_new_version_that_fails_before_it_is_up_brings_back_the_old_one(watch)
 def test_an_old_version_that_keeps_no_checkpoint_goes_on_from_the_snapshot():
     job = compiled(changed_over(config=JobConfig(processing_guarantee=ProcessingGuarantee.NONE))[1])
     old = decide(job, seen(job, BOOM), 103.0).job
-    assert (old.version, old.config.initial_snapshot) == (1, "s")
-    assert old.config.processing_guarantee is ProcessingGuarantee.NONE
+    assert (old.version.number, old.version.config.initial_snapshot) == (1, "s")
+    assert old.version.config.processing_guarantee is ProcessingGuarantee.NONE
 
 
 def test_a_new_version_that_dies_again_and_again_brings_back_the_old_one():
     job = changed_over()[1]
     for _ in range(MOST_ATTEMPTS - 1):
         job = decide(job, seen(job, Died("gone")), 103.0).job
-        assert job.version == 2
+        assert job.version.number == 2
         job = decide(job, Due(), job.due).job
-    assert decide(job, seen(job, Died("gone")), 110.0).job.version == 1
+    assert decide(job, seen(job, Died("gone")), 110.0).job.version.number == 1
 
 
 def test_while_it_is_watched_a_failure_still_brings_back_the_old_one_and_later_it_does_not():
@@ -191,9 +183,9 @@ def test_while_it_is_watched_a_failure_still_brings_back_the_old_one_and_later_i
     assert answers(up)[0].error is None
     assert DropCheckpoint("L1") not in up.actions
     boom = seen(up.job, BOOM)
-    assert decide(up.job, boom, 110.0).job.version == 1
+    assert decide(up.job, boom, 110.0).job.version.number == 1
     late = decide(up.job, boom, 164.0).job
-    assert (late.state, late.version) == (S.FAILED, 2)
+    assert (late.state, late.version.number) == (S.FAILED, 2)
 
 
 def test_a_new_version_that_was_watched_long_enough_keeps_the_old_one_s_checkpoint_no_longer():
@@ -213,10 +205,10 @@ def test_the_warm_runner_that_was_made_ready_gets_the_first_start():
 def test_without_the_snapshot_the_old_version_goes_on():
     job = asked().job
     lost = decide(job, seen(job, Stopped(error=FULL)), 101.0)
-    assert (lost.job.state, lost.job.version, lost.job.update) == (S.NOT_RUNNING, 1, None)
+    assert (lost.job.state, lost.job.version.number, lost.job.update) == (S.NOT_RUNNING, 1, None)
     assert message(lost) == "disk full"
     died = decide(job, seen(job, Died("gone")), 101.0)
-    assert (died.job.state, died.job.version) == (S.NOT_RUNNING, 1)
+    assert (died.job.state, died.job.version.number) == (S.NOT_RUNNING, 1)
     assert "the old version goes on: gone" in message(died)
 
 
@@ -258,19 +250,20 @@ def resumed(job):
 
 def test_a_suspended_job_stays_suspended_with_the_new_version_and_a_snapshot_of_its_state():
     asked = prepared(suspended(), wish(7))
-    assert (asked.job.state, asked.job.version) == (S.SUSPENDED_EXPORTING_SNAPSHOT, 1)
+    assert (asked.job.state, asked.job.version.number) == (S.SUSPENDED_EXPORTING_SNAPSHOT, 1)
     assert asked.actions == (ExportSuspended(7, "s"),)
     done = updated(suspended())
     assert RegisterSnapshot(RECORD) in done.actions
     assert answers(done)[0].result == Updated(2, "s", None, REPORT)
-    assert (done.job.state, done.job.version, done.job.source.artifact) == (S.SUSPENDED, 2, "new.py")
-    assert (done.job.lineage, done.job.config.initial_snapshot, done.job.saved.lineage) == (None, "s", "L1")
-    assert done.job.suspension_cause == "Requested by user"
+    new = done.job.version
+    assert (new.number, new.source.artifact, new.lineage, new.config.initial_snapshot) == (2, "new.py", None, "s")
+    assert (done.job.state, done.job.suspension_cause) == (S.SUSPENDED, "Requested by user")
+    assert done.job.saved == running().version
 
 
 def test_the_next_resume_starts_the_new_version_and_then_the_old_checkpoint_goes():
     job = resumed(updated(suspended()).job)
-    assert (job.state, job.version, job.token, job.lineage) == (S.STARTING, 2, 4, "L2")
+    assert (job.state, job.version.number, job.token, job.version.lineage) == (S.STARTING, 2, 4, "L2")
     up = decide(job, seen(job, Running(0, 202.0)), 203.0)
     assert (up.job.state, up.job.update, up.job.saved.lineage) == (S.RUNNING, None, "L2")
     assert DropCheckpoint("L1") in up.actions
@@ -279,8 +272,8 @@ def test_the_next_resume_starts_the_new_version_and_then_the_old_checkpoint_goes
 def test_a_new_version_that_fails_when_it_is_resumed_brings_back_the_old_one():
     job = resumed(updated(suspended()).job)
     failed = decide(job, seen(job, BOOM), 203.0)
-    assert (failed.job.state, failed.job.version, failed.job.lineage) == (S.NOT_RUNNING, 1, "L1")
-    assert failed.job.source.artifact == "old.py"
+    back = failed.job.version
+    assert (failed.job.state, back.number, back.source.artifact, back.lineage) == (S.NOT_RUNNING, 1, "old.py", "L1")
     assert "version 1 goes on where it had stopped: boom" in failed.job.update_failure
     assert DropCheckpoint("L2") in failed.actions
 
@@ -295,14 +288,14 @@ def test_without_the_snapshot_a_suspended_job_stays_as_it_was():
 def test_an_update_of_what_never_ran_goes_back_to_what_did():
     """Updated twice while suspended, and then in vain: the version that has written the state goes on."""
     second = updated(updated(suspended()).job, 8, "newer.py").job
-    assert (second.version, second.source.artifact, second.saved.source.artifact) == (3, "newer.py", "old.py")
+    assert (second.version.number, second.version.source.artifact, second.saved.source.artifact) == (3, "newer.py", "old.py")
     exporting = prepared(updated(suspended()).job, wish(8, "newer.py")).job
     assert exporting.saved.lineage == "L1", "the state is still where the first version has put it"
     unchanged = decide(exporting, seen(exporting, ExportFailed(8, FULL)), 101.0).job
-    assert (unchanged.version, unchanged.state, unchanged.saved.lineage) == (2, S.SUSPENDED, "L1")
+    assert (unchanged.version.number, unchanged.state, unchanged.saved.lineage) == (2, S.SUSPENDED, "L1")
     job = resumed(second)
     failed = decide(job, seen(job, BOOM), 203.0).job
-    assert (failed.version, failed.lineage) == (1, "L1")
+    assert (failed.version.number, failed.version.lineage) == (1, "L1")
 
 
 def test_an_update_that_is_watched_is_over_when_the_suspended_job_is_updated_again():
@@ -311,7 +304,7 @@ def test_an_update_that_is_watched_is_over_when_the_suspended_job_is_updated_aga
     asked_again = prepared(dataclasses.replace(up, state=S.SUSPENDED, suspension_cause="Requested by user"), wish(8))
     assert DropCheckpoint("L1") in asked_again.actions
     done = decide(asked_again.job, seen(asked_again.job, Exported(8, RECORD)), 105.0).job
-    assert (done.version, done.saved.number, done.saved.lineage) == (3, 2, "L2")
+    assert (done.version.number, done.saved.number, done.saved.lineage) == (3, 2, "L2")
 
 
 def test_what_will_be_started_later_keeps_no_spare_from_warming_up():

@@ -4,7 +4,7 @@ import dataclasses
 
 from pitstop.control.ports import RunSpec
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.testing.clock import ManualClock
 from pitstop.testing.launcher import ScriptedLauncher
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
@@ -21,7 +21,7 @@ class World:
 
     def job(self, job_id="id-1", state=JobState.STARTING, **more):
         """A job that has its first run, or is to have it."""
-        job = Job(job_id, job_id, state, JobSource("a.py"), JobConfig(), self.clock.now(), token=1, **more)
+        job = Job(job_id, job_id, self.clock.now(), Version(1, JobSource("a.py"), {}, JobConfig()), state, token=1, **more)
         self.registry.add_job(job)
         return job
 

@@ -1,5 +1,6 @@
 """A data folder that the release before has written is served on: its store, its paths, and runs that still live."""
 
+import dataclasses
 import json
 import subprocess
 import time
@@ -10,7 +11,7 @@ from sqlalchemy import text
 
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
@@ -49,8 +50,10 @@ def written_before(folder, runner, stray):
     migrate(database, "base")
     migrate(database, "0002")
     registry, source = SqlRegistry(database), JobSource(str(folder / "artifacts/ab12/job.py"))
-    registry.add_job(Job("run", "run", JobState.RUNNING, source, JobConfig(), 1.0, token=4))
-    registry.add_job(Job("saved", "saved", JobState.SUSPENDED, source, JobConfig(), 2.0, token=1, lineage="c0ffee"))
+    version = Version(1, source, {}, JobConfig())
+    registry.add_job(Job("run", "run", 1.0, version, JobState.RUNNING, token=4))
+    begun = dataclasses.replace(version, lineage="c0ffee")
+    registry.add_job(Job("saved", "saved", 2.0, begun, JobState.SUSPENDED, token=1))
     registry.add_snapshot(SnapshotRecord("s", "saved", "saved", 1.0, 10, str(folder / "snapshots/s"), 3))
     lease = {"pid": runner.pid, "created": psutil.Process(runner.pid).create_time(), "expires": time.time() + 600}
     with database.write() as connection:

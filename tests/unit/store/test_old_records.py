@@ -26,6 +26,8 @@ BODY = {
 
 INSERT_JOB = "INSERT INTO jobs (id, name, active, token, submission_time, body) VALUES (:id, 'ingest', 1, 3, 5.0, :body)"
 
+INSERT_ENDED = "INSERT INTO jobs (id, name, active, token, submission_time, body) VALUES (:id, 'ingest', 0, 3, 5.0, :body)"
+
 
 def version(number):
     return {
@@ -67,12 +69,8 @@ V3 = Version(3, JobSource("/d/3.py"), {}, JobConfig(), None, "L3")
 
 def test_a_job_without_an_update(read):
     job = read()
-    assert (job.state, job.source, job.config, job.token) == (
-        JobState.RUNNING,
-        JobSource("/d/a.py", None, ("x",)),
-        JobConfig(),
-        3,
-    )
+    assert (job.state, job.token) == (JobState.RUNNING, 3)
+    assert job.version == Version(2, JobSource("/d/a.py", None, ("x",)), {}, JobConfig(), None, "L1")
     assert (job.termination, job.update, job.preparation) == (None, None, None)
 
 
@@ -98,6 +96,57 @@ def test_the_schema_goes_down_and_up_again_with_the_same_jobs(read, tmp_path):
     migrate(database, "0002")
     migrate(database)
     assert SqlRegistry(database).get_job(BODY["id"]) == before
+
+
+@pytest.fixture
+def brought_up(tmp_path):
+    """Put texts into a store of schema 0004 as bodies of ended jobs, bring that to the present one, and give their texts then."""
+
+    def brought_up(*bodies):
+        database = open_database(sqlite_url(tmp_path / "old.db"))
+        migrate(database, "0004")
+        with database.write() as connection:
+            for number, body in enumerate(bodies):
+                connection.execute(text(INSERT_ENDED), {"id": f"id-{number}", "body": body})
+        migrate(database)
+        return bodies_of(database)
+
+    return brought_up
+
+
+def bodies_of(database):
+    with database.read() as connection:
+        return list(connection.execute(text("SELECT body FROM jobs ORDER BY id")).scalars())
+
+
+FLAT = BODY | {"preparation": None}
+NEW = {key: value for key, value in FLAT.items() if key not in ("source", "config", "options", "lineage", "plan")} | {
+    "version": {
+        "number": 2, "source": {"artifact": "/d/a.py", "entry": None, "args": ["x"]}, "options": {}, "config": CONFIG,
+        "plan": None, "lineage": "L1",
+    }
+}  # fmt: skip
+
+
+def test_what_a_job_is_to_run_is_put_into_its_version_and_back(brought_up, tmp_path):
+    (body,) = brought_up(json.dumps(FLAT))
+    assert json.loads(body) == NEW
+    database = open_database(sqlite_url(tmp_path / "old.db"))
+    migrate(database, "0004")
+    assert [json.loads(body) for body in bodies_of(database)] == [FLAT]
+
+
+def test_what_a_record_has_left_out_of_a_version_is_as_it_was_read_before(brought_up):
+    unsaid = ("options", "plan", "lineage", "version")
+    (body,) = brought_up(json.dumps({key: value for key, value in FLAT.items() if key not in unsaid}))
+    assert json.loads(body)["version"] == NEW["version"] | {"number": 1, "lineage": None}
+
+
+def test_records_of_the_present_form_and_those_that_nobody_understands_are_left_as_they_are(brought_up):
+    strange = ["no JSON", "[1]", "{}", '{"version": 1}', json.dumps(FLAT | {"version": "two"})]
+    *left, understood = brought_up(json.dumps(NEW), *strange, json.dumps(FLAT))
+    assert left == [json.dumps(NEW), *strange]
+    assert json.loads(understood) == NEW
 
 
 def test_operations_and_their_answers(tmp_path):
