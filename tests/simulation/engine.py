@@ -10,7 +10,7 @@ from pitstop.errors import EngineError, PipelineError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
-from pitstop.runner.run import Opened
+from pitstop.runner.engine import Opened
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint
@@ -35,7 +35,7 @@ class Sink:
 
 
 class SimulatedEngine:
-    """Opens versions (runner.run.Engine). What a version does is in its artifact's name."""
+    """Opens versions (runner.engine.Engine). What a version does is in its artifact's name."""
 
     def __init__(self, world, moments):
         self._world, self._moments = world, moments
@@ -77,7 +77,7 @@ class SimulatedEngine:
 
 
 class SimulatedRun:
-    """One run (runner.run.Started). It commits an epoch each time it is told to."""
+    """One run (runner.engine.Started). It commits an epoch each time it is told to."""
 
     def __init__(self, world, moments, artifact, lineage, checkpoint, check_fence):
         self._world, self._moments, self._artifact = world, moments, artifact

@@ -12,14 +12,11 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError
-from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
 from pitstop.model.run import (
     Compiled,
@@ -36,6 +33,7 @@ from pitstop.model.run import (
     TakeSnapshot,
 )
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.engine import Engine, Started
 from pitstop.runner.logs import Log, log
 
 LEASE_SECONDS = 10.0
@@ -46,67 +44,6 @@ LEAVE_SECONDS = 30.0
 """How long after it has lost its job a run may take to end by itself."""
 EXPORTS = "exports"
 LOGGER = "pitstop.runner"
-
-
-class Started(Protocol):
-    """A query that runs."""
-
-    @property
-    def active(self) -> bool: ...
-
-    @property
-    def up(self) -> bool:
-        """True once it has done an epoch, or is idle and waits for data."""
-        ...
-
-    @property
-    def first_epoch(self) -> bool:
-        """True once this run has committed an epoch."""
-        ...
-
-    def look(self) -> Progress:
-        """What the job has reached by now."""
-        ...
-
-    def failure(self) -> PitstopError | None:
-        """Why it ended by itself."""
-        ...
-
-    def committed_at(self, epoch: int) -> float | None:
-        """When an epoch was committed, in seconds since the epoch; None if it was not."""
-        ...
-
-    def stop(self, seconds: float) -> int:
-        """End between two epochs; the last committed one."""
-        ...
-
-    def export(self, name: str) -> SnapshotRecord:
-        """Save the state of the last committed epoch under a name."""
-        ...
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A version that is compiled, on the checkpoint that it starts from."""
-
-    plan: dict[str, Any]
-    config: JobConfig
-    lineage: str
-    start: Callable[[Progress], Started]
-    """Start its query; told what the runs before had reached."""
-    run_to_end: Callable[[], None] | None = None
-    """Instead, where all sources end: run it as one epoch."""
-
-
-class Engine(Protocol):
-    """What drives a job's code."""
-
-    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
-        """Compile a job's version and make its checkpoint ready, from a snapshot's folder if it starts from one.
-
-        ``check_fence`` raises FencedError once another run has the job; ``poke`` is called when there is something new to see.
-        """
-        ...
 
 
 class Runner:

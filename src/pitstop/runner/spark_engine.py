@@ -14,9 +14,10 @@ from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress
 from pitstop.model.report import Verdict
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.engine import Opened
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
-from pitstop.runner.run import LOGGER, Opened
+from pitstop.runner.run import LOGGER
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
@@ -26,7 +27,7 @@ from pitstop.spark.starting.start_point import StartPoint, start_point
 
 
 class SparkEngine:
-    """Opens the versions of jobs (runner.run.Engine). ``spark`` is asked for once the job is claimed."""
+    """Opens the versions of jobs (runner.engine.Engine). ``spark`` is asked for once the job is claimed."""
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class SparkEngine:
 
 
 class StartedRun:
-    """A run of the engine, as its process drives it (runner.run.Started)."""
+    """A run of the engine, as its process drives it (runner.engine.Started)."""
 
     def __init__(self, run: Run, settings: RunnerSettings) -> None:
         self._run, self._settings = run, settings

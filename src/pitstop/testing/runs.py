@@ -15,7 +15,8 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.run import RENEW_SECONDS, Opened, Runner
+from pitstop.runner.engine import Opened
+from pitstop.runner.run import RENEW_SECONDS, Runner
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint, record_of
@@ -30,7 +31,7 @@ WAIT_SECONDS = 30.0
 
 
 class ScriptedEngine:
-    """runner.run.Engine for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
+    """runner.engine.Engine for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
 
     def __init__(self, data: DataFolder, now: Callable[[], float]) -> None:
         self._data, self._now = data, now
@@ -58,7 +59,7 @@ class ScriptedEngine:
 
 
 class ScriptedQuery:
-    """runner.run.Started: a query that is idle until a test commits an epoch. Its checkpoint holds one, so it can be exported."""
+    """runner.engine.Started: a query that is idle until a test commits an epoch. Its checkpoint holds one, so it can be exported."""
 
     def __init__(
         self,

@@ -1,0 +1,74 @@
+"""What a run needs of an engine: a job's version opened, its query started, looked at and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pitstop.errors import PitstopError
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, Progress
+from pitstop.model.snapshot import SnapshotRecord
+
+
+class Started(Protocol):
+    """A query that runs."""
+
+    @property
+    def active(self) -> bool: ...
+
+    @property
+    def up(self) -> bool:
+        """True once it has done an epoch, or is idle and waits for data."""
+        ...
+
+    @property
+    def first_epoch(self) -> bool:
+        """True once this run has committed an epoch."""
+        ...
+
+    def look(self) -> Progress:
+        """What the job has reached by now."""
+        ...
+
+    def failure(self) -> PitstopError | None:
+        """Why it ended by itself."""
+        ...
+
+    def committed_at(self, epoch: int) -> float | None:
+        """When an epoch was committed, in seconds since the epoch; None if it was not."""
+        ...
+
+    def stop(self, seconds: float) -> int:
+        """End between two epochs; the last committed one."""
+        ...
+
+    def export(self, name: str) -> SnapshotRecord:
+        """Save the state of the last committed epoch under a name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A version that is compiled, on the checkpoint that it starts from."""
+
+    plan: dict[str, Any]
+    config: JobConfig
+    lineage: str
+    start: Callable[[Progress], Started]
+    """Start its query; told what the runs before had reached."""
+    run_to_end: Callable[[], None] | None = None
+    """Instead, where all sources end: run it as one epoch."""
+
+
+class Engine(Protocol):
+    """What drives a job's code."""
+
+    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+        """Compile a job's version and make its checkpoint ready, from a snapshot's folder if it starts from one.
+
+        ``check_fence`` raises FencedError once another run has the job; ``poke`` is called when there is something new to see.
+        """
+        ...
