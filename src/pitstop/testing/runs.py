@@ -59,7 +59,7 @@ class ScriptedEngine:
 
 
 class ScriptedQuery:
-    """runner.engine.Started: a query that is idle until a test commits an epoch. Its checkpoint holds one, so it can be exported."""
+    """runner.engine.Started: a query, idle until a test commits an epoch. Its checkpoint holds one to export."""
 
     def __init__(
         self,
