@@ -85,7 +85,7 @@ def start_pitstop(folder, lineage=None, snapshot=None, more=False):
     config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
     job = compile_job(spark, million_job.pipeline(EVENTS, more), config, environment.sources)
     begun = time.monotonic()
-    point = start_point(job, environment, DataFolder(folder), lineage, snapshot)
+    point = start_point(job, environment, DataFolder(folder), lineage, lambda: snapshot)
     prepared = time.monotonic() - begun
     (folder / "lineage").write_text(point.lineage)
     checkpoint = Checkpoint(DataFolder(folder).job("million").checkpoint(point.lineage))

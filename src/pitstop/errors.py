@@ -13,10 +13,12 @@ PitstopError                 something went wrong; the message says what, where 
 +-- WaitTimeoutError         it did not happen within the time given (HTTP 504)
 +-- SnapshotError            a snapshot is missing or damaged (HTTP 422)
 +-- EngineError              Spark or the machine failed (HTTP 500)
+    +-- StoreError           the store is busy, away or full for now (HTTP 503)
 """
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -133,6 +135,23 @@ class EngineError(PitstopError):
 
     code = "ENGINE"
     http_status = 500
+
+
+class StoreError(EngineError):
+    """The store cannot be read or written for now. What was to be done is done when it is back."""
+
+    code = "STORE"
+    http_status = 503
+
+
+def is_of_the_machine(error: BaseException) -> bool:
+    """True if an error says that the store or a disk is away or full: whoever waits long enough gets on."""
+    if isinstance(error, PitstopError) and error.details.get("away"):
+        return True
+    return isinstance(error, StoreError) or (isinstance(error, OSError) and error.errno in _MACHINE_ERRORS)
+
+
+_MACHINE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE)
 
 
 def all_errors() -> dict[str, type[PitstopError]]:

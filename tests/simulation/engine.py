@@ -68,8 +68,9 @@ class SimulatedEngine:
         self._moments.one()
         new.write_facts({"job_id": job.id, "job_name": job.name, "lineage": lineage, "plan": PLAN, "sources": [[SOURCE, ""]]})
         files.write(new.path / "metadata", b"{}")
-        if snapshot is not None:
-            saved = manifests.read(snapshot, files)
+        start = snapshot()
+        if start is not None:
+            saved = manifests.read(start, files)
             new.write_offsets(saved.epoch, _log(int(saved.offsets[SOURCE][""])))
             self._moments.one()
             new.write_commit(saved.epoch, 0)

@@ -34,21 +34,30 @@ class Moments:
             self.left = None
 
 
+class Faults:
+    """How many of the next calls fail, with an error of this kind."""
+
+    def __init__(self, kind):
+        self.left, self._kind = 0, kind
+
+    def one(self, name):
+        if self.left > 0:
+            self.left -= 1
+            raise self._kind(f"{name} does not work now")
+
+
 class Fragile:
     """A port whose calls are moments: a process may die before each, and after each. A transaction's end is one, too."""
 
     def __init__(self, port, moments, faults=None):
-        """``faults``: how many of the next calls fail, as a list of one number."""
-        self._port, self._moments, self._faults = port, moments, faults
+        self._port, self._moments, self._faults = port, moments, faults or Faults(OSError)
 
     def __getattr__(self, name):
         method = getattr(self._port, name)
 
         def call(*args, **named):
             self._moments.one()
-            if self._faults is not None and self._faults[0] > 0:
-                self._faults[0] -= 1
-                raise OSError(f"{name} does not work now")
+            self._faults.one(name)
             result = method(*args, **named)
             self._moments.one()
             return result
@@ -58,6 +67,7 @@ class Fragile:
     @contextmanager
     def transaction(self):
         self._moments.one()
+        self._faults.one("transaction")
         with self._port.transaction():
             yield
             self._moments.one()

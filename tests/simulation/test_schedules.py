@@ -72,7 +72,12 @@ class Schedules(RuleBasedStateMachine):
     @rule(calls=st.integers(1, 3))
     def the_launcher_fails(self, calls):
         """The next calls to the launcher and its workers raise OSError."""
-        self.world.faults[0] = calls
+        self.world.launcher_faults.left = calls
+
+    @rule(calls=st.integers(1, 8))
+    def the_store_is_away(self, calls):
+        """The next reads and writes of it fail, whoever does them."""
+        self.world.store_faults.left = calls
 
     @rule(which=WHICH)
     def kill(self, which):

@@ -1,7 +1,7 @@
 """A control plane, runs and everything around them, in one thread: each step is one thing that one process does."""
 
 import traceback
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pitstop.control.controller import Controller
 from pitstop.control.invariants import violations
 from pitstop.control.life import due_at
 from pitstop.control.ports import RunHandle
-from pitstop.errors import FencedError, IncompatibleError, PipelineError
+from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
@@ -24,7 +24,7 @@ from pitstop.testing.files import MemoryFiles
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
 from pitstop.testing.wake import MemoryWake
 from tests.simulation.engine import PLAN, SOURCE, SimulatedEngine, Sink
-from tests.simulation.fragile import Fragile, Moments
+from tests.simulation.fragile import Faults, Fragile, Moments
 
 DATA = DataFolder(Path("/data"))
 RUN_STATES = (JobState.STARTING, JobState.RUNNING)
@@ -36,9 +36,10 @@ class Process:
     def __init__(self, world, handle, spec):
         self.handle, self.spec, self._world = handle, spec, world
         self.moments = Moments()
-        self.link = Fragile(MemoryRunnerLink(world.registry, world.wake), self.moments)
+        self.link = Fragile(MemoryRunnerLink(world.registry, world.wake), self.moments, world.store_faults)
         engine = SimulatedEngine(world, self.moments)
-        self.runner = Runner(spec.job_id, spec.token, handle, self.link, world.wake, engine, lambda work: work())
+        at_once = {"spawn": lambda work: work(), "pause": lambda seconds: None}
+        self.runner = Runner(spec.job_id, spec.token, handle, self.link, world.wake, engine, **at_once)
         self.alive, self.begun, self.hangs = True, False, False
 
     @property
@@ -155,7 +156,8 @@ class World:
     """One job's whole surroundings. ``dies_at`` is the moment at which the process that does a step dies."""
 
     def __init__(self):
-        self.errors, self.faults = [], [0]
+        self.errors = []
+        self.launcher_faults, self.store_faults = Faults(OSError), Faults(StoreError)
         structlog.configure(processors=[self._note])
         self.clock, self.wake, self.data = ManualClock(), MemoryWake(), DATA
         self.files = MemoryFiles(self.clock.now)
@@ -185,8 +187,8 @@ class World:
         self.control_planes += 1
         self.work.clear()
         self.processes.forget()
-        registry = Fragile(self.registry, self.moments)
-        launcher = Fragile(self.processes, self.moments, self.faults)
+        registry = Fragile(self.registry, self.moments, self.store_faults)
+        launcher = Fragile(self.processes, self.moments, self.launcher_faults)
         self.controller = Controller(
             registry, launcher, launcher, self.clock, self.wake, DATA, lambda: None, self.work.append, self.files
         )
@@ -214,7 +216,7 @@ class World:
             self._as_control_plane(self.work.pop(number % len(self.work)), dies_at)
 
     def _as_control_plane(self, do, dies_at):
-        with self.moments.dying_at(dies_at) as died:
+        with self.moments.dying_at(dies_at) as died, suppress(StoreError):  # the loop tries again
             do()
         if died:
             self._start_control_plane()
@@ -263,6 +265,7 @@ class World:
         job = self.job
         assert not self.errors, self.errors[0]
         assert not violations(job)
+        assert "does not work now" not in (job.failure or ""), "what was away for a while has ended the job"
         self._check_runs(job)
         self._check_state(job)
         for record in self.registry.snapshots():
@@ -293,7 +296,7 @@ class World:
 
     def settle(self):
         """Let everything go on without failures until nothing more happens; then raise AssertionError about what is left."""
-        self.faults[0] = 0
+        self.launcher_faults.left = self.store_faults.left = 0
         for process in self.processes.living:
             process.hangs = False
         for _ in range(200):

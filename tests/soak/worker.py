@@ -105,7 +105,7 @@ class VersionRun:
         job, environment = self._compiled(version, conductor)
         known = json.loads(self._note.read_text()) if self._note.exists() else {}
         snapshot = DataFolder(self._folder).snapshot(f"v{self._number - 1}") if self._number else None
-        point = start_point(job, environment, DataFolder(self._folder), known.get("lineage"), snapshot)
+        point = start_point(job, environment, DataFolder(self._folder), known.get("lineage"), lambda: snapshot)
         checkpoint = Checkpoint(point.checkpoint)
         if known.get("lineage") != point.lineage:
             way = None if point.report is None else point.report.way.value

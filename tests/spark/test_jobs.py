@@ -207,7 +207,7 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
         p = ps.Pipeline()
         numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
         job = compile_job(spark, p, config, environment.sources)
-        point = start_point(job, environment, DataFolder(tmp_path), lineage, None)
+        point = start_point(job, environment, DataFolder(tmp_path), lineage, lambda: None)
         started = Run.start(job, environment, point, Progress(), lambda: None)
         assert wait_until(lambda: started.running.checkpoint.committed() >= 1, 60)
         started.stop(60)

@@ -49,7 +49,7 @@ def compiled(spark, folder, built):
 
 
 def start(job, environment, folder, snapshot=None, head_start=None):
-    point = start_point(job, environment, DataFolder(folder), None, snapshot, head_start)
+    point = start_point(job, environment, DataFolder(folder), None, lambda: snapshot, head_start)
     return Run.start(job, environment, point, Progress(), lambda: None, head_start), point
 
 

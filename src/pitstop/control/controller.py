@@ -31,7 +31,7 @@ from pitstop.control.ports import CONTROL, Launcher, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, sweep
 from pitstop.control.updating import under_way
-from pitstop.errors import ConflictError, EngineError
+from pitstop.errors import ConflictError, EngineError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
@@ -102,6 +102,9 @@ class Controller:
             while not self._stopping.is_set():
                 try:
                     self.round()
+                except StoreError as error:
+                    self._liveness.start_anew()
+                    log.warning("the store is away; trying again", reason=error.message)
                 except Exception:
                     log.exception("a round of the control loop failed; trying again")
                 waiter.wait(self._until_next())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from pitstop.control.ports import Launcher, Registry
+from pitstop.errors import StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.job import Job, JobState
 
@@ -20,6 +21,8 @@ CLAIM_SECONDS = 90.0
 HANG_SECONDS = 30.0
 """How long the lease of a living process may stay expired. Measured by the monotonic clock, which stands still
 while the machine sleeps: a run that slept with us gets the time to renew."""
+SLOW_SECONDS = 2.0
+"""A store that takes so long for one write is busy: runs may be waiting to renew their leases."""
 
 Run = tuple[str, int]
 """Job id and token."""
@@ -52,6 +55,11 @@ class Liveness:
         self._forget_all_but(set(runs))
         seen = [(run, self._reason_if_known(run)) for run in runs]
         return [Gone(*run, reason) for run, reason in seen if reason is not None]
+
+    def start_anew(self) -> None:
+        """Give every run its whole time again: the store was away, so that nobody could claim or renew anything."""
+        self._unclaimed_since.clear()
+        self._expired_since.clear()
 
     def _reason_if_known(self, run: Run) -> str | None:
         try:
@@ -87,8 +95,19 @@ class Liveness:
         if expires is None or expires > self._clock.now():
             self._expired_since.pop(run, None)
             return False
+        if not self._store_takes_writes():
+            self._expired_since[run] = self._clock.monotonic()
         since = self._expired_since.setdefault(run, self._clock.monotonic())
         return self._clock.monotonic() - since > HANG_SECONDS
+
+    def _store_takes_writes(self) -> bool:
+        """False while runs cannot renew their leases for want of the store, which can be read all the time it is locked."""
+        began = self._clock.monotonic()
+        try:
+            self._registry.check_writable()
+        except StoreError:
+            return False
+        return self._clock.monotonic() - began < SLOW_SECONDS
 
     def _forget_all_but(self, runs: set[Run]) -> None:
         self._watched &= runs

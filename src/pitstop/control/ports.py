@@ -127,6 +127,10 @@ class Registry(Protocol):
 
     def delete_snapshot(self, name: str) -> bool: ...
 
+    def check_writable(self) -> None:
+        """Raise StoreError if nothing can be written now; waits for the writers before it, as every write does."""
+        ...
+
     def lease_expiry(self, job_id: str, token: int) -> float | None:
         """When the lease of that run ends, in seconds since the epoch; None if it never took one."""
         ...

@@ -25,6 +25,8 @@ from pitstop.model.run import (
 MOST_ATTEMPTS = 5
 """Starts in a row without one committed epoch before a job is given up."""
 BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
+AWAY_SECONDS = 8.0
+"""How long after a run found the store or room on the disk away the next one is tried: as often as it takes."""
 
 
 def compiled(job: Job, fact: Compiled, now: float) -> Decision:
@@ -112,6 +114,8 @@ def cleaned_up(job: Job, fact: CleanedUp, now: float) -> Decision:
 def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
     """Nobody asked for the end of the run: it is started again, or the job is given up."""
     job = _with_details(job, fact)
+    if isinstance(fact, Failed) and fact.away:
+        return Decision(waiting(job, job.attempts, now + AWAY_SECONDS), (FailExports(), KillRun(job.token)))
     if isinstance(fact, Failed) and not fact.restartable:
         return _give_up(job, _reason(fact), now)
     attempts = job.attempts + 1

@@ -110,7 +110,7 @@ def run(
     )
     job = compile_job(session, pipeline, config, environment.sources)
     snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
-    point = start_point(job, environment, data, None, snapshot)
+    point = start_point(job, environment, data, None, lambda: snapshot)
     if job.bounded:
         run_bounded(session, pipeline, replace(environment, lineage=point.lineage))
         return LocalJob(None, data, maps)

@@ -125,6 +125,8 @@ class Failed:
     """Stack trace, shown only with -v."""
     restartable: bool = False
     """True if another run may do better."""
+    away: bool = False
+    """True if what the run needs of the machine was away, such as the store or room on the disk: another run gets on later."""
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,17 @@ class Opened:
     """Instead, where all sources end: run it as one epoch."""
 
 
+FindSnapshot = Callable[[], Path | None]
+"""The folder of the snapshot that a job starts from; None if it starts from none. SnapshotError if it is gone."""
+
+
 class Engine(Protocol):
     """What drives a job's code."""
 
-    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
-        """Compile a job's version and make its checkpoint ready, from a snapshot's folder if it starts from one.
+    def open(self, job: Job, snapshot: FindSnapshot, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+        """Compile a job's version and make its checkpoint ready.
 
+        ``snapshot`` is called only if the job has no checkpoint of its own that it can go on with.
         ``check_fence`` raises FencedError once another run has the job; ``poke`` is called when there is something new to see.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
@@ -19,6 +20,6 @@ def log(level: str, logger: str, message: str) -> None:
     now = time.time()
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f",{int(now * 1000) % 1000:03d}"
     line = json.dumps({"time": stamp, "level": level, "logger": logger, "msg": message}, ensure_ascii=False)
-    with _lock:
+    with _lock, contextlib.suppress(OSError):  # a full disk must not end who tells of it
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

@@ -12,11 +12,12 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
-from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError
+from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
 from pitstop.model.job import Job, Progress
 from pitstop.model.run import (
     Compiled,
@@ -42,6 +43,8 @@ REPORT_SECONDS = 0.5
 STOP_SECONDS = 120.0
 LEAVE_SECONDS = 30.0
 """How long after it has lost its job a run may take to end by itself."""
+AWAY_SECONDS = 1.0
+"""How often an epoch that waits for the store looks whether it is back."""
 EXPORTS = "exports"
 LOGGER = "pitstop.runner"
 
@@ -49,7 +52,7 @@ LOGGER = "pitstop.runner"
 class Runner:
     """Drives one job until it is told to stop, ends, fails, or has lost its lease.
 
-    ``handle`` names its process; ``log`` takes the lines of the job's log.
+    ``handle`` names its process; ``log`` takes the lines of the job's log; ``pause`` waits for so many seconds.
     """
 
     def __init__(
@@ -62,17 +65,23 @@ class Runner:
         engine: Engine,
         spawn: Spawn = in_thread,
         log: Log = log,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.job_id, self.token = job_id, token
         self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
         self._log = log
+        self._pause = pause
         self._fenced: FencedError | None = None
         self._exports = Lanes(spawn)
-        self._untold: deque[Fact] = deque()
-        """Facts about exports, which are made beside the steps and told by them."""
         self._started: Started | None = None
         self._last_command = 0
-        self._reported = Progress()
+        self._untold: deque[Fact] = deque()
+        """Facts that the store does not hold yet, in their order; exports, which are made beside the steps, add theirs."""
+        self._progress = self._reported = Progress()
+        self._exit_code: int | None = None
+        """Once the run has come to its end: what its process ends with when all is told."""
+        self._claimed = self._away = False
+        self._when_claimed: Callable[[], None] = lambda: None
         self._told_running = self._told_epoch = False
 
     def run(self) -> int:
@@ -97,17 +106,12 @@ class Runner:
 
     def begin(self, claimed: Callable[[], None] = lambda: None) -> int | None:
         """Claim the job, call ``claimed``, and start it; the exit code if that is its end already."""
-
-        def begin() -> int | None:
-            job = self._claim()
-            claimed()
-            return self._begin(job)
-
-        return self._unless_failed(begin)
+        self._when_claimed = claimed
+        return self.step()
 
     def step(self) -> int | None:
-        """Look once: report, obey; the exit code if the run has come to its end."""
-        return self._unless_failed(self._step)
+        """Look once: claim the job if that could not be done yet, else obey; tell; the exit code if the run is at its end."""
+        return self._do(self._step if self._claimed else self._start)
 
     def renew(self) -> bool:
         """Renew the lease; False if the job is lost for good. A store that is busy or away is tried again later."""
@@ -121,54 +125,73 @@ class Runner:
             self._log("WARN", LOGGER, f"could not renew the lease: {error}")
         return True
 
-    def _unless_failed(self, work: Callable[[], int | None]) -> int | None:
+    def _do(self, work: Callable[[], None]) -> int | None:
+        """Do a part of the run's work and tell what has come of it; the exit code once the run has ended and all is told.
+
+        A store that is away costs time only: what was not read or told is read or told at the next step.
+        """
         try:
-            return work()
+            if self._exit_code is None:
+                self._or_fail(work)
+            self._tell()
+        except StoreError as error:
+            self._say_away(error)
+            return None
+        self._away = False
+        return self._exit_code
+
+    def _or_fail(self, work: Callable[[], None]) -> None:
+        try:
+            work()
         except FencedError:
             raise
+        except StoreError as error:
+            if self._started is not None or not self._claimed:
+                raise
+            self._fail(error)
         except Exception as error:
-            return self._failed(error)
+            self._fail(error)
 
-    def _claim(self) -> Job:
+    def _start(self) -> None:
         job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
+        self._claimed = True
+        self._when_claimed()
         self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
-        return job
-
-    def _begin(self, job: Job) -> int | None:
-        opened = self._engine.open(job, self._snapshot(job), self._check_fence, self._poke)
-        self._observe(Compiled(opened.plan, opened.lineage, opened.config))
+        opened = self._engine.open(job, partial(self._snapshot, job), self._check_fence, self._poke)
+        self._untold.append(Compiled(opened.plan, opened.lineage, opened.config))
+        # Before the first epoch: what it writes is known again by the lineage.
+        self._tell()
         if opened.run_to_end is None:
             self._started = opened.start(self._link.progress())
-            return None
-        self._observe(Running(-1))
+            return
+        self._untold.append(Running(-1))
+        self._tell()
         opened.run_to_end()
-        self._observe(Completed())
-        return 0
+        self._end(0, Completed())
 
-    def _step(self) -> int | None:
+    def _step(self) -> None:
         started = self._started
         assert started is not None, "the run has not begun"
         if self._fenced is not None:
             raise self._fenced
-        self._report(started)
-        self._tell_of_exports()
+        self._look(started)
+        self._tell()
         if not started.active:
             self._exports.settle()
-            self._tell_of_exports()
-            raise started.failure() or EngineError("The query ended by itself.")
+            self._fail(started.failure() or EngineError("The query ended by itself."))
+            return
         for command in self._link.commands(self._last_command):
             self._last_command = command.id
             if isinstance(command.order, StopRun):
-                return self._stop(started, command.order)
+                self._stop(started, command.order)
+                return
             self._export(started, command.order)
-        return None
 
-    def _stop(self, started: Started, order: StopRun) -> int:
+    def _stop(self, started: Started, order: StopRun) -> None:
         self._log("INFO", LOGGER, "stopping at the next epoch boundary")
         self._exports.settle()
-        self._tell_of_exports()
         epoch = started.stop(STOP_SECONDS)
-        self._report(started, force=True)
+        self._look(started)
         snapshot: SnapshotRecord | None = None
         problem: Problem | None = None
         if order.snapshot is not None:
@@ -176,9 +199,8 @@ class Runner:
                 snapshot = self._take_snapshot(started, order.snapshot)
             except (PitstopError, OSError) as error:
                 problem = _problem(error)
-        self._observe(Stopped(started.committed_at(epoch), snapshot, problem))
+        self._end(0, Stopped(started.committed_at(epoch), snapshot, problem))
         self._log("INFO", LOGGER, f"stopped after epoch {epoch}")
-        return 0
 
     def _export(self, started: Started, order: TakeSnapshot) -> None:
         """The job goes on meanwhile, and exports follow one another."""
@@ -194,29 +216,30 @@ class Runner:
 
         self._exports.put(EXPORTS, work)
 
-    def _tell_of_exports(self) -> None:
-        """What became of exports; a store that is away is told at the next look."""
+    def _tell(self) -> None:
+        """Write into the store what it does not hold yet; StoreError if it is away."""
         while self._untold:
-            self._observe(self._untold[0])
+            self._link.observe(Observation(self.job_id, self.token, self._untold[0]))
             self._untold.popleft()
+        if self._progress != self._reported:
+            self._link.report(self._progress)
+            self._reported = self._progress
 
     def _take_snapshot(self, started: Started, name: str) -> SnapshotRecord:
         record = started.export(name)
         self._log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
         return record
 
-    def _report(self, started: Started, force: bool = False) -> None:
-        progress = started.look()
+    def _look(self, started: Started) -> None:
+        """See what the query has reached."""
+        self._progress = progress = started.look()
         if not self._told_running and started.up and started.active:
             self._told_running = True
             epoch = progress.epoch if started.first_epoch else -1
-            self._observe(Running(epoch, started.committed_at(epoch)))
+            self._untold.append(Running(epoch, started.committed_at(epoch)))
         if not self._told_epoch and started.first_epoch:
             self._told_epoch = True
-            self._observe(EpochCommitted(progress.epoch))
-        if progress != self._reported or force:
-            self._reported = progress
-            self._link.report(progress)
+            self._untold.append(EpochCommitted(progress.epoch))
 
     def _snapshot(self, job: Job) -> Path | None:
         name = job.version.config.initial_snapshot
@@ -230,25 +253,37 @@ class Runner:
         return Path(record.path)
 
     def _check_fence(self) -> None:
-        if self._fenced is not None:
-            raise self._fenced
-        self._link.check()
+        """Raise FencedError if another run has the job. Nothing is written while the store is away, which could tell that."""
+        while True:
+            if self._fenced is not None:
+                raise self._fenced
+            try:
+                self._link.check()
+                return
+            except StoreError as error:
+                self._say_away(error)
+                self._pause(AWAY_SECONDS)
+
+    def _say_away(self, error: StoreError) -> None:
+        if not self._away:
+            self._away = True
+            self._log("WARN", LOGGER, f"holding still until the store is back: {error}")
 
     def _poke(self) -> None:
         self._wake.wake(self.job_id)
 
-    def _observe(self, fact: Fact) -> None:
-        self._link.observe(Observation(self.job_id, self.token, fact))
+    def _end(self, code: int, fact: Fact) -> None:
+        self._untold.append(fact)
+        self._exit_code = code
 
-    def _failed(self, error: Exception) -> int:
-        problem, details, restartable = _problem(error), traceback.format_exc(), False
+    def _fail(self, error: Exception) -> None:
+        problem, details, restartable = _problem(error), "".join(traceback.format_exception(error)), False
         if isinstance(error, PitstopError):
             told = dict(problem.details)
             details, restartable = str(told.pop("trace", details)), bool(told.pop("restartable", False))
             problem = dataclasses.replace(problem, details=told)
         self._log("ERROR", LOGGER, problem.message)
-        self._observe(Failed(problem, details, restartable))
-        return 1
+        self._end(1, Failed(problem, details, restartable, away=is_of_the_machine(error)))
 
 
 def _keep_lease(runner: Runner) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -14,7 +13,7 @@ from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress
 from pitstop.model.report import Verdict
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.engine import Opened
+from pitstop.runner.engine import FindSnapshot, Opened
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.runner.run import LOGGER
@@ -38,7 +37,7 @@ class SparkEngine:
     ) -> None:
         self._settings, self._maps, self._spark, self._prepared = settings, maps, spark, prepared
 
-    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+    def open(self, job: Job, snapshot: FindSnapshot, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
         prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
         job = dataclasses.replace(job, version=dataclasses.replace(job.version, config=compiled.config))

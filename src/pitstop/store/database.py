@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, StoreError
 from pitstop.store.dialects.ports import Cursor, Dialect, VersionReader
 from pitstop.store.dialects.sqlite import Sqlite
 
@@ -104,7 +104,7 @@ class Database:
             cause = error.orig if isinstance(error, DBAPIError) else error
             sentence = self.dialect.explain(cause, self.url) if isinstance(cause, Exception) else None
             if sentence is not None:
-                raise EngineError(sentence) from error
+                raise StoreError(sentence) from error
             raise
 
     @contextmanager

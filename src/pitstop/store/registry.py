@@ -185,6 +185,10 @@ class SqlRegistry:
         with self._database.write() as connection:
             return connection.execute(delete(schema.snapshots).where(schema.snapshots.c.name == name)).rowcount > 0
 
+    def check_writable(self) -> None:
+        with self._database.write():
+            pass  # an empty transaction takes the lock of one that writes
+
     def lease_expiry(self, job_id: str, token: int) -> float | None:
         row = self._lease(job_id, token)
         return row.expires if row else None

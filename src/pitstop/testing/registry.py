@@ -90,6 +90,9 @@ class MemoryRegistry:
             found = [job for job in self._jobs.values() if include_ended or job.active]
         return sorted(found, key=lambda job: job.submission_time, reverse=True)
 
+    def check_writable(self) -> None:
+        """A dict always takes writes."""
+
     def unreadable_jobs(self) -> list[str]:
         return []
 

@@ -15,7 +15,7 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.engine import Opened
+from pitstop.runner.engine import FindSnapshot, Opened
 from pitstop.runner.run import RENEW_SECONDS, Runner
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
@@ -38,7 +38,7 @@ class ScriptedEngine:
         self.query: ScriptedQuery | None = None
         """Once it is started."""
 
-    def open(self, job: Job, snapshot: Path | None, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+    def open(self, job: Job, snapshot: FindSnapshot, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
         script = Script.read(job.version.source.artifact)
         lineage = job.version.lineage or new_lineage()
         checkpoint = _checkpoint_of(job, self._data.job(job.id).checkpoint(lineage), lineage, script)

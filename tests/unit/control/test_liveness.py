@@ -2,8 +2,9 @@
 
 import pytest
 
-from pitstop.control.liveness import CLAIM_SECONDS, HANG_SECONDS, Gone, Liveness
+from pitstop.control.liveness import CLAIM_SECONDS, HANG_SECONDS, SLOW_SECONDS, Gone, Liveness
 from pitstop.control.ports import CONTROL
+from pitstop.errors import StoreError
 from pitstop.model.job import JobState
 from pitstop.testing.launcher import LEASE_SECONDS
 from tests.unit.control.world import World
@@ -110,6 +111,33 @@ def test_a_run_that_renews_late_hangs_no_more(world, liveness):
     assert liveness.gone() == []
     world.clock.advance(LEASE_SECONDS + 1)
     assert liveness.gone() == [], "the time to hang begins anew"
+
+
+def test_a_run_that_cannot_renew_because_the_store_takes_no_writes_does_not_hang(world, liveness, monkeypatch):
+    def locked():
+        raise StoreError("The store is busy.")
+
+    run = world.start(world.job())
+    run.claim()
+    with monkeypatch.context() as while_locked:
+        while_locked.setattr(world.registry, "check_writable", locked)
+        for _ in range(20):
+            world.clock.advance(HANG_SECONDS)
+            assert liveness.gone() == []
+    world.clock.advance(HANG_SECONDS)
+    assert liveness.gone() == [], "it has the whole time again when the store is back"
+    world.clock.advance(1)
+    assert liveness.gone() == [HANGS]
+
+
+def test_a_store_that_takes_long_for_a_write_is_no_sign_of_a_run_that_hangs(world, liveness, monkeypatch):
+    run = world.start(world.job())
+    run.claim()
+    world.clock.advance(LEASE_SECONDS)
+    monkeypatch.setattr(world.registry, "check_writable", lambda: world.clock.advance(SLOW_SECONDS))
+    for _ in range(20):
+        world.clock.advance(HANG_SECONDS)
+        assert liveness.gone() == []
 
 
 @pytest.mark.parametrize("seconds", [3600.0, -3600.0])

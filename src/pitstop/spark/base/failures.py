@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
-from pitstop.errors import EngineError, PipelineError, PitstopError
+from pitstop.errors import EngineError, PipelineError, PitstopError, is_of_the_machine
 from pitstop.pipeline.nodes import Node
 
 _WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
 """What Spark says when a Python worker did not start in its ten seconds, or died."""
+
+_NO_ROOM = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files")
+"""What the operating system says through Java."""
 
 
 class EpochBoundaryError(Exception):
@@ -64,6 +67,9 @@ def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
     ``cause``: what our own callback raised in the query, if it did.
     """
     trace = str(error)
+    if (cause is not None and is_of_the_machine(cause)) or any(words in trace for words in _NO_ROOM):
+        said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause or trace))
+        return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
     if any(lost in trace or lost in str(cause) for lost in _WORKER_LOST):
         # No fault of the pipeline: the machine was too busy, or a worker was killed.
         return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,16 +38,17 @@ def start_point(
     environment: Environment,
     data: DataFolder,
     lineage: str | None,
-    snapshot: Path | None,
+    snapshot: Callable[[], Path | None],
     head_start: HeadStart | None = None,
 ) -> StartPoint:
     """Make ready the checkpoint to run on.
 
     The job's own, of that ``lineage``, if it has one and its guarantee keeps it; else a new one, from the snapshot in the folder
-    ``snapshot`` if given. Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
+    that ``snapshot`` finds, if it finds one: it is not asked otherwise.
+    Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
     """
     own = _own_checkpoint(job, environment, data, lineage)
-    point = own or _new_checkpoint(job, environment, data, snapshot, head_start or HeadStart())
+    point = own or _new_checkpoint(job, environment, data, snapshot(), head_start or HeadStart())
     checkpoint = Checkpoint(point.checkpoint)
     checkpoint.write_facts(checkpoint.facts() | _facts(job, environment, point))
     return point

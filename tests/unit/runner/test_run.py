@@ -1,0 +1,190 @@
+"""One run beside a store that goes away: it holds still, and tells everything when the store is back."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from pitstop.control.ports import RunHandle
+from pitstop.errors import EngineError, StoreError
+from pitstop.model.config import JobConfig
+from pitstop.model.job import Job, JobSource, JobState, Progress, Version
+from pitstop.model.run import Compiled, EpochCommitted, Failed, Running, Stopped, StopRun
+from pitstop.runner.engine import Opened
+from pitstop.runner.run import Runner
+from pitstop.testing.clock import ManualClock
+from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
+from pitstop.testing.wake import MemoryWake
+
+
+class Away:
+    """A link to a store that is away while ``away`` is true."""
+
+    def __init__(self, link):
+        self._link, self.away = link, False
+
+    def __getattr__(self, name):
+        if self.away:
+            raise StoreError("The store is away.")
+        return getattr(self._link, name)
+
+
+class Query:
+    """What the engine has started, moved by hand."""
+
+    def __init__(self):
+        self.active = self.up = True
+        self.first_epoch, self.error, self.progress = False, None, Progress()
+
+    def look(self):
+        return self.progress
+
+    def failure(self):
+        return self.error
+
+    def committed_at(self, epoch):
+        return None
+
+    def stop(self, seconds):
+        self.active = False
+        return self.progress.epoch
+
+    def epoch(self, number):
+        self.first_epoch, self.progress = True, dataclasses.replace(self.progress, epoch=number)
+
+
+class OneQuery:
+    """An engine whose every version runs the same query."""
+
+    def __init__(self):
+        self.query, self.check_fence = Query(), None
+
+    def open(self, job, snapshot, check_fence, poke):
+        self.check_fence = check_fence
+        return Opened({"stages": []}, job.version.config, "L1", lambda before: self.query)
+
+
+@pytest.fixture
+def run():
+    """A run that has begun: its runner, query, link and registry."""
+
+    class Begun:
+        clock, wake = ManualClock(), MemoryWake()
+        registry = MemoryRegistry(clock)
+        link = Away(MemoryRunnerLink(registry, wake))
+        engine = OneQuery()
+        query, pauses = engine.query, []
+
+        @property
+        def told(self):
+            return [observation.fact for observation in self.registry.take_observations()]
+
+    run = Begun()
+    version = Version(1, JobSource(str(Path("a.py"))), {}, JobConfig())
+    run.registry.add_job(Job("id", "job", 0.0, version, JobState.STARTING, token=1))
+
+    def pause(seconds):
+        run.pauses.append(seconds)
+        run.link.away = len(run.pauses) < 3
+
+    said = []
+    run.said = said
+    run.runner = Runner(
+        "id", 1, RunHandle("h"), run.link, run.wake, run.engine, lambda work: work(), lambda *line: said.append(line), pause
+    )
+    return run
+
+
+def test_what_happens_while_the_store_is_away_is_told_in_its_order_when_it_is_back(run):
+    assert run.runner.begin() is None
+    run.link.away = True
+    run.query.epoch(0)
+    for _ in range(3):
+        assert run.runner.step() is None
+    run.query.epoch(1)
+    run.link.away = False
+    assert run.runner.step() is None
+    assert [type(fact) for fact in run.told] == [Compiled, Running, EpochCommitted]
+    assert run.registry.progress("id").epoch == 1
+    assert len([line for line in run.said if "holding still" in line[2]]) == 1, "said once, however long it lasts"
+
+
+def test_a_run_that_has_stopped_while_the_store_went_away_stays_until_it_has_told_so(run):
+    run.runner.begin()
+    run.registry.add_command("id", 1, StopRun(7))
+    stop = run.query.stop
+
+    def stop_and_lose_the_store(seconds):
+        run.link.away = True
+        return stop(seconds)
+
+    run.query.stop = stop_and_lose_the_store
+    assert run.runner.step() is None
+    assert run.runner.step() is None
+    run.link.away = False
+    assert run.runner.step() == 0
+    assert isinstance(run.told[-1], Stopped)
+    assert not any(isinstance(fact, Failed) for fact in run.told)
+
+
+def test_a_query_that_failed_while_the_store_was_away_is_told_as_that(run):
+    run.runner.begin()
+    run.link.away = True
+    run.query.active, run.query.error = False, EngineError("no column 'x'")
+    assert run.runner.step() is None
+    run.link.away = False
+    assert run.runner.step() in (None, 1)
+    assert run.runner.step() == 1
+    failed = run.told[-1]
+    assert (failed.error.message, failed.restartable, failed.away) == ("no column 'x'", False, False)
+
+
+@pytest.mark.parametrize(
+    ("error", "away"),
+    [
+        (StoreError("The store is busy."), True),
+        (OSError(28, "No space left on device"), True),
+        (EngineError("An epoch could not be written: no room", away=True), True),
+        (OSError(2, "No such file"), False),
+        (ZeroDivisionError("division by zero"), False),
+    ],
+)
+def test_a_failure_says_whether_what_the_run_needs_was_away(run, error, away):
+    run.runner.begin()
+    run.query.active = False
+    run.query.failure = lambda: error
+    run.runner.step()
+    assert run.told[-1].away is away
+
+
+def test_an_epoch_waits_until_the_store_can_tell_whose_the_job_is(run):
+    run.runner.begin()
+    run.link.away = True
+    run.engine.check_fence()
+    assert len(run.pauses) == 3
+
+
+def test_a_run_claims_its_job_when_the_store_is_back(run):
+    claimed, run.link.away = [], True
+    assert run.runner.begin(lambda: claimed.append(True)) is None
+    assert not claimed
+    run.link.away = False
+    assert run.runner.step() is None
+    assert claimed
+    assert [type(fact) for fact in run.told] == [Compiled]
+
+
+def test_a_store_that_goes_away_while_a_run_starts_costs_a_new_start_and_not_the_job(run):
+    begin = run.engine.open
+
+    def open_and_lose_the_store(*arguments):
+        opened = begin(*arguments)
+        run.link.away = True
+        return opened
+
+    run.engine.open = open_and_lose_the_store
+    assert run.runner.begin() is None
+    run.link.away = False
+    assert run.runner.step() == 1
+    assert [type(fact) for fact in run.told] == [Compiled, Failed]
+    assert run.told[-1].away
