@@ -42,6 +42,7 @@ from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import LOOK_SECONDS, Reads
 from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
+from pitstop.service.snapshot_use import job_that_needs
 
 
 class LocalService(Reads, MapVerbs):
@@ -138,6 +139,7 @@ class LocalService(Reads, MapVerbs):
     def delete_snapshot(self, name: str) -> None:
         with self._registry.transaction():
             self._refuse_if_exporting(name)
+            self._refuse_if_needed(name)
             folder = Path(self._snapshot_record(name).path)
             self._registry.delete_snapshot(name)
             # Out of the way at once: the next export to this name may come right after us.
@@ -184,6 +186,12 @@ class LocalService(Reads, MapVerbs):
                     f"{operation.verb.value} of job '{job.display_name}' is not done after {seconds:.0f} seconds; it goes on."
                 )
             self._changes.wait(seen, min(LOOK_SECONDS, left))
+
+    def _refuse_if_needed(self, snapshot: str) -> None:
+        job = job_that_needs(snapshot, self._registry, self._data)
+        if job is not None:
+            needs = f"Job '{job.display_name}' needs snapshot '{snapshot}' until it has an epoch of its own"
+            raise ConflictError(f"{needs}: wait for that, or cancel the job.")
 
     def _refuse_if_exporting(self, snapshot: str, but: Job | None = None) -> None:
         """Who exports to a name that another job is exporting to would overwrite its files (jet.md §2.1)."""

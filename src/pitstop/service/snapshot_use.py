@@ -1,0 +1,42 @@
+"""Which job cannot do without a snapshot."""
+
+from __future__ import annotations
+
+from pitstop.control.ports import Registry
+from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Asked, Job, Starting, Version, Watched
+from pitstop.snapshots.checkpoint import Checkpoint
+
+
+def job_that_needs(snapshot: str, registry: Registry, data: DataFolder) -> Job | None:
+    """A job that would start from this snapshot if it started now: it has no epoch of its own to go on from.
+
+    So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, and one that may go back
+    to such a version after an update.
+    """
+    for job in registry.jobs(include_ended=False):
+        if any(starts_from == snapshot and not _has_begun(version, job, data) for version, starts_from in _versions(job)):
+            return job
+    return None
+
+
+def _versions(job: Job) -> list[tuple[Version, str | None]]:
+    """What the job runs, and may go on or back to; each with the snapshot that it starts from."""
+    now, phase = job.version.config.initial_snapshot, job.update.phase if job.update is not None else None
+    found = [(job.version, now)]
+    if isinstance(phase, Asked):
+        found.append((phase.target, phase.target.config.initial_snapshot))
+    elif isinstance(phase, Starting | Watched):
+        found.append((phase.previous, phase.previous.config.initial_snapshot if _keeps_state(phase.previous) else now))
+    return found
+
+
+def _has_begun(version: Version, job: Job, data: DataFolder) -> bool:
+    if version.lineage is None or not _keeps_state(version):
+        return False
+    return Checkpoint(data.job(job.id).checkpoint(version.lineage)).planned() >= 0
+
+
+def _keeps_state(version: Version) -> bool:
+    return version.config.processing_guarantee is not ProcessingGuarantee.NONE

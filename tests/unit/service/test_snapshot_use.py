@@ -1,0 +1,56 @@
+"""Which jobs need a snapshot, so that it cannot be deleted."""
+
+import pytest
+
+from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version, Watched
+from pitstop.service.snapshot_use import job_that_needs
+from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.testing.registry import MemoryRegistry
+
+
+def version(number=1, snapshot=None, lineage=None, guarantee="exactly_once"):
+    options = {"processing_guarantee": guarantee} | ({"initial_snapshot": snapshot} if snapshot else {})
+    return Version(number, JobSource("a.py"), options, JobConfig.from_options(options), lineage=lineage)
+
+
+@pytest.fixture
+def needs(tmp_path):
+    """Whether a job that is at this point needs snapshot ``saved``."""
+
+    def needs(version, update=None, begun=(), state=JobState.RUNNING, **more):
+        registry, data = MemoryRegistry(), DataFolder(tmp_path)
+        registry.add_job(Job("id", "job", 0.0, version, state, update=update, **more))
+        for lineage in begun:
+            Checkpoint(data.job("id").checkpoint(lineage)).write_offsets(0, OffsetLog({}, ("0",)))
+        return job_that_needs("saved", registry, data) is not None
+
+    return needs
+
+
+def test_a_job_needs_what_it_starts_from_until_it_has_an_epoch_of_its_own(needs):
+    assert needs(version(snapshot="saved"), state=JobState.NOT_RUNNING)
+    assert needs(version(snapshot="saved", lineage="L1"), state=JobState.STARTING)
+    assert not needs(version(snapshot="saved", lineage="L1"), begun=["L1"])
+    assert not needs(version(snapshot="another"))
+    assert not needs(version())
+
+
+def test_a_job_whose_guarantee_keeps_no_checkpoint_needs_it_all_the_time(needs):
+    assert needs(version(snapshot="saved", lineage="L1", guarantee="none"), begun=["L1"])
+
+
+def test_an_ended_job_needs_none(needs):
+    assert not needs(version(snapshot="saved"), state=JobState.COMPLETED, completion_time=1.0)
+
+
+def test_a_version_that_an_update_may_go_on_or_back_to_counts_as_well(needs):
+    new, old = version(2, "saved", "L2"), version(1, lineage="L1")
+    assert needs(old, Update(7, 0.0, Asked(new)), begun=["L1"])
+    assert needs(new, Update(7, 0.0, Starting(old, 0.0)), begun=["L1"])
+    assert not needs(new, Update(7, 60.0, Watched(old, 0.0)), begun=["L1", "L2"])
+    forgetful = version(1, lineage="L1", guarantee="none")
+    assert needs(new, Update(7, 60.0, Watched(forgetful, 0.0)), begun=["L1", "L2"]), "going back starts it from the snapshot"
+    first = version(1, "saved", "never begun")
+    assert needs(version(2, "of the update", "L2"), Update(7, 60.0, Watched(first, 0.0)), begun=["L2"])
