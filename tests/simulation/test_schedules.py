@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pitstop.model.job import JobSource
-from pitstop.model.operation import Cancel, CancelAndExport, Export, Restart, Resume, Suspend, UpdateJob
+from pitstop.model.operation import Cancel, CancelAndExport, Discard, Export, Restart, Resume, Suspend, UpdateJob
 from tests.simulation.world import World
 
 SCHEDULES = int(os.environ.get("PITSTOP_SCHEDULES", "300"))
@@ -32,9 +32,13 @@ class Schedules(RuleBasedStateMachine):
     def submit(self, artifact):
         self.world.submit(artifact)
 
-    @rule(request=st.sampled_from([Suspend(), Resume(), Restart(), Export("kept"), CancelAndExport("last"), Cancel()]))
+    @rule(request=st.sampled_from([Suspend(), Resume(), Restart(), Export("kept"), CancelAndExport("last"), Cancel(), Resume()]))
     def ask(self, request):
         self.world.ask(request)
+
+    @rule()
+    def discard(self):
+        self.world.ask(Discard())
 
     @rule(kind=st.sampled_from(["", "", "-broken", "-unfit", "-fails"]), watch=st.sampled_from([0.0, 0.0, 30.0]))
     def update(self, kind, watch):

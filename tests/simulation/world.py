@@ -277,7 +277,7 @@ class World:
         assert len(holding) <= 1, "two processes hold one run"
 
     def _check_state(self, job):
-        if job.state.terminal or job.state is JobState.COMPLETING:
+        if job.state_dropped or job.state is JobState.COMPLETING:
             return
         needed = [job.version, job.saved]
         if job.update is not None and isinstance(job.update.phase, Starting | Watched):
@@ -332,7 +332,7 @@ class World:
             assert [process.spec.token for process in runs] == [job.token]
         else:
             assert not self.processes.living, f"{job.state} and processes are left"
-        if job.state.terminal:
+        if job.state_dropped:
             left = [name for name in self.files.names(DATA.job("id").root) if name.startswith(CHECKPOINT_PREFIX)]
             assert not left, f"{job.state} and checkpoints are left: {left}"
 

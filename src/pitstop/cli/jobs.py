@@ -56,7 +56,7 @@ def add_to(app: typer.Typer) -> None:
     register(app, submit, allow_interspersed_args=False)
     register(app, check, ignore_unknown_options=True)
     register(app, update, allow_interspersed_args=False)
-    for command in (suspend, resume, restart, cancel):
+    for command in (suspend, resume, restart, cancel, discard):
         register(app, command)
 
 
@@ -126,8 +126,9 @@ def update(
 ) -> None:
     """Put a new version in the place of a running or suspended job's. Options stand before JOB.
 
-    A suspended job stays suspended, and starts with the new version when it is resumed. The old version goes on if the new
-    one is refused, or fails before its first epoch. Arguments that are left out are those of the version before.
+    A suspended job stays suspended, and starts with the new version when it is resumed; one that has failed is suspended with
+    it. The old version goes on if the new one is refused, or fails before its first epoch. Arguments that are left out are those
+    of the version before.
     """
     options = job_options(option or []) | renamed_option(renamed)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
@@ -146,13 +147,28 @@ def update(
 
 
 def cancel(call: Call, job: JobArgument) -> None:
-    """Cancel a job: it ends at once and its state is dropped."""
+    """Cancel a job: it ends at once. Its state is kept for a day: resume brings the job back."""
     found = call.service().job(job)
     refuse_ended(job, found)
     call.say(f"Cancelling job {describe(found)}...")
     with call.waiting("Cancelling"):
         call.service().cancel(found.id)
     _done(call, found, "cancelled")
+
+
+def discard(
+    call: Call,
+    jobs: Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Names or ids of ended jobs")] = None,
+    all: Annotated[bool, typer.Option("--all", "-a", help="All ended jobs that keep state")] = False,
+) -> None:
+    """Remove the state that ended jobs keep: they cannot be brought back after that."""
+    if bool(jobs) == all:
+        raise UsageError("Name the jobs whose state is to be removed, or give --all.")
+    sizes = {kept.id: kept.bytes for kept in call.service().kept_states()}
+    found = [call.service().job(job).id for job in jobs] if jobs else list(sizes)
+    for job_id in found:
+        call.service().discard(job_id)
+    call.say(f"Removed the state of {len(found)} jobs: {sum(sizes.get(job_id, 0) for job_id in found):,} bytes.")
 
 
 def suspend(call: Call, job: JobArgument) -> None:
@@ -165,8 +181,10 @@ def suspend(call: Call, job: JobArgument) -> None:
 
 
 def resume(call: Call, job: JobArgument) -> None:
-    """Resume a suspended job where it stopped."""
-    found = _in_state(call, job, JobState.SUSPENDED, "suspended")
+    """Resume a job where it stopped: a suspended one, or one that has failed or was cancelled and keeps its state."""
+    found = call.service().job(job)
+    if found.status not in (JobState.SUSPENDED, JobState.FAILED):
+        raise ConflictError(f"Job '{job}' is not suspended. Current state: {found.status}")
     call.say(f"Resuming job {describe(found)}...")
     call.service().resume(found.id)
     _finish(call, found, lambda now: "Job resumed.")

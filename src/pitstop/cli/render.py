@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pitstop.kit.clock import iso
+from pitstop.model.job import JobState
 from pitstop.service.results import JobStatus
 
 
@@ -25,6 +26,8 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
         "user_cancelled": job.user_cancelled,
         "suspension_cause": job.suspension_cause,
         "failure": job.failure,
+        "has_state": job.has_state,
+        "state_kept_until": iso(job.state_kept_until),
         "config": job.config.to_dict(),
         "source": job.source.to_dict(),
         "progress": job.progress.to_dict(),
@@ -45,6 +48,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Ended": iso(job.completion_time),
         "Suspended": job.suspension_cause,
         "Failure": job.failure,
+        "State": _state(job),
         "Last update": job.update_failure,
         "Guarantee": job.config.processing_guarantee.value,
         "Started from": job.config.initial_snapshot,
@@ -56,6 +60,15 @@ def job_lines(job: JobStatus) -> list[str]:
     }
     indent = "\n" + " " * 15
     return [f"{key + ':':<14} {value.replace(chr(10), indent)}" for key, value in facts.items() if value is not None]
+
+
+def _state(job: JobStatus) -> str | None:
+    """What there is of its saved state, where that is not a matter of course."""
+    if job.state_kept_until is not None:
+        return f"kept until {iso(job.state_kept_until)}; resume, update or save-snapshot go on from it, discard removes it"
+    if job.status in (JobState.SUSPENDED, JobState.FAILED) and not job.has_state:
+        return "none"
+    return None
 
 
 def metric_lines(job: JobStatus) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from pitstop.cli.context import Call, Output
 from pitstop.cli.jobs import JobArgument
 from pitstop.cli.register import register
 from pitstop.cli.render import job_facts, job_lines, metric_lines
+from pitstop.cli.tables import print_table
 from pitstop.errors import UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.service.api import Service
@@ -26,6 +28,7 @@ AWAY_SECONDS = 60.0
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     register(app, list_jobs, "list-jobs")
+    register(app, list_kept_states, "list-kept-states")
     for command in (status, metrics, logs):
         register(app, command)
 
@@ -39,6 +42,18 @@ def list_jobs(call: Call, all: Annotated[bool, typer.Option("--all", "-a", help=
     print(f"{'ID':<19} {'STATUS':<18} {'SUBMISSION TIME':<23} NAME")
     for job in jobs:
         print(f"{job.id:<19} {job.status.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}")
+
+
+def list_kept_states(call: Call) -> None:
+    """List the state that ended jobs keep on disk, the largest first: resume brings such a job back, discard removes it."""
+    kept = call.service().kept_states()
+    if call.structured:
+        call.show([asdict(state) | {"until": iso(state.until)} for state in kept])
+        return
+    rows = [
+        (state.id, "cancelled" if state.user_cancelled else "failed", iso(state.until), state.bytes, state.name) for state in kept
+    ]
+    print_table(("ID", "ENDED", "KEPT UNTIL", "BYTES", "NAME"), rows)
 
 
 def status(call: Call, job: JobArgument) -> None:

@@ -32,7 +32,8 @@ def save_snapshot(
     """Export a named snapshot of a job."""
     service = call.service()
     found = service.job(job)
-    refuse_ended(job, found)
+    if not (found.has_state and not cancel):
+        refuse_ended(job, found)
     also = " and cancelling the job" if cancel else ""
     call.say(f"Saving snapshot with name '{snapshot}' from job '{found.display_name}'{also}...")
     with call.waiting("Saving"):

@@ -137,8 +137,12 @@ class JobHandle:
         self._service.restart(self.id)
 
     def cancel(self) -> None:
-        """End at once; the state is dropped. Nothing happens if it has ended."""
+        """End at once; the state is kept for a day, so that :meth:`resume` brings it back. Nothing happens if it has ended."""
         self._service.cancel(self.id)
+
+    def discard(self) -> None:
+        """Remove the state that the ended job keeps. ConflictError if it has not ended."""
+        self._service.discard(self.id)
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
         """Export while the job goes on."""

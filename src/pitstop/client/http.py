@@ -25,6 +25,7 @@ from pitstop.service.results import (
     ClusterInfo,
     JobStatus,
     JournalPage,
+    KeptState,
     LogPage,
     MapFacts,
     SnapshotDiff,
@@ -82,12 +83,18 @@ class HttpService:
     def cancel(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/cancel")
 
+    def discard(self, name_or_id: str) -> None:
+        self._send("POST", _job(name_or_id) + "/discard")
+
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
         body = {"name": snapshot, "cancel": cancel}
         return self._ask(SnapshotRecord, "POST", _job(name_or_id) + "/snapshots", json=body)
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         return self._get(list[JobStatus], "/jobs", all=include_ended)
+
+    def kept_states(self) -> list[KeptState]:
+        return self._get(list[KeptState], "/kept-states")
 
     def job(self, name_or_id: str) -> JobStatus:
         return self._get(JobStatus, _job(name_or_id))

@@ -6,7 +6,18 @@ import dataclasses
 from collections.abc import Callable
 
 from pitstop.control.actions import CleanUp, ExportSuspended, FailExports, KillRun, PrepareUpdate, SendCommand
-from pitstop.control.decision import CANCELLED, Decision, answer_all, answered, ended, refuse, waiting
+from pitstop.control.decision import (
+    CANCELLED,
+    REQUESTED,
+    Decision,
+    answer_all,
+    answered,
+    ended,
+    refuse,
+    suspended,
+    waiting,
+    without_state,
+)
 from pitstop.errors import ConflictError
 from pitstop.model.job import Job, JobState, Mode, Termination
 from pitstop.model.operation import CancelAndExport, Export, Operation, UpdateJob
@@ -35,12 +46,41 @@ def resume(job: Job, operation: Operation, now: float) -> Decision:
     return Decision(resumed, (answered(operation.id),))
 
 
+def bring_back(job: Job, operation: Operation, now: float) -> Decision:
+    """Start an ended job again from its last epoch."""
+    if job.state_dropped:
+        return _has_no_state(job, operation)
+    return Decision(waiting(_not_ended(job)), (answered(operation.id),))
+
+
+def update_ended(job: Job, operation: Operation, now: float) -> Decision:
+    """Bring an ended job back suspended, and get its new version ready as for every suspended job."""
+    if job.state_dropped:
+        return _has_no_state(job, operation)
+    cause = REQUESTED if job.user_cancelled else f"Execution failure:\n{job.failure}"
+    return prepare_update(suspended(_not_ended(job), cause), operation, now)
+
+
+def discard(job: Job, operation: Operation, now: float) -> Decision:
+    """Remove what an ended job keeps."""
+    return Decision(without_state(job), (answered(operation.id), CleanUp()))
+
+
+def _not_ended(job: Job) -> Job:
+    return dataclasses.replace(job, completion_time=None, user_cancelled=False, failure=None, failure_details=None)
+
+
+def _has_no_state(job: Job, operation: Operation) -> Decision:
+    result = f"because it already has a result: {job.failure}; its state was removed"
+    return refuse(job, operation, f"Cannot {operation.verb.name} job {job.id} {result}")
+
+
 def cancel(job: Job, operation: Operation, now: float) -> Decision:
     """End at once."""
     # A higher token fences the run, should it not be reached by the kill.
     gone = dataclasses.replace(ended(job, now, CANCELLED, user_cancelled=True), token=job.token + 1)
     meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' was cancelled meanwhile."))
-    return Decision(gone, (*meanwhile, FailExports(), answered(operation.id), KillRun(job.token), CleanUp()))
+    return Decision(gone, (*meanwhile, FailExports(), answered(operation.id), KillRun(job.token)))
 
 
 def export(job: Job, operation: Operation, now: float) -> Decision:
@@ -60,6 +100,15 @@ def export_suspended(mode: Mode) -> Callable[[Job, Operation, float], Decision]:
         return Decision(exporting, (ExportSuspended(operation.id, operation.request.snapshot),))
 
     return begin
+
+
+def export_ended(job: Job, operation: Operation, now: float) -> Decision:
+    """Copy the state that an ended job keeps; it stays ended."""
+    assert isinstance(operation.request, Export)
+    if job.state_dropped:
+        return _has_no_state(job, operation)
+    exporting = dataclasses.replace(job, termination=Termination(Mode.EXPORT, operation.id))
+    return Decision(exporting, (ExportSuspended(operation.id, operation.request.snapshot),))
 
 
 def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
@@ -88,9 +137,19 @@ def busy(job: Job, operation: Operation, now: float) -> Decision:
     return refuse(job, operation, f"Job is already terminating in mode: {job.termination.mode}")
 
 
+def busy_export(job: Job, operation: Operation, now: float) -> Decision:
+    """Refuse what would change an ended job while its state is copied."""
+    return refuse(job, operation, f"Cannot {operation.verb.name} while the state of job {job.id} is being exported: try again")
+
+
 def no_cancel(job: Job, operation: Operation, now: float) -> Decision:
     """Refuse to cancel while state is being saved."""
     return refuse(job, operation, f"Cannot cancel when job status is {job.state}")
+
+
+def still_going(job: Job, operation: Operation, now: float) -> Decision:
+    """Refuse to remove the state of a job that has not ended."""
+    return refuse(job, operation, f"Cannot {operation.verb.name}, job status is {job.state}: cancel the job first")
 
 
 def has_result(job: Job, operation: Operation, now: float) -> Decision:

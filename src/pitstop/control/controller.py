@@ -36,7 +36,7 @@ from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Export, Operation
-from pitstop.model.run import Died, Observation
+from pitstop.model.run import Died, Observation, StateExpired
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
@@ -190,6 +190,13 @@ class Controller:
                 self._undecidable.add((job_id, str(error)))
                 log.exception("a defect of Pitstop: an event cannot be decided", job=job_id, kind=type(event).__name__)
             return self._answer_undecidable(event, error)
+        except ConflictError as error:
+            if isinstance(event, Operation):  # another job has the name of one that was to be brought back
+                self._registry.finish_operation(event.id, error.problem)
+                return True
+            self._stuck.add(job_id)
+            log.warning("an event could not be handled; trying again", job=job_id, reason=error.message)
+            return False
         except Exception:
             self._stuck.add(job_id)
             log.exception("an event could not be handled; trying again", job=job_id, kind=type(event).__name__)
@@ -309,7 +316,8 @@ class Controller:
             self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
-                sweep(self._registry, self._data, self._clock.now(), self._files)
+                for job in sweep(self._registry, self._data, self._clock.now(), self._files):
+                    self._hear(Observation(job.id, job.token, StateExpired()))
                 self._drop_unneeded()
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")

@@ -33,7 +33,7 @@ def refuse(job: Job, operation: Operation, message: str) -> Decision:
 
 
 def ended(job: Job, now: float, failure: str, user_cancelled: bool = False) -> Job:
-    """The job with its result: it will never run again."""
+    """The job with its result. It keeps its state for a while, so that a user can bring it back."""
     return dataclasses.replace(
         job,
         state=JobState.FAILED,
@@ -46,6 +46,11 @@ def ended(job: Job, now: float, failure: str, user_cancelled: bool = False) -> J
         preparation=None,
         update=None,
     )
+
+
+def without_state(job: Job) -> Job:
+    """An ended job whose state nobody needs any more: its snapshot holds it, or its time is over."""
+    return dataclasses.replace(job, state_dropped=True)
 
 
 def suspended(job: Job, cause: str) -> Job:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from pitstop.model.job import Asked, Job, JobState, Mode, Starting
 
+_MODES = {
+    JobState.RUNNING: (Mode.SUSPEND, Mode.RESTART, Mode.CANCEL_AND_EXPORT, Mode.UPDATE),
+    JobState.SUSPENDED_EXPORTING_SNAPSHOT: (Mode.EXPORT, Mode.CANCEL_AND_EXPORT, Mode.UPDATE),
+    JobState.FAILED: (Mode.EXPORT,),
+}
+"""States in which a run may be ended, or kept state exported, and what for."""
 _RUN_STATES = (JobState.NOT_RUNNING, JobState.STARTING, JobState.RUNNING)
 
 
@@ -17,9 +23,9 @@ def _of_state(job: Job) -> list[tuple[bool, str]]:
     state, mode = job.state, job.termination.mode if job.termination is not None else None
     stopped = state in (JobState.SUSPENDED, JobState.SUSPENDED_EXPORTING_SNAPSHOT)
     return [
-        (mode is None or state in (JobState.RUNNING, JobState.SUSPENDED_EXPORTING_SNAPSHOT), f"{state} has mode {mode}"),
+        (mode is None or mode in _MODES.get(state, ()), f"{state} has mode {mode}"),
         (state is not JobState.SUSPENDED_EXPORTING_SNAPSHOT or mode is not None, f"{state} has no mode"),
-        (mode is not Mode.EXPORT or state is not JobState.RUNNING, "a run is being ended for an export"),
+        (not job.state_dropped or state.terminal, f"{state} without its state"),
         (state.terminal == (job.completion_time is not None), f"{state} with completion time {job.completion_time}"),
         (state is not JobState.FAILED or bool(job.failure), "it has failed without a reason"),
         (not job.user_cancelled or state is JobState.FAILED, f"it was cancelled and is {state}"),

@@ -21,6 +21,7 @@ from pitstop.model.job import Job, JobState, Mode, Starting
 from pitstop.model.operation import (
     Cancel,
     CancelAndExport,
+    Discard,
     Export,
     Operation,
     Restart,
@@ -41,6 +42,7 @@ from pitstop.model.run import (
     Observation,
     PreparationFailed,
     Running,
+    StateExpired,
     Stopped,
     StopRun,
     UpdatePrepared,
@@ -107,7 +109,7 @@ MODES: dict[JobState, tuple[Mode | None, ...]] = {
     S: (None,),
     X: (Mode.EXPORT, Mode.CANCEL_AND_EXPORT, Mode.UPDATE),
     C: (None,),
-    F: (None,),
+    F: (None, Mode.EXPORT),
     D: (None,),
 }
 """In which modes a job may be in a state."""
@@ -136,7 +138,15 @@ _ROWS: tuple[Row, ...] = (
     ((S,),          (None,),                  (Resume,),        asking.resume,                      (N,)),
     ((N, T, R, S),  MODES[R],                 (Cancel,),        asking.cancel,                      (F,)),
     ((N, T, R, X, C), (None, *ANY),           (Resume,),        asking.accept,                      None),
-    ((F, D),        (None,),                  (Cancel,),        asking.accept,                      None),
+    ((F, D),        MODES[F],                 (Cancel,),        asking.accept,                      None),
+    # What is asked of a job that has failed or was cancelled, and keeps its state
+    ((F,),          (None,),                  (Resume,),        asking.bring_back,                  (N, F)),
+    ((F,),          (None,),                  (UpdateJob,),     asking.update_ended,                (S, F)),
+    ((F,),          (None,),                  (Export,),        asking.export_ended,                None),
+    ((F, D),        (None,),                  (Discard,),       asking.discard,                     None),
+    ((F,),          (None,),                  (StateExpired,),  seeing.state_expired,               None),
+    ((F,),          (Mode.EXPORT,),           (Exported,),      seeing.exported_ended,              None),
+    ((F,),          (Mode.EXPORT,),           (ExportFailed,),  seeing.export_failed_ended,         None),
     # What is seen of a run that starts and goes on
     ((T,),          (None,),                  (Compiled,),      seeing.compiled,                    None),
     ((T,),          (None,),                  (Running,),       seeing.running,                     (R,)),
@@ -170,14 +180,20 @@ _ROWS: tuple[Row, ...] = (
     ((N, T, R, S, X), (None, *ANY),           (PreparationFailed,), updating.preparation_failed,    None),
 )  # fmt: skip
 
+_OF_RUNS = (Suspend, Restart, CancelAndExport, Export)
+"""What is usually asked of a run."""
+
 _REFUSALS: tuple[Row, ...] = (
     # What is asked for where it is not legal: nothing changes, and the sentence is that of the reference
-    ((R,),          ENDING,                   (Suspend, Restart, CancelAndExport, Export, UpdateJob), asking.busy, None),
+    ((R,),          ENDING,                   (*_OF_RUNS, UpdateJob),  asking.busy,                 None),
     ((N, T, S, X, C), (None, *ANY),           (Suspend, Restart), asking.not_in_this_state("RUNNING"), None),
     ((N, T, X, C),  (None, *ANY), (CancelAndExport, Export, UpdateJob), asking.not_in_this_state("RUNNING or SUSPENDED"), None),
     ((X, C),        (None, *ANY),             (Cancel,),        asking.no_cancel,                   None),
-    ((F, D),        (None,),                  (Resume,),        asking.no_resume,                   None),
-    ((F, D),        (None,),                  (Suspend, Restart, CancelAndExport, Export, UpdateJob), asking.has_result, None),
+    ((N, T, R, S, X, C), (None, *ANY),        (Discard,),       asking.still_going,                 None),
+    ((D,),          (None,),                  (Resume,),        asking.no_resume,                   None),
+    ((F,),          (None,),                  (Suspend, Restart, CancelAndExport), asking.has_result, None),
+    ((D,),          (None,),                  (*_OF_RUNS, UpdateJob),  asking.has_result,           None),
+    ((F,),          (Mode.EXPORT,),           (*_OF_RUNS, UpdateJob, Resume, Discard), asking.busy_export, None),
 )  # fmt: skip
 
 
@@ -237,7 +253,7 @@ def is_due(job: Job, now: float) -> bool:
 
 def _of_another_export(job: Job, event: Event) -> bool:
     """True for what became of an export before the one that a suspended job is busy with: it was done twice."""
-    exporting = job.termination.operation if job.state is X and job.termination is not None else None
+    exporting = job.termination.operation if job.state in (X, F) and job.termination is not None else None
     fact = event.fact if isinstance(event, Observation) else None
     return exporting is not None and isinstance(fact, Exported | ExportFailed) and fact.operation != exporting
 

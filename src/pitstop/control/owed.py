@@ -30,7 +30,8 @@ def _of_state(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, 
         return (CleanUp(),)
     if state.terminal:
         # A cancelled job's token is one higher than that of its last run.
-        return (KillRun(job.token - 1), KillRun(job.token), CleanUp())
+        kills = (KillRun(job.token - 1), KillRun(job.token))
+        return (*kills, CleanUp()) if job.state_dropped else (*kills, *_export(job, operations))
     return ()
 
 

@@ -78,7 +78,7 @@ class Registry(Protocol):
         ...
 
     def save_job(self, job: Job) -> None:
-        """Write every field of an existing job but its progress."""
+        """Write every field of an existing job but its progress; ConflictError if it is active and another one has its name."""
         ...
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:

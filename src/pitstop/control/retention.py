@@ -7,13 +7,16 @@ from pathlib import Path
 
 from pitstop.control.ports import Registry
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
-from pitstop.model.job import Asked, Job, JobSource, Starting, Watched
+from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Watched
 from pitstop.model.operation import UpdateJob
-from pitstop.snapshots.checkpoint import FACTS
+from pitstop.snapshots.checkpoint import FACTS, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 KEEP_RESULTS = 1000
 KEEP_SECONDS = 604_800.0
+"""How long a result is kept, and with it the state of a job that has failed."""
+CANCELLED_SECONDS = 86_400.0
+"""How long the state of a job is kept that a user has cancelled without a snapshot."""
 SWEEP_SECONDS = 3600.0
 """How often results that are too old are looked for."""
 FRESH_SECONDS = 3600.0
@@ -23,6 +26,17 @@ FRESH_SECONDS = 3600.0
 def has_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> bool:
     """True if checkpoints of the job are still there."""
     return bool(_checkpoints(data, job, files))
+
+
+def has_begun(data: DataFolder, job: Job, lineage: str, files: Files = LOCAL_FILES) -> bool:
+    """True if the job has planned an epoch on that checkpoint, and the checkpoint is still there."""
+    return Checkpoint(data.job(job.id).checkpoint(lineage), files).planned() >= 0
+
+
+def state_bytes(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> int:
+    """Size of all checkpoints of the job; files that snapshots share with them count as well."""
+    sizes = (files.facts(folder / path) for folder in _checkpoints(data, job, files) for path in files.walk(folder))
+    return sum(facts.bytes for facts in sizes if facts is not None)
 
 
 def drop_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> None:
@@ -47,16 +61,32 @@ def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FI
     return [folder.name.removeprefix(CHECKPOINT_PREFIX) for folder in old]
 
 
-def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
-    """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names."""
+def kept_until(job: Job) -> float | None:
+    """When the state of an ended job is removed, in seconds since the epoch; None if it keeps none."""
+    if job.state is not JobState.FAILED or job.state_dropped or job.completion_time is None:
+        return None
+    return job.completion_time + (CANCELLED_SECONDS if job.user_cancelled else KEEP_SECONDS)
+
+
+def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> list[Job]:
+    """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names.
+
+    Returns the jobs whose results stay while the time for their state is over.
+    """
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
         files.remove(data.job(gone).root)
+    jobs = registry.jobs()
+    for job in jobs:
+        if job.state.terminal:
+            shutil.rmtree(data.job(job.id).work, ignore_errors=True)
+    expired = [job for job in jobs if (until := kept_until(job)) is not None and until <= now]
     if registry.unreadable_jobs():
-        return  # which artifacts they name is not known
-    named = {Path(source.artifact).parent.name for job in registry.jobs() for source in _sources(registry, job)}
+        return expired  # which artifacts they name is not known
+    named = {Path(source.artifact).parent.name for job in jobs for source in _sources(registry, job)}
     for folder in data.artifacts.glob("*"):
         if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
+    return expired
 
 
 def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:

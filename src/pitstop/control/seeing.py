@@ -6,7 +6,17 @@ import dataclasses
 
 from pitstop.control import updating
 from pitstop.control.actions import CleanUp, FailExports, Finish, KillRun, RegisterSnapshot
-from pitstop.control.decision import CANCELLED, REQUESTED, Decision, answer_all, answered, ended, suspended, waiting
+from pitstop.control.decision import (
+    CANCELLED,
+    REQUESTED,
+    Decision,
+    answer_all,
+    answered,
+    ended,
+    suspended,
+    waiting,
+    without_state,
+)
 from pitstop.errors import ConflictError, PitstopError, SnapshotError
 from pitstop.model.job import Job, JobState, Termination
 from pitstop.model.run import (
@@ -19,6 +29,7 @@ from pitstop.model.run import (
     ExportFailed,
     Failed,
     Running,
+    StateExpired,
     Stopped,
 )
 
@@ -63,11 +74,26 @@ def exported_suspended(job: Job, fact: Exported, now: float) -> Decision:
 def exported_to_end(job: Job, fact: Exported, now: float) -> Decision:
     done = exported(job, fact, now)
     meanwhile = _meanwhile(job, "was cancelled", but=fact.operation)
-    return Decision(ended(job, now, CANCELLED, user_cancelled=True), (*done.actions, *meanwhile, CleanUp()))
+    gone = without_state(ended(job, now, CANCELLED, user_cancelled=True))
+    return Decision(gone, (*done.actions, *meanwhile, CleanUp()))
 
 
 def export_failed_suspended(job: Job, fact: ExportFailed, now: float) -> Decision:
     return Decision(_suspended_again(job), export_failed(job, fact, now).actions)
+
+
+def exported_ended(job: Job, fact: Exported, now: float) -> Decision:
+    """A snapshot of the state that an ended job keeps."""
+    return Decision(dataclasses.replace(job, termination=None), exported(job, fact, now).actions)
+
+
+def export_failed_ended(job: Job, fact: ExportFailed, now: float) -> Decision:
+    return Decision(dataclasses.replace(job, termination=None), export_failed(job, fact, now).actions)
+
+
+def state_expired(job: Job, fact: StateExpired, now: float) -> Decision:
+    """Nobody has asked for the job in time."""
+    return Decision(without_state(job), (CleanUp(),))
 
 
 # The end of a run as it was asked for
@@ -93,7 +119,7 @@ def stopped_to_end(job: Job, fact: Stopped, now: float) -> Decision:
         return Decision(suspended(job, REQUESTED), (FailExports(), answered(_operation(job), error)))
     done = answered(_operation(job), result=fact.snapshot)
     meanwhile = _meanwhile(job, "was cancelled", but=_operation(job))
-    gone = ended(job, now, CANCELLED, user_cancelled=True)
+    gone = without_state(ended(job, now, CANCELLED, user_cancelled=True))
     return Decision(gone, (RegisterSnapshot(fact.snapshot), FailExports(), done, *meanwhile, CleanUp()))
 
 
@@ -108,7 +134,7 @@ def completed(job: Job, fact: Completed, now: float) -> Decision:
 
 
 def cleaned_up(job: Job, fact: CleanedUp, now: float) -> Decision:
-    return Decision(dataclasses.replace(job, state=JobState.COMPLETED, completion_time=now))
+    return Decision(without_state(dataclasses.replace(job, state=JobState.COMPLETED, completion_time=now)))
 
 
 def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
@@ -153,7 +179,7 @@ def _give_up(job: Job, reason: str, now: float) -> Decision:
     if job.version.config.suspend_on_failure:
         return Decision(suspended(job, f"Execution failure:\n{reason}"), (FailExports(), KillRun(job.token)))
     meanwhile = _meanwhile(job, "failed")
-    return Decision(ended(job, now, failure=reason), (*meanwhile, FailExports(), KillRun(job.token), CleanUp()))
+    return Decision(ended(job, now, failure=reason), (*meanwhile, FailExports(), KillRun(job.token)))
 
 
 def _suspended_again(job: Job) -> Job:

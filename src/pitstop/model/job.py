@@ -215,6 +215,8 @@ class Job:
     preparation: int | None = None
     """The operation that is getting a new version ready while this one goes on."""
     update: Update | None = None
+    state_dropped: bool = False
+    """Its saved state was removed: on request, because its time was over, or because nothing needs it. Of ended jobs only."""
     update_failure: str | None = None
     """Why the last update was rolled back; None if there was none, or it went well."""
 

@@ -23,6 +23,7 @@ class Verb(StrEnum):
     EXPORT = "export"
     CANCEL_AND_EXPORT = "cancel_and_export"
     UPDATE = "update"
+    DISCARD = "discard"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Suspend:
 
 @dataclass(frozen=True)
 class Resume:
-    """Go on from the kept state."""
+    """Go on from the kept state: a suspended job, or one that has failed or was cancelled."""
 
     verb: ClassVar = Verb.RESUME
 
@@ -90,9 +91,16 @@ class UpdateJob:
     """How long after its start a failure of the new version still brings back the old one."""
 
 
-Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob
+@dataclass(frozen=True)
+class Discard:
+    """Remove the state that an ended job keeps; it cannot be brought back after that."""
+
+    verb: ClassVar = Verb.DISCARD
+
+
+Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Discard
 REQUESTS: dict[Verb, type[Request]] = {
-    kind.verb: kind for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob)
+    kind.verb: kind for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob, Discard)
 }
 
 

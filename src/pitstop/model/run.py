@@ -138,6 +138,13 @@ class Died:
 
 
 @dataclass(frozen=True)
+class StateExpired:
+    """The time is over for which an ended job keeps its state."""
+
+    kind: ClassVar = "state_expired"
+
+
+@dataclass(frozen=True)
 class CleanedUp:
     """What only a job that may run again needs is removed."""
 
@@ -177,6 +184,7 @@ Fact = (
     | Completed
     | Failed
     | Died
+    | StateExpired
     | CleanedUp
     | UpdatePrepared
     | PreparationFailed
@@ -193,6 +201,7 @@ FACTS: dict[str, type[Fact]] = {
         Completed,
         Failed,
         Died,
+        StateExpired,
         CleanedUp,
         UpdatePrepared,
         PreparationFailed,

@@ -21,7 +21,7 @@ from pitstop.rest.models import (
 )
 from pitstop.rest.waiting import patiently
 from pitstop.service.api import Service, SubmitRequest
-from pitstop.service.results import CheckResult, JobStatus, LogPage, UpdateResult
+from pitstop.service.results import CheckResult, JobStatus, KeptState, LogPage, UpdateResult
 
 LONGEST_WAIT = 600.0
 """Seconds that one request may wait; a client that wants to wait longer asks again."""
@@ -34,7 +34,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["jobs"])
     _add_submit(routes, service)
     _add_reads(routes, service)
-    for name in ("suspend", "resume", "restart", "cancel"):
+    for name in ("suspend", "resume", "restart", "cancel", "discard"):
         _add_verb(routes, service, name)
 
     @routes.post("/jobs/{job}/snapshots", status_code=201, summary="Export a named snapshot")
@@ -76,6 +76,11 @@ def _add_reads(routes: APIRouter, service: Service) -> None:
     def list_jobs(all: Annotated[bool, Query(description="Ended jobs, too")] = False) -> list[JobStatus]:
         """Those that have not ended, or all that are remembered."""
         return service.jobs(include_ended=all)
+
+    @routes.get("/kept-states", summary="List the state that ended jobs keep")
+    def kept_states() -> list[KeptState]:
+        """Of jobs that have failed or were cancelled, and can be brought back by `POST /jobs/{job}/resume`; the largest first."""
+        return service.kept_states()
 
     @routes.get("/jobs/{job}", summary="Get a job, or wait for it")
     async def get_job(

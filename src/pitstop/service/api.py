@@ -14,6 +14,7 @@ from pitstop.service.results import (
     ClusterInfo,
     JobStatus,
     JournalPage,
+    KeptState,
     LogPage,
     MapFacts,
     SnapshotDiff,
@@ -67,7 +68,7 @@ class Service(Protocol):
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         """Put a new version in the place of a running or suspended job's; the old one goes on if it is refused or fails.
 
-        A suspended job stays suspended: the new version starts when it is resumed.
+        A suspended job stays suspended: the new version starts when it is resumed. A job that has failed is suspended with it.
 
         ``request``: what to run (entry and arguments default to those of the version before), options over those it was
         submitted with, and the name of the snapshot to take. IncompatibleError before anything stops; EngineError if the
@@ -80,7 +81,10 @@ class Service(Protocol):
         ...
 
     def resume(self, name_or_id: str) -> None:
-        """Let a suspended job start again from its state; returns before it runs. Does nothing to a job that runs."""
+        """Let a job start again from its kept state: a suspended one, or one that has failed or was cancelled.
+
+        Returns before it runs. Does nothing to a job that runs. ConflictError if the state was removed meanwhile.
+        """
         ...
 
     def restart(self, name_or_id: str) -> None:
@@ -88,11 +92,15 @@ class Service(Protocol):
         ...
 
     def cancel(self, name_or_id: str) -> None:
-        """End a job at once and drop its state. Does nothing to a job that has ended."""
+        """End a job at once. Its state is kept for a day: resume brings it back. Does nothing to a job that has ended."""
+        ...
+
+    def discard(self, name_or_id: str) -> None:
+        """Remove the state that an ended job keeps. ConflictError if the job has not ended."""
         ...
 
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
-        """Save the state of a running or suspended job under a name; a snapshot of that name is replaced.
+        """Save the state of a job under a name, be it running, suspended or failed; a snapshot of that name is replaced.
 
         ``cancel``: the job ends exactly where the snapshot does.
         """
@@ -100,6 +108,10 @@ class Service(Protocol):
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         """Jobs that have not ended, or all that are remembered; newest first."""
+        ...
+
+    def kept_states(self) -> list[KeptState]:
+        """What ended jobs keep on disk, so that they can be brought back; the largest first."""
         ...
 
     def job(self, name_or_id: str) -> JobStatus:

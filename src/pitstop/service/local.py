@@ -20,6 +20,7 @@ from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.operation import (
     Cancel,
     CancelAndExport,
+    Discard,
     Export,
     Operation,
     OperationState,
@@ -123,6 +124,9 @@ class LocalService(Reads, MapVerbs):
 
     def cancel(self, name_or_id: str) -> None:
         self._carry_out(self._find(name_or_id), Cancel())
+
+    def discard(self, name_or_id: str) -> None:
+        self._carry_out(self._find(name_or_id), Discard())
 
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
         check_name("snapshot", snapshot)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 
 from pitstop.control.ports import Registry
+from pitstop.control.retention import has_begun, kept_until, state_bytes
 from pitstop.errors import NotFoundError, WaitTimeoutError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
 from pitstop.service.changes import Changes
-from pitstop.service.results import JobStatus, LogPage, SnapshotDiff
+from pitstop.service.results import JobStatus, KeptState, LogPage, SnapshotDiff
 from pitstop.service.snapshot_facts import differences
 from pitstop.snapshots import manifest
 
@@ -30,6 +31,15 @@ class Reads:
 
     def job(self, name_or_id: str) -> JobStatus:
         return self._status(self._find(name_or_id))
+
+    def kept_states(self) -> list[KeptState]:
+        found = []
+        for job in self._registry.jobs():
+            until = kept_until(job)
+            size = state_bytes(self._data, job) if until is not None else 0
+            if until is not None and size:
+                found.append(KeptState(job.id, job.name, job.user_cancelled, until, size))
+        return sorted(found, key=lambda state: -state.bytes)
 
     def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
         deadline = time.monotonic() + timeout
@@ -71,7 +81,12 @@ class Reads:
         return SnapshotDiff(differences(before, after), report)
 
     def _status(self, job: Job) -> JobStatus:
-        return JobStatus.of(job, self._registry.progress(job.id))
+        return JobStatus.of(job, self._registry.progress(job.id), self._has_state(job), kept_until(job))
+
+    def _has_state(self, job: Job) -> bool:
+        """Looks at what is there: somebody may have removed it by hand."""
+        lineage = job.saved.lineage
+        return lineage is not None and not job.state_dropped and has_begun(self._data, job, lineage)
 
     def _find(self, name_or_id: str) -> Job:
         found = self._registry.find_jobs(name_or_id)

@@ -61,12 +61,16 @@ class JobStatus:
     """The compiled plan; null until compiled."""
     progress: Progress
     """Progress of its run."""
+    has_state: bool = False
+    """Saved state is there: the job, or a new version of it, would go on from it."""
+    state_kept_until: Moment | None = None
+    """Of a job that has failed or was cancelled: until then it can be brought back."""
     updating: bool = False
     """A new version was asked for and is not up yet; of a suspended job: it starts when the job is resumed."""
 
     @classmethod
-    def of(cls, job: Job, progress: Progress) -> JobStatus:
-        """The view of a record."""
+    def of(cls, job: Job, progress: Progress, has_state: bool = False, kept_until: float | None = None) -> JobStatus:
+        """The view of a record, and of what is there of its state."""
         ending = job.termination
         coming = job.update is not None and not isinstance(job.update.phase, Watched)
         return cls(
@@ -92,6 +96,8 @@ class JobStatus:
             update_failure=job.update_failure,
             plan=job.version.plan,
             progress=progress,
+            has_state=has_state,
+            state_kept_until=kept_until if has_state else None,
             updating=coming or job.preparation is not None,
         )
 
@@ -104,6 +110,23 @@ class JobStatus:
     def active(self) -> bool:
         """True until it has ended: its name is taken so long."""
         return not self.status.terminal
+
+
+@described
+@dataclass(frozen=True)
+class KeptState:
+    """What an ended job keeps on disk."""
+
+    id: str
+    """Of the job."""
+    name: str | None
+    """Of the job; another one may have it meanwhile."""
+    user_cancelled: bool
+    """A user cancelled it; else it failed."""
+    until: Moment
+    """When it is removed."""
+    bytes: int
+    """Size of all its files."""
 
 
 @described

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pitstop.control.ports import Registry
+from pitstop.control.retention import has_begun
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, Starting, Version, Watched
-from pitstop.snapshots.checkpoint import Checkpoint
 
 
 def job_that_needs(snapshot: str, registry: Registry, data: DataFolder) -> Job | None:
@@ -35,7 +35,7 @@ def _versions(job: Job) -> list[tuple[Version, str | None]]:
 def _has_begun(version: Version, job: Job, data: DataFolder) -> bool:
     if version.lineage is None or not _keeps_state(version):
         return False
-    return Checkpoint(data.job(job.id).checkpoint(version.lineage)).planned() >= 0
+    return has_begun(data, job, version.lineage)
 
 
 def _keeps_state(version: Version) -> bool:

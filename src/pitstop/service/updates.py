@@ -29,7 +29,9 @@ def update_request(job: Job, artifact: Path, request: SubmitRequest, watch_secon
 
 
 def refuse_unless_updatable(job: Job) -> None:
-    """Raise ConflictError unless the job is RUNNING or SUSPENDED."""
+    """Raise ConflictError unless the job is RUNNING or SUSPENDED, or has failed and keeps its state."""
+    if job.state is JobState.FAILED and not job.state_dropped:
+        return
     if job.state not in (JobState.RUNNING, JobState.SUSPENDED):
         raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING or SUSPENDED")
 

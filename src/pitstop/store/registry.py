@@ -38,10 +38,11 @@ class SqlRegistry:
             with self._database.write() as connection:
                 connection.execute(insert(schema.jobs).values(**_row(job)))
         except IntegrityError:
-            others = [other for other in self.find_jobs(job.name or "") if other.active]
-            raise ConflictError(
-                f"Another active job with equal name ({job.name}) exists: {others[0].id if others else 'unknown'}"
-            ) from None
+            raise self._name_taken(job) from None
+
+    def _name_taken(self, job: Job) -> ConflictError:
+        others = [other for other in self.find_jobs(job.name or "") if other.active]
+        return ConflictError(f"Another active job with equal name ({job.name}) exists: {others[0].id if others else 'unknown'}")
 
     def get_job(self, job_id: str) -> Job | None:
         with self._database.read() as connection:
@@ -73,8 +74,11 @@ class SqlRegistry:
         return [row.id for row in rows if not readable(job_of, [row])]
 
     def save_job(self, job: Job) -> None:
-        with self._database.write() as connection:
-            connection.execute(update(schema.jobs).where(schema.jobs.c.id == job.id).values(**_row(job)))
+        try:
+            with self._database.write() as connection:
+                connection.execute(update(schema.jobs).where(schema.jobs.c.id == job.id).values(**_row(job)))
+        except IntegrityError:
+            raise self._name_taken(job) from None
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
         ended = [job for job in self.jobs() if job.state.terminal]

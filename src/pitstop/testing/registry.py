@@ -72,10 +72,13 @@ class MemoryRegistry:
 
     def add_job(self, job: Job) -> None:
         with self.transaction():
-            for other in self._jobs.values():
-                if other.active and job.active and other.name is not None and other.name == job.name:
-                    raise ConflictError(f"Another active job with equal name ({job.name}) exists: {other.id}")
+            self._check_name(job)
             self._put(self._jobs, job.id, job)
+
+    def _check_name(self, job: Job) -> None:
+        for other in self._jobs.values():
+            if other.id != job.id and other.active and job.active and other.name is not None and other.name == job.name:
+                raise ConflictError(f"Another active job with equal name ({job.name}) exists: {other.id}")
 
     def get_job(self, job_id: str) -> Job | None:
         with self._lock:
@@ -99,6 +102,7 @@ class MemoryRegistry:
     def save_job(self, job: Job) -> None:
         with self.transaction():
             if job.id in self._jobs:
+                self._check_name(job)
                 self._put(self._jobs, job.id, job)
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:

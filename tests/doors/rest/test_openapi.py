@@ -49,6 +49,8 @@ def test_it_holds_every_noun_and_verb(document):
         ("POST", "/api/v1/jobs/{job}/resume"),
         ("POST", "/api/v1/jobs/{job}/restart"),
         ("POST", "/api/v1/jobs/{job}/cancel"),
+        ("POST", "/api/v1/jobs/{job}/discard"),
+        ("GET", "/api/v1/kept-states"),
         ("POST", "/api/v1/jobs/{job}/snapshots"),
         ("POST", "/api/v1/snapshots/{name}/stages/{stage}/query"),
         ("GET", "/api/v1/snapshots/{name}/stages/{stage}/state"),
@@ -119,7 +121,7 @@ def test_both_ways_to_submit_are_described(document):
 REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.REBUILD).to_dict()
 JOB = (
     "id name status submission_time start_time completion_time user_cancelled suspension_cause failure failure_details config "
-    "options source token termination attempts due lineage version update_failure plan progress updating"
+    "options source token termination attempts due lineage version update_failure plan progress has_state state_kept_until updating"
 )
 MANIFEST = (
     "name job_id job_name lineage epoch created watermark_ms plan partitions provider offsets stages versions files imported "
@@ -137,6 +139,7 @@ MANIFEST = (
         ("SnapshotManifest", MANIFEST),
         ("StateRows", "columns rows more"),
         ("LogPage", "lines next"),
+        ("KeptState", "id name user_cancelled until bytes"),
         ("MapFacts", "name size journal_capacity ttl_seconds oldest newest"),
         ("Entry", "key value created updated expires version"),
         ("JournalPage", "events lost oldest newest"),

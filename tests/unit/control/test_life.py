@@ -5,9 +5,18 @@ import dataclasses
 import pytest
 
 from pitstop.control import life
-from pitstop.control.actions import CleanUp, ExportSuspended, Finish, KillRun, PrepareUpdate, SendCommand, StartRun
+from pitstop.control.actions import (
+    CleanUp,
+    DropCheckpoint,
+    ExportSuspended,
+    Finish,
+    KillRun,
+    PrepareUpdate,
+    SendCommand,
+    StartRun,
+)
 from pitstop.control.life import LIFE, MODES, Due, Edge, Leave, LifeError, decide
-from pitstop.control.seeing import MOST_ATTEMPTS
+from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
 from pitstop.errors import Problem
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Asked, Job, JobSource, JobState, Mode, Starting, Termination, Update, Version
@@ -15,6 +24,7 @@ from pitstop.model.operation import (
     REQUESTS,
     Cancel,
     CancelAndExport,
+    Discard,
     Export,
     Operation,
     Restart,
@@ -29,8 +39,10 @@ from pitstop.model.run import (
     Died,
     EpochCommitted,
     Exported,
+    ExportFailed,
     Failed,
     Observation,
+    StateExpired,
     Stopped,
     StopRun,
 )
@@ -106,11 +118,82 @@ def test_suspend_and_restart_are_legal_in_running_only(state, kind):
     assert refusal(decision) == f"Cannot {kind.verb.name}, job status is {state}, should be RUNNING"
 
 
-@pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport, Export, UpdateJob])
-def test_a_job_with_a_result_does_nothing_more(kind):
+@pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport])
+def test_a_job_that_has_failed_is_not_stopped_once_more(kind):
     assert refusal(decide(job(S.FAILED), ask(kind), NOW)) == (
         f"Cannot {kind.verb.name} job id because it already has a result: boom"
     )
+
+
+@pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport, Export, UpdateJob, Resume])
+def test_a_job_that_has_completed_does_nothing_more(kind):
+    completed = job(S.COMPLETED, state_dropped=True)
+    refused = decide(completed, ask(kind), NOW)
+    assert refusal(refused)
+    assert refused.job == completed
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_job_that_has_failed_or_was_cancelled_is_brought_back_as_it_was(cancelled):
+    running = job(S.RUNNING, attempts=2)
+    ended = decide(running, ask(Cancel) if cancelled else seen(Failed(Problem("ENGINE", "boom"), "trace")), NOW)
+    assert ended.job.state is S.FAILED
+    assert not [action for action in ended.actions if isinstance(action, CleanUp | DropCheckpoint)]
+    back = decide(ended.job, ask(Resume), NOW + 60)
+    assert done(back)
+    assert back.job == dataclasses.replace(running, state=S.NOT_RUNNING, attempts=0, token=ended.job.token)
+
+
+def test_a_job_that_has_failed_is_exported_from_and_stays_as_it_is():
+    failed = job(S.FAILED)
+    begun = decide(failed, ask(Export), NOW)
+    assert begun.actions == (ExportSuspended(7, "s"),)
+    assert refusal(decide(begun.job, ask(Resume, 8), NOW)).startswith("Cannot RESUME while the state of job id is being exported")
+    assert decide(begun.job, seen(Exported(6, RECORD)), NOW).job == begun.job, "an export before it, done twice"
+    exported = decide(begun.job, seen(Exported(7, RECORD)), NOW)
+    assert exported.job == failed
+    assert done(exported)
+    failed_again = decide(begun.job, seen(ExportFailed(7, Problem("SNAPSHOT", "no room"))), NOW)
+    assert failed_again.job == failed
+    assert refusal(failed_again) == "no room"
+
+
+def test_a_job_that_has_failed_is_updated_like_a_suspended_one():
+    begun = decide(job(S.FAILED), ask(UpdateJob), NOW)
+    assert (begun.job.state, begun.job.suspension_cause) == (S.SUSPENDED, "Execution failure:\nboom")
+    assert begun.actions == (PrepareUpdate(7),)
+    assert begun.job == decide(job(S.SUSPENDED, suspension_cause="Execution failure:\nboom"), ask(UpdateJob), NOW).job
+
+
+@pytest.mark.parametrize("event", ["asked", "expired"])
+def test_the_state_of_an_ended_job_is_removed_on_request_or_when_its_time_is_over_and_not_before(event):
+    gone = decide(job(S.FAILED), ask(Discard) if event == "asked" else seen(StateExpired()), NOW)
+    assert gone.job.state_dropped
+    assert CleanUp() in gone.actions
+    for kind in (Resume, Export, UpdateJob):
+        refused = decide(gone.job, ask(kind), NOW)
+        sentence = f"Cannot {kind.verb.name} job id because it already has a result: boom; its state was removed"
+        assert refusal(refused) == sentence
+        assert refused.job == gone.job
+
+
+@pytest.mark.parametrize(
+    "state", [S.NOT_RUNNING, S.STARTING, S.RUNNING, S.SUSPENDED, S.SUSPENDED_EXPORTING_SNAPSHOT, S.COMPLETING]
+)
+def test_the_state_of_a_job_that_goes_on_is_never_removed(state):
+    refused = decide(job(state), ask(Discard), NOW)
+    assert refusal(refused) == f"Cannot DISCARD, job status is {state}: cancel the job first"
+    assert decide(job(state), seen(StateExpired()), NOW).job == job(state)
+
+
+def test_a_run_that_found_the_store_or_the_disk_away_is_started_again_as_often_as_it_takes():
+    failed = Failed(Problem("STORE", "The store is busy."), away=True)
+    tired = job(S.RUNNING, attempts=MOST_ATTEMPTS - 1)
+    for _ in range(20):
+        waits = decide(tired, seen(failed, token=tired.token), NOW).job
+        assert (waits.state, waits.due, waits.attempts) == (S.NOT_RUNNING, NOW + AWAY_SECONDS, MOST_ATTEMPTS - 1)
+        tired = decide(waits, Due(), waits.due).job
+        assert tired.state is S.STARTING
 
 
 def test_a_second_termination_is_refused_and_the_first_goes_on():
@@ -121,11 +204,12 @@ def test_a_second_termination_is_refused_and_the_first_goes_on():
 
 
 @pytest.mark.parametrize("state", [S.NOT_RUNNING, S.STARTING, S.RUNNING, S.SUSPENDED])
-def test_cancel_ends_a_job_at_once_and_then_drops_its_state(state):
+def test_cancel_ends_a_job_at_once_and_keeps_its_state(state):
     decision = decide(job(state), ask(Cancel), NOW)
     assert (decision.job.state, decision.job.user_cancelled, decision.job.completion_time) == (S.FAILED, True, NOW)
     assert decision.job.token == 4, "a run that the kill does not reach is fenced"
-    assert decision.actions[-2:] == (KillRun(3), CleanUp())
+    assert decision.actions[-1] == KillRun(3)
+    assert CleanUp() not in decision.actions
     assert done(decision)
 
 
@@ -251,7 +335,7 @@ def test_every_fact_in_every_state_leads_where_the_table_says_or_changes_nothing
 def test_every_state_can_be_reached_and_every_active_one_left():
     edges = [(state, to) for (state, _, _), edge in LIFE.items() for to in edge.to if to is not state]
     assert {to for _, to in edges} == set(JobState)
-    assert {state for state, _ in edges} == {state for state in JobState if not state.terminal}
+    assert {state for state, _ in edges} == set(JobState) - {JobState.COMPLETED}
 
 
 def test_every_kind_of_fact_has_a_row():
