@@ -1,5 +1,6 @@
 """What every registry promises to the control plane."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -83,6 +84,19 @@ def test_jobs_are_listed_with_the_newest_first_and_found_by_name_or_id_active_fi
     assert [found.id for found in registry.find_jobs("a")] == ["old", "new"]
     assert [found.id for found in registry.find_jobs("other")] == ["other"]
     assert registry.find_jobs("nobody") == []
+
+
+def test_an_ended_job_gets_its_name_back_only_while_no_other_one_has_it(registry):
+    ended = job("old", state=JobState.FAILED, completion_time=6.0, failure="boom")
+    registry.add_job(ended)
+    registry.add_job(job("new"))
+    back = dataclasses.replace(ended, state=JobState.NOT_RUNNING, completion_time=None, failure=None)
+    with pytest.raises(ConflictError, match=r"^Another active job with equal name \(ingest\) exists: new$"):
+        registry.save_job(back)
+    assert registry.get_job("old") == ended
+    registry.save_job(job("new", state=JobState.COMPLETED, completion_time=7.0))
+    registry.save_job(back)
+    assert registry.get_job("old") == back
 
 
 def test_saving_a_job_that_was_forgotten_does_not_bring_it_back(registry):

@@ -219,14 +219,14 @@ def test_a_job_is_not_brought_back_while_another_one_has_its_name(pair):
 def test_what_an_ended_job_keeps_is_removed_on_request(pair):
     service, state = pair
     job = running(state, text="# stage: speed bigint")
-    with pytest.raises(ConflictError, match="^Cannot DISCARD, job status is RUNNING: cancel the job first$"):
+    with pytest.raises(ConflictError, match=r"^Cannot DISCARD, job status is RUNNING: cancel the job first$"):
         service.discard(job)
     service.cancel(job)
     service.discard(job)
     found = service.job(job)
     assert (found.has_state, found.state_kept_until, service.kept_states()) == (False, None, [])
     until(lambda: not list(state._data.job(job).root.glob("checkpoint*")), "its files are gone as well")
-    with pytest.raises(ConflictError, match="its state was removed$"):
+    with pytest.raises(ConflictError, match=r"its state was removed$"):
         service.resume(job)
 
 

@@ -121,7 +121,8 @@ def test_both_ways_to_submit_are_described(document):
 REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.REBUILD).to_dict()
 JOB = (
     "id name status submission_time start_time completion_time user_cancelled suspension_cause failure failure_details config "
-    "options source token termination attempts due lineage version update_failure plan progress has_state state_kept_until updating"
+    "options source token termination attempts due lineage version update_failure plan progress "
+    "has_state state_kept_until updating"
 )
 MANIFEST = (
     "name job_id job_name lineage epoch created watermark_ms plan partitions provider offsets stages versions files imported "

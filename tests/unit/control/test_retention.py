@@ -1,12 +1,14 @@
 """What is kept of jobs, and what is forgotten."""
 
+import dataclasses
 import json
 import os
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 
-from pitstop.control.retention import FRESH_SECONDS, sweep
+from pitstop.control.retention import CANCELLED_SECONDS, FRESH_SECONDS, KEEP_SECONDS, sweep
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version
@@ -53,3 +55,15 @@ def test_no_artifact_goes_while_the_record_of_a_job_cannot_be_read(tmp_path):
         connection.execute(text("DELETE FROM jobs"))
     sweep(registry, DataFolder(tmp_path), NOW)
     assert not Path(source.artifact).parent.exists()
+
+
+@pytest.mark.parametrize(("cancelled", "seconds"), [(True, CANCELLED_SECONDS), (False, KEEP_SECONDS)])
+def test_an_ended_job_keeps_its_state_for_its_time_and_then_it_is_to_go(tmp_path, cancelled, seconds):
+    registry = SqlRegistry(open_database(sqlite_url(tmp_path / "s.db")))
+    version = Version(1, artifact(tmp_path, "code"), {}, JobConfig())
+    ended = Job("id", "job", 0.0, version, JobState.FAILED, failure="x", completion_time=NOW, user_cancelled=cancelled)
+    registry.add_job(ended)
+    assert sweep(registry, DataFolder(tmp_path), NOW + seconds - 1) == []
+    assert sweep(registry, DataFolder(tmp_path), NOW + seconds) == [ended]
+    registry.save_job(dataclasses.replace(ended, state_dropped=True))
+    assert sweep(registry, DataFolder(tmp_path), NOW + seconds) == []
