@@ -40,11 +40,12 @@ class SimulatedEngine:
     def __init__(self, world, moments):
         self._world, self._moments = world, moments
 
-    def open(self, job, snapshot, check_fence, poke):
+    def open(self, job, snapshot, check_fence, poke, when_compiled):
         name = job.version.source.artifact
         if "broken" in name:
             raise PipelineError(f"{name} cannot be compiled.")
         config = JobConfig.from_options(job.version.options)
+        when_compiled(config)
         lineage, checkpoint = self._checkpoint(job, config, snapshot)
 
         def start(before):
@@ -85,6 +86,9 @@ class SimulatedRun:
         self.lineage, self.checkpoint, self._check_fence = lineage, checkpoint, check_fence
         self.active, self.up, self.first_epoch = True, False, False
         self._failure, self._parts = None, None
+
+    def working_on(self):
+        return None
 
     def epoch(self):
         """Plan, write and commit one epoch, a part each time; a planned one that was cut off is done again."""

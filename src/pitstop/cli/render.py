@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pitstop.kit.clock import iso
-from pitstop.model.job import JobState
+from pitstop.model.job import JobState, Progress
 from pitstop.service.results import JobStatus
 
 
@@ -53,6 +53,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Guarantee": job.config.processing_guarantee.value,
         "Started from": job.config.initial_snapshot,
         "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
+        "Under way": _under_way(progress),
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
         "Unparsed rows": f"{progress.bad_rows:,}",
         "Late rows": f"{progress.late_rows:,}",
@@ -60,6 +61,12 @@ def job_lines(job: JobStatus) -> list[str]:
     }
     indent = "\n" + " " * 15
     return [f"{key + ':':<14} {value.replace(chr(10), indent)}" for key, value in facts.items() if value is not None]
+
+
+def _under_way(progress: Progress) -> str | None:
+    if not progress.busy_seconds:
+        return None
+    return f"epoch {progress.epoch + 1}, for {progress.busy_seconds} seconds"
 
 
 def _state(job: JobStatus) -> str | None:

@@ -51,7 +51,7 @@ class HeldSpare:
         try:
             write_json(self._folder.task(self._asked), {"task": task.kind, "request": to_json(task)})
             wake(self._folder.socket)
-            self._wait(task.kind, answer, socket)
+            self._wait(task.kind, answer, socket, task.seconds if isinstance(task, Compile) else TASK_SECONDS)
         finally:
             socket.close()
         found = json.loads(answer.read_text())
@@ -59,12 +59,12 @@ class HeldSpare:
             raise from_dict(found["error"])
         return found["result"]
 
-    def _wait(self, what: str, answer: Path, socket: WakeSocket) -> None:
-        deadline = time.monotonic() + TASK_SECONDS
+    def _wait(self, what: str, answer: Path, socket: WakeSocket, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
         while not answer.exists():
             if self._process.poll() is not None:
                 code, last = self._process.returncode, last_line(self._folder.log)
                 raise EngineError(f"The warm runner ended while it was to {what} the new version (exit code {code}): {last}")
             if time.monotonic() > deadline:
-                raise WaitTimeoutError(f"The warm runner did not {what} the new version within {TASK_SECONDS:.0f} seconds.")
+                raise WaitTimeoutError(f"The warm runner did not {what} the new version within {seconds:.0f} seconds.")
             socket.wait(LOOK_SECONDS)

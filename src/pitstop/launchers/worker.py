@@ -17,7 +17,8 @@ from pitstop.launchers.processes import handle_of, kill_all
 from pitstop.model.data_folder import WorkerFolder
 from pitstop.model.task import Compile, Task, in_words
 
-COMPILE_SECONDS = 180.0
+START_SECONDS = 30.0
+"""What a process and Spark take to start, beside the time that the job's option compile_timeout gives to its code."""
 STATE_SECONDS = 600.0
 _at_once = threading.BoundedSemaphore(2)
 """Each process starts a JVM."""
@@ -45,7 +46,7 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
 
 
 def _run(command: list[str], log_file: Path, environment: Mapping[str, str], task: Task) -> int:
-    seconds = COMPILE_SECONDS if isinstance(task, Compile) else STATE_SECONDS
+    seconds = START_SECONDS + task.seconds if isinstance(task, Compile) else STATE_SECONDS
     with log_file.open("ab") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True

@@ -41,6 +41,9 @@ class JobConfig:
     initial_snapshot: str | None = None
     partitions: int | None = None
     state_store: StateStore = StateStore.ROCKSDB
+    compile_timeout_ms: int = 180_000
+    first_epoch_timeout_ms: int = 900_000
+    epoch_timeout_ms: int = 900_000
     spark: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
 
@@ -159,6 +162,31 @@ OPTIONS: tuple[Option, ...] = (
         "fits. A job that resumes saved state in the same form goes on in the store that it was saved from.",
         default="rocksdb",
         choices=tuple(StateStore),
+    ),
+    Option(
+        "compile_timeout",
+        "compile_timeout_ms",
+        duration_ms,
+        form="a duration, such as 3 minutes",
+        meaning="A version whose code takes longer to load and compile is refused, or fails.",
+        default="3 minutes",
+    ),
+    Option(
+        "first_epoch_timeout",
+        "first_epoch_timeout_ms",
+        duration_ms,
+        form="a duration, such as 15 minutes",
+        meaning="A run that has not restored its state and processed an epoch so long after compiling fails; in an update the "
+        "version before goes on.",
+        default="15 minutes",
+    ),
+    Option(
+        "epoch_timeout",
+        "epoch_timeout_ms",
+        duration_ms,
+        form="a duration, such as 15 minutes",
+        meaning="A run with a later epoch that takes longer is ended and started again from the epoch before.",
+        default="15 minutes",
     ),
     Option(
         "spark",

@@ -82,6 +82,8 @@ class Progress:
     """Rows that could not be parsed, since the job was submitted."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Per stage: rows in and out, state rows and bytes, late rows dropped, source offsets."""
+    busy_seconds: int = 0
+    """How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds."""
 
     @property
     def late_rows(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pitstop.kit.wire import described
+from pitstop.model.config import JobConfig
 from pitstop.model.job import JobSource
 
 
@@ -25,6 +26,12 @@ class Compile:
     job_id: str = ""
     job_name: str = ""
     """Which job it is a version of, if there is one already."""
+
+    @property
+    def seconds(self) -> float:
+        """How long that may take: as long as the options say that were asked for, since those of the code are not known yet."""
+        asked = {key: value for key, value in self.options.items() if key == "compile_timeout"}
+        return JobConfig.from_options(asked).compile_timeout_ms / 1000
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ class Started(Protocol):
         """What the job has reached by now."""
         ...
 
+    def working_on(self) -> int | None:
+        """The epoch that is under way; None if the query waits for data."""
+        ...
+
     def failure(self) -> PitstopError | None:
         """Why it ended by itself."""
         ...
@@ -70,10 +74,18 @@ FindSnapshot = Callable[[], Path | None]
 class Engine(Protocol):
     """What drives a job's code."""
 
-    def open(self, job: Job, snapshot: FindSnapshot, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+    def open(
+        self,
+        job: Job,
+        snapshot: FindSnapshot,
+        check_fence: Callable[[], None],
+        poke: Callable[[], None],
+        when_compiled: Callable[[JobConfig], None],
+    ) -> Opened:
         """Compile a job's version and make its checkpoint ready.
 
         ``snapshot`` is called only if the job has no checkpoint of its own that it can go on with.
+        ``when_compiled`` is told the options in force once the code is compiled and state is about to be restored;
         ``check_fence`` raises FencedError once another run has the job; ``poke`` is called when there is something new to see.
         """
         ...

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import threading
 import time
 import traceback
@@ -18,6 +19,7 @@ from pathlib import Path
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
+from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
 from pitstop.model.run import (
     Compiled,
@@ -34,6 +36,7 @@ from pitstop.model.run import (
     TakeSnapshot,
 )
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.deadlines import Deadlines
 from pitstop.runner.engine import Engine, Started
 from pitstop.runner.logs import Log, log
 
@@ -45,6 +48,8 @@ LEAVE_SECONDS = 30.0
 """How long after it has lost its job a run may take to end by itself."""
 AWAY_SECONDS = 1.0
 """How often an epoch that waits for the store looks whether it is back."""
+LONG_SECONDS = 10
+"""An epoch that takes longer is told of while it goes on."""
 EXPORTS = "exports"
 LOGGER = "pitstop.runner"
 
@@ -66,11 +71,14 @@ class Runner:
         spawn: Spawn = in_thread,
         log: Log = log,
         pause: Callable[[float], None] = time.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.job_id, self.token = job_id, token
         self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
         self._log = log
         self._pause = pause
+        self._deadlines = Deadlines(monotonic)
+        self._config = JobConfig()
         self._fenced: FencedError | None = None
         self._exports = Lanes(spawn)
         self._started: Started | None = None
@@ -125,6 +133,21 @@ class Runner:
             self._log("WARN", LOGGER, f"could not renew the lease: {error}")
         return True
 
+    def give_up_if_overdue(self) -> bool:
+        """Tell that the run has failed if it hangs before it has begun its steps, which would; True if it did.
+
+        For another thread than theirs. The process is to end at once then.
+        """
+        error = self._deadlines.overdue()
+        if error is None or self._started is not None:
+            return False
+        self._fail(error)
+        try:
+            self._tell()
+        except PitstopError as away:
+            self._log("WARN", LOGGER, f"could not tell that the run hangs: {away}")
+        return True
+
     def _do(self, work: Callable[[], None]) -> int | None:
         """Do a part of the run's work and tell what has come of it; the exit code once the run has ended and all is told.
 
@@ -157,7 +180,10 @@ class Runner:
         self._claimed = True
         self._when_claimed()
         self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
-        opened = self._engine.open(job, partial(self._snapshot, job), self._check_fence, self._poke)
+        self._deadlines.compiling(job.version.config)
+        snapshot = partial(self._snapshot, job)
+        opened = self._engine.open(job, snapshot, self._check_fence, self._poke, self._deadlines.starting)
+        self._config = opened.config
         self._untold.append(Compiled(opened.plan, opened.lineage, opened.config))
         # Before the first epoch: what it writes is known again by the lineage.
         self._tell()
@@ -166,6 +192,7 @@ class Runner:
             return
         self._untold.append(Running(-1))
         self._tell()
+        self._deadlines.nothing()  # its one epoch is as long as its input
         opened.run_to_end()
         self._end(0, Completed())
 
@@ -176,6 +203,10 @@ class Runner:
             raise self._fenced
         self._look(started)
         self._tell()
+        hangs = self._deadlines.overdue()
+        if hangs is not None:
+            self._fail(hangs)
+            return
         if not started.active:
             self._exports.settle()
             self._fail(started.failure() or EngineError("The query ended by itself."))
@@ -232,7 +263,11 @@ class Runner:
 
     def _look(self, started: Started) -> None:
         """See what the query has reached."""
-        self._progress = progress = started.look()
+        progress = started.look()
+        if self._told_running:
+            self._time_epoch(started)
+            progress = dataclasses.replace(progress, busy_seconds=self._long_under_way())
+        self._progress = progress
         if not self._told_running and started.up and started.active:
             self._told_running = True
             epoch = progress.epoch if started.first_epoch else -1
@@ -240,6 +275,17 @@ class Runner:
         if not self._told_epoch and started.first_epoch:
             self._told_epoch = True
             self._untold.append(EpochCommitted(progress.epoch))
+
+    def _time_epoch(self, started: Started) -> None:
+        epoch = started.working_on()
+        if epoch is None:
+            self._deadlines.nothing()
+        else:
+            self._deadlines.epoch(epoch, self._config)
+
+    def _long_under_way(self) -> int:
+        """Seconds that the epoch under way has taken, in steps that the store can bear; 0 if that is not long."""
+        return int(self._deadlines.seconds) // LONG_SECONDS * LONG_SECONDS
 
     def _snapshot(self, job: Job) -> Path | None:
         name = job.version.config.initial_snapshot
@@ -273,11 +319,13 @@ class Runner:
         self._wake.wake(self.job_id)
 
     def _end(self, code: int, fact: Fact) -> None:
+        self._deadlines.nothing()
         self._untold.append(fact)
         self._exit_code = code
 
     def _fail(self, error: Exception) -> None:
-        problem, details, restartable = _problem(error), "".join(traceback.format_exception(error)), False
+        problem, restartable = _problem(error), False
+        details = "".join(traceback.format_exception(error)) if error.__traceback__ is not None else _stacks()
         if isinstance(error, PitstopError):
             told = dict(problem.details)
             details, restartable = str(told.pop("trace", details)), bool(told.pop("restartable", False))
@@ -291,11 +339,20 @@ def _keep_lease(runner: Runner) -> None:
 
     def renew() -> None:
         while runner.renew():
+            if runner.give_up_if_overdue():
+                os._exit(1)
             time.sleep(RENEW_SECONDS)
         time.sleep(LEAVE_SECONDS)
         os._exit(3)  # code of the job's own that never comes back keeps the steps from seeing that the job is lost
 
     threading.Thread(target=renew, daemon=True, name="lease").start()
+
+
+def _stacks() -> str:
+    """What every Python thread of this process is doing."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    frames = sys._current_frames().items()
+    return "\n".join(f"Thread {names.get(ident)}:\n{''.join(traceback.format_stack(frame))}" for ident, frame in frames)
 
 
 def _problem(error: BaseException) -> Problem:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import PitstopError
 from pitstop.maps.ports import Fence, MapStore
+from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
 from pitstop.model.report import Verdict
 from pitstop.model.snapshot import SnapshotRecord
@@ -37,9 +38,17 @@ class SparkEngine:
     ) -> None:
         self._settings, self._maps, self._spark, self._prepared = settings, maps, spark, prepared
 
-    def open(self, job: Job, snapshot: FindSnapshot, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+    def open(
+        self,
+        job: Job,
+        snapshot: FindSnapshot,
+        check_fence: Callable[[], None],
+        poke: Callable[[], None],
+        when_compiled: Callable[[JobConfig], None],
+    ) -> Opened:
         prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
+        when_compiled(compiled.config)
         job = dataclasses.replace(job, version=dataclasses.replace(job.version, config=compiled.config))
         environment = self._environment(job, check_fence)
         point = start_point(compiled, environment, self._settings.data, job.version.lineage, snapshot, head_start)
@@ -91,6 +100,10 @@ class StartedRun:
 
     def look(self) -> Progress:
         return self._run.look()
+
+    def working_on(self) -> int | None:
+        planned = self._checkpoint.planned()
+        return planned if planned > self._checkpoint.committed() else None
 
     def failure(self) -> PitstopError | None:
         return self._run.failure()

@@ -38,7 +38,14 @@ class ScriptedEngine:
         self.query: ScriptedQuery | None = None
         """Once it is started."""
 
-    def open(self, job: Job, snapshot: FindSnapshot, check_fence: Callable[[], None], poke: Callable[[], None]) -> Opened:
+    def open(
+        self,
+        job: Job,
+        snapshot: FindSnapshot,
+        check_fence: Callable[[], None],
+        poke: Callable[[], None],
+        when_compiled: Callable[[JobConfig], None],
+    ) -> Opened:
         script = Script.read(job.version.source.artifact)
         lineage = job.version.lineage or new_lineage()
         checkpoint = _checkpoint_of(job, self._data.job(job.id).checkpoint(lineage), lineage, script)
@@ -55,6 +62,7 @@ class ScriptedEngine:
             """There is nothing to read."""
 
         config = JobConfig.from_options(job.version.options)
+        when_compiled(config)
         return Opened(script.plan.to_dict(), config, lineage, start, run_to_end if "completes" in script.does else None)
 
 
@@ -83,6 +91,9 @@ class ScriptedQuery:
 
     def look(self) -> Progress:
         return self._progress
+
+    def working_on(self) -> int | None:
+        return None
 
     def failure(self) -> PitstopError | None:
         return None

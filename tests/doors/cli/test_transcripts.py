@@ -189,6 +189,7 @@ def test_status_and_metrics(cli, state):
         "rows_per_second  1234.56",
         "epoch_ms         250",
         "bad_rows         3",
+        "busy_seconds     0",
         "",
         "STAGE  METRICS",
         "speed  late_rows=1200 state_rows=2",

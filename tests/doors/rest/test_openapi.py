@@ -135,7 +135,7 @@ MANIFEST = (
     [
         ("JobStatus", JOB),
         ("JobSource", "artifact entry args"),
-        ("Progress", "epoch watermark_ms input_rows rows_per_second epoch_ms bad_rows stages"),
+        ("Progress", "epoch watermark_ms input_rows rows_per_second epoch_ms bad_rows stages busy_seconds"),
         ("SnapshotRecord", "name job_id job_name created bytes path epoch details"),
         ("SnapshotManifest", MANIFEST),
         ("StateRows", "columns rows more"),

@@ -34,13 +34,16 @@ class Query:
 
     def __init__(self):
         self.active = self.up = True
-        self.first_epoch, self.error, self.progress = False, None, Progress()
+        self.first_epoch, self.error, self.progress, self.under_way = False, None, Progress(), None
 
     def look(self):
         return self.progress
 
     def failure(self):
         return self.error
+
+    def working_on(self):
+        return self.under_way
 
     def committed_at(self, epoch):
         return None
@@ -59,8 +62,9 @@ class OneQuery:
     def __init__(self):
         self.query, self.check_fence = Query(), None
 
-    def open(self, job, snapshot, check_fence, poke):
+    def open(self, job, snapshot, check_fence, poke, when_compiled):
         self.check_fence = check_fence
+        when_compiled(job.version.config)
         return Opened({"stages": []}, job.version.config, "L1", lambda before: self.query)
 
 
@@ -90,7 +94,16 @@ def run():
     said = []
     run.said = said
     run.runner = Runner(
-        "id", 1, RunHandle("h"), run.link, run.wake, run.engine, lambda work: work(), lambda *line: said.append(line), pause
+        "id",
+        1,
+        RunHandle("h"),
+        run.link,
+        run.wake,
+        run.engine,
+        lambda work: work(),
+        lambda *line: said.append(line),
+        pause,
+        run.clock.monotonic,
     )
     return run
 
@@ -188,3 +201,63 @@ def test_a_store_that_goes_away_while_a_run_starts_costs_a_new_start_and_not_the
     assert run.runner.step() == 1
     assert [type(fact) for fact in run.told] == [Compiled, Failed]
     assert run.told[-1].away
+
+
+def test_code_that_never_gets_compiled_fails_the_run_after_its_time(run):
+    def never_ends(*_):
+        run.clock.advance(180)
+        assert not run.runner.give_up_if_overdue()
+        run.clock.advance(1)
+        assert run.runner.give_up_if_overdue()
+        raise SystemExit  # as the end of the process would
+
+    run.engine.open = never_ends
+    with pytest.raises(SystemExit):
+        run.runner.begin()
+    failed = run.told[-1]
+    assert failed.error.message.startswith(
+        "The run hangs: compiling the job did not end within 3 minutes. Raise the option compile_"
+    )
+    assert not failed.restartable, "the same code would hang again"
+    assert "never_ends" in failed.details, "the stack of its threads says where"
+
+
+def test_a_first_epoch_that_never_ends_fails_the_run_and_a_later_one_has_it_started_again(run):
+    run.query.up = False
+    run.runner.begin()
+    assert run.runner.step() is None
+    run.clock.advance(901)
+    assert run.runner.step() == 1
+    failed = run.told[-1]
+    assert "restoring state and the first epoch did not end within 15 minutes" in failed.error.message
+    assert not failed.restartable
+
+
+def test_each_epoch_has_its_own_time_and_a_job_that_waits_for_data_has_as_much_as_it_takes(run):
+    run.runner.begin()
+    for number in range(3):
+        run.query.under_way = number
+        run.clock.advance(600)
+        assert run.runner.step() is None
+    run.query.under_way = None
+    run.runner.step()
+    run.clock.advance(100_000)
+    assert run.runner.step() is None
+    run.query.under_way = 3
+    run.runner.step()
+    run.clock.advance(901)
+    assert run.runner.step() == 1
+    failed = run.told[-1]
+    assert "The run hangs: epoch 3 did not end within 15 minutes" in failed.error.message
+    assert failed.restartable
+
+
+def test_a_long_epoch_is_told_of_while_it_goes_on(run):
+    run.runner.begin()
+    run.runner.step()
+    run.query.under_way = 7
+    for seconds, told in ((9, 0), (9, 10), (9, 20)):
+        run.runner.step()
+        run.clock.advance(seconds)
+        run.runner.step()
+        assert run.registry.progress("id").busy_seconds == told

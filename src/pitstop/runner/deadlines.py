@@ -1,0 +1,61 @@
+"""How long a run may be at one thing before it counts as hanging: compiling, getting up, an epoch."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from pitstop.errors import EngineError
+from pitstop.kit import durations
+from pitstop.model.config import JobConfig
+
+
+class Deadlines:
+    """Is told what the run is at; tells when that has taken too long. ``monotonic`` gives seconds."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic, self._lock = monotonic, threading.Lock()
+        self._doing: str | None = None
+        self._option, self._limit_ms, self._since = "", 0, 0.0
+        self._restartable = False
+
+    def compiling(self, config: JobConfig) -> None:
+        """The job's code is being loaded and compiled."""
+        self._at("compiling the job", "compile_timeout", config.compile_timeout_ms)
+
+    def starting(self, config: JobConfig) -> None:
+        """Its state is being restored, and its first epoch processed."""
+        self._at("restoring state and the first epoch", "first_epoch_timeout", config.first_epoch_timeout_ms)
+
+    def epoch(self, number: int, config: JobConfig) -> None:
+        """A later epoch is under way. Another run may do better: what it waits for may be back by then."""
+        self._at(f"epoch {number}", "epoch_timeout", config.epoch_timeout_ms, restartable=True)
+
+    def nothing(self) -> None:
+        """The run waits for data, or has come to its end."""
+        with self._lock:
+            self._doing = None
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has been at what it is at; 0 if it waits for data."""
+        with self._lock:
+            return self._monotonic() - self._since if self._doing is not None else 0.0
+
+    def overdue(self) -> EngineError | None:
+        """The error to fail with once a deadline has passed."""
+        with self._lock:
+            if self._doing is None or self._monotonic() - self._since <= self._limit_ms / 1000:
+                return None
+            limit = durations.text(self._limit_ms)
+            sentence = (
+                f"The run hangs: {self._doing} did not end within {limit}. Raise the option {self._option} if that is too short."
+            )
+            return EngineError(sentence, restartable=self._restartable)
+
+    def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False) -> None:
+        with self._lock:
+            if doing != self._doing:
+                self._doing, self._since = doing, self._monotonic()
+            self._option, self._limit_ms, self._restartable = option, limit_ms, restartable
