@@ -128,7 +128,7 @@ def restart(which, folder):
     seconds = first_new_epoch(*began[:3])
     checkpoint = job.running.checkpoint
     job.stop(60)
-    export_checkpoint(checkpoint, DataFolder(folder), "million", job.stage_facts())
+    export_checkpoint(checkpoint, DataFolder(folder).snapshot("million"), "million", job.stage_facts())
     return {"seconds": seconds, "lost": lost(SparkSession.active(), folder / "snapshots" / "million")}
 
 

@@ -167,7 +167,7 @@ def test_a_snapshot_is_exported_verified_and_restored_wherever_it_is(kept):
     data = DataFolder(root)
     made = checkpoint_of(files, data.job("j").checkpoint("l"))
     for _ in range(2):
-        record = export_checkpoint(made, data, "s")
+        record = export_checkpoint(made, data.snapshot("s"), "s")
     assert (record.epoch, record.path, record.job_name) == (1, str(root / "snapshots/s"), "job")
     folder = data.snapshot("s")
     manifest = manifests.read(folder, files)
@@ -189,7 +189,7 @@ def test_a_snapshot_is_exported_verified_and_restored_wherever_it_is(kept):
 
 def test_damage_of_a_snapshot_is_seen_wherever_it_is(kept):
     files, root = kept
-    export_checkpoint(checkpoint_of(files, root / "checkpoint-l"), DataFolder(root), "s")
+    export_checkpoint(checkpoint_of(files, root / "checkpoint-l"), DataFolder(root).snapshot("s"), "s")
     folder = DataFolder(root).snapshot("s")
     manifest = manifests.read(folder, files)
     state = folder / manifests.FILES / "state/0/1/2.changelog"

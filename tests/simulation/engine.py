@@ -40,16 +40,16 @@ class SimulatedEngine:
     def __init__(self, world, moments):
         self._world, self._moments = world, moments
 
-    def open(self, job, snapshot, check_fence, poke, when_compiled):
+    def open(self, job, ties):
         name = job.version.source.artifact
         if "broken" in name:
             raise PipelineError(f"{name} cannot be compiled.")
         config = JobConfig.from_options(job.version.options)
-        when_compiled(config)
-        lineage, checkpoint = self._checkpoint(job, config, snapshot)
+        ties.when_compiled(config)
+        lineage, checkpoint = self._checkpoint(job, config, ties.snapshot)
 
         def start(before):
-            return SimulatedRun(self._world, self._moments, name, lineage, checkpoint, check_fence)
+            return SimulatedRun(self._world, self._moments, name, lineage, checkpoint, ties.ownership)
 
         def to_the_end():
             self._moments.one()
@@ -81,9 +81,9 @@ class SimulatedEngine:
 class SimulatedRun:
     """One run (runner.engine.Started). It commits an epoch each time it is told to."""
 
-    def __init__(self, world, moments, artifact, lineage, checkpoint, check_fence):
+    def __init__(self, world, moments, artifact, lineage, checkpoint, ownership):
         self._world, self._moments, self._artifact = world, moments, artifact
-        self.lineage, self.checkpoint, self._check_fence = lineage, checkpoint, check_fence
+        self.lineage, self.checkpoint, self._ownership = lineage, checkpoint, ownership
         self.active, self.up, self.first_epoch = True, False, False
         self._failure, self._parts = None, None
 
@@ -114,8 +114,8 @@ class SimulatedRun:
         events = range(begin, _offset(self.checkpoint, epoch))
         yield
         self._moments.one()
-        self._check_fence()
-        self._world.sink.write(self.lineage, epoch, events)
+        with self._ownership.held():
+            self._world.sink.write(self.lineage, epoch, events)
         self._moments.one()
         yield
         self.checkpoint.write_commit(epoch, 0)
@@ -140,7 +140,7 @@ class SimulatedRun:
 
     def export(self, name):
         self._moments.one()
-        return export_checkpoint(self.checkpoint, self._world.data, name)
+        return export_checkpoint(self.checkpoint, self._world.data.new_snapshot(name), name)
 
 
 def _log(offset):

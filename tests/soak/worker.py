@@ -116,7 +116,7 @@ class VersionRun:
         conductor.last = sys.maxsize if final else known["base"] + version.epochs
         if checkpoint.committed() < conductor.last:
             self._run(Run.start(job, environment, point, Progress(), lambda: None), conductor, final)
-        export_checkpoint(checkpoint, DataFolder(self._folder), f"v{self._number}")
+        export_checkpoint(checkpoint, DataFolder(self._folder).snapshot(f"v{self._number}"), f"v{self._number}")
         epoch = checkpoint.committed()
         return {
             "watermark": int(checkpoint.offsets(epoch).metadata["batchWatermarkMs"]),

@@ -72,7 +72,7 @@ class Harness:
         running = self.start(built, checkpoint, chosen)
         self.wait_for(running, until)
         running.stop(60)
-        export_checkpoint(running.checkpoint, DataFolder(self.folder), "saved")
+        export_checkpoint(running.checkpoint, DataFolder(self.folder).snapshot("saved"), "saved")
         self.runs += 1
         return self.report
 

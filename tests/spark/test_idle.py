@@ -158,7 +158,7 @@ def test_a_version_may_bring_an_idle_timeout_and_goes_on_from_the_snapshot_of_on
     harness.settle(job.running)
     job.running.stop(60)
     assert job.last_end() == 10
-    export_checkpoint(job.running.checkpoint, DataFolder(harness.folder), "saved")
+    export_checkpoint(job.running.checkpoint, DataFolder(harness.folder).snapshot("saved"), "saved")
     new = Job(harness, windows, before=job, idle_timeout=IDLE)
     harness.restore(new.pipeline, harness.folder / "second", None, None, True)
     assert harness.report.way is Way.RESUME

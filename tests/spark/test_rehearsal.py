@@ -69,7 +69,7 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     job, environment = compiled(spark, tmp_path, pipeline(after, more))
     scratch, claimed = tmp_path / "scratch", []
     scratch.mkdir()
-    record = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(scratch), "rehearsal")
+    record = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(scratch).snapshot("rehearsal"), "rehearsal")
     laid_down = scratch / "laid-down"
     rehearsed = rehearse(job, environment, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch, laid_down)
     assert record.epoch >= 0
@@ -81,7 +81,7 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     )
     assert old.active, "the version before goes on meanwhile"
     old.stop(60)
-    saved = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(tmp_path), "saved")
+    saved = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(tmp_path).snapshot("saved"), "saved")
     new, point = start(job, environment, tmp_path, tmp_path / "snapshots" / "saved", HeadStart(laid_down, gated))
     assert claimed == [point.checkpoint] == [DataFolder(tmp_path).job("id").checkpoint(point.lineage)]
     assert (scratch / "gate").exists(), "it is the query that waited"

@@ -29,7 +29,8 @@ from pitstop.control.liveness import Gone, Liveness
 from pitstop.control.owed import owed, unneeded
 from pitstop.control.ports import CONTROL, Launcher, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
-from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, sweep
+from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, remove_replaced, sweep
+from pitstop.control.snapshot_use import job_that_needs
 from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError, EngineError, StoreError
 from pitstop.kit.clock import Clock
@@ -37,6 +38,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Export, Operation
 from pitstop.model.run import Died, Observation, StateExpired
+from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
@@ -257,6 +259,8 @@ class Controller:
                 standby = self._preparer.answered(action.operation)
                 if standby is not None:
                     self._lanes.put(f"standby {standby}", partial(self._release, job, standby))
+            elif isinstance(action, RegisterSnapshot):
+                self._lanes.put(f"snapshot {action.record.name}", partial(self._drop_replaced, action.record))
             elif isinstance(action, PrepareUpdate):
                 # Nothing else of the job waits until a new version is ready.
                 self._lanes.put(f"{job.id} update", partial(self._perform, job, action))
@@ -288,6 +292,14 @@ class Controller:
             self._preparer.release(standby)
         except Exception:
             log.exception("a warm runner could not be ended", job=job.id, standby=standby)
+
+    def _drop_replaced(self, record: SnapshotRecord) -> None:
+        try:
+            if job_that_needs(record.name, self._registry, self._data, self._files) is not None:
+                return  # a run may be reading it
+            remove_replaced(record, self._data, self._files)
+        except Exception:
+            log.exception("what a snapshot has replaced could not be removed; it is swept up later", snapshot=record.name)
 
     # what no event asks for
 

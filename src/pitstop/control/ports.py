@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NewType, Protocol
+from typing import NewType, Protocol, TypeVar
 
 from pitstop.errors import Problem
 from pitstop.model.cluster import Member
@@ -14,6 +15,7 @@ from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, Rehearse, StateRows
 
+T = TypeVar("T")
 RunHandle = NewType("RunHandle", str)
 """Names the process of a run for as long as it is recorded; only the launcher that made it can read it."""
 
@@ -163,11 +165,44 @@ class RunnerLink(Protocol):
         """Return if this run still owns its job; raise FencedError if not."""
         ...
 
+    def held(self) -> AbstractContextManager[object]:
+        """Within it no other run can take the job: checking and what is done then are one step. Others wait: be short."""
+        ...
+
     def get_snapshot(self, name: str) -> SnapshotRecord | None: ...
 
     def progress(self) -> Progress:
         """What the runs before this one had reported."""
         ...
+
+
+class Ownership(Protocol):
+    """What a run asks about its job while it writes an epoch. While the store is away, every call waits until it is back."""
+
+    def check(self) -> None:
+        """Return if the run still has its job; raise FencedError if not."""
+        ...
+
+    def held(self) -> AbstractContextManager[None]:
+        """As RunnerLink.held: for what a run that has lost its job must not write. FencedError if it has."""
+        ...
+
+    def patiently(self, work: Callable[[], T]) -> T:
+        """Do what needs the store, again and again until it is there; ``work`` has changed nothing if it raises StoreError."""
+        ...
+
+
+class NoOtherRun:
+    """Ownership of a job that only this process knows."""
+
+    def check(self) -> None:
+        """Nobody can have taken it."""
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def patiently(self, work: Callable[[], T]) -> T:
+        return work()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pitstop.control.ports import Registry
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Watched
 from pitstop.model.operation import UpdateJob
+from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.checkpoint import FACTS, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
@@ -75,6 +76,7 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
     """
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
         files.remove(data.job(gone).root)
+    remove_unnamed_snapshots(registry, data, now, files)
     jobs = registry.jobs()
     for job in jobs:
         if job.state.terminal:
@@ -87,6 +89,28 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
         if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
     return expired
+
+
+def remove_replaced(record: SnapshotRecord, data: DataFolder, files: Files = LOCAL_FILES) -> None:
+    """Remove the folders of snapshots that had this one's name before it."""
+    stem, new = f"{record.name}@", Path(record.path).name
+    for name in files.names(data.snapshots):
+        if name == record.name != new or (name.startswith(stem) and name < new):
+            files.remove(data.snapshots / name)
+
+
+def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
+    """Remove what exports and deletions that were cut off have left: folders that no name leads to, an hour old."""
+    named = {Path(record.path).name for record in registry.snapshots()}
+    for name in files.names(data.snapshots):
+        folder = data.snapshots / name
+        if name not in named and now - _newest(folder, files) > FRESH_SECONDS:
+            files.remove(folder)
+
+
+def _newest(folder: Path, files: Files) -> float:
+    found = (files.facts(folder / path) for path in files.walk(folder))
+    return max((facts.modified for facts in found if facts is not None), default=0.0)
 
 
 def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,12 +73,16 @@ class DataFolder:
         return self.root / "snapshots"
 
     def snapshot(self, name: str) -> Path:
-        """A snapshot by its name (UsageError if none can be called that); docs/snapshot-format.md says what is in it.
-
-        Written by runners, and by the server for suspended jobs; read by runs that start from it. Goes away when the user
-        deletes it, or exports to that name again.
-        """
+        """A snapshot by its name (UsageError if none can be called that), where no registry says which folder it is in."""
         return self.snapshots / check_name("snapshot", name)
+
+    def new_snapshot(self, name: str) -> Path:
+        """A folder that no snapshot has had before; docs/snapshot-format.md says what is in it.
+
+        Written by runners, and by the server for suspended jobs; read by runs that start from it. The registry says which folder
+        is the snapshot of a name: it goes away when the user deletes it, or another export takes that name.
+        """
+        return self.snapshots / f"{check_name('snapshot', name)}@{time.time_ns():x}"
 
     @property
     def jobs(self) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from pitstop.control.ports import Ownership
 from pitstop.errors import PitstopError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
@@ -71,21 +72,25 @@ FindSnapshot = Callable[[], Path | None]
 """The folder of the snapshot that a job starts from; None if it starts from none. SnapshotError if it is gone."""
 
 
+@dataclass(frozen=True)
+class Ties:
+    """What ties a run's engine to its job."""
+
+    ownership: Ownership
+    """Whether the run still has the job."""
+    snapshot: FindSnapshot
+    when_compiled: Callable[[JobConfig], None]
+    """Is told the options in force once the code is compiled and state is about to be restored."""
+    poke: Callable[[], None]
+    """Is called when there is something new to see."""
+
+
 class Engine(Protocol):
     """What drives a job's code."""
 
-    def open(
-        self,
-        job: Job,
-        snapshot: FindSnapshot,
-        check_fence: Callable[[], None],
-        poke: Callable[[], None],
-        when_compiled: Callable[[JobConfig], None],
-    ) -> Opened:
+    def open(self, job: Job, ties: Ties) -> Opened:
         """Compile a job's version and make its checkpoint ready.
 
-        ``snapshot`` is called only if the job has no checkpoint of its own that it can go on with.
-        ``when_compiled`` is told the options in force once the code is compiled and state is about to be restored;
-        ``check_fence`` raises FencedError once another run has the job; ``poke`` is called when there is something new to see.
+        The snapshot is asked for only if the job has no checkpoint of its own that it can go on with.
         """
         ...

@@ -37,8 +37,9 @@ from pitstop.model.run import (
 )
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.deadlines import Deadlines
-from pitstop.runner.engine import Engine, Started
+from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
+from pitstop.runner.ownership import LOGGER, LinkOwnership
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
@@ -46,12 +47,9 @@ REPORT_SECONDS = 0.5
 STOP_SECONDS = 120.0
 LEAVE_SECONDS = 30.0
 """How long after it has lost its job a run may take to end by itself."""
-AWAY_SECONDS = 1.0
-"""How often an epoch that waits for the store looks whether it is back."""
 LONG_SECONDS = 10
 """An epoch that takes longer is told of while it goes on."""
 EXPORTS = "exports"
-LOGGER = "pitstop.runner"
 
 
 class Runner:
@@ -76,10 +74,9 @@ class Runner:
         self.job_id, self.token = job_id, token
         self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
         self._log = log
-        self._pause = pause
+        self._ownership = LinkOwnership(link, log, pause)
         self._deadlines = Deadlines(monotonic)
         self._config = JobConfig()
-        self._fenced: FencedError | None = None
         self._exports = Lanes(spawn)
         self._started: Started | None = None
         self._last_command = 0
@@ -88,7 +85,7 @@ class Runner:
         self._progress = self._reported = Progress()
         self._exit_code: int | None = None
         """Once the run has come to its end: what its process ends with when all is told."""
-        self._claimed = self._away = False
+        self._claimed = False
         self._when_claimed: Callable[[], None] = lambda: None
         self._told_running = self._told_epoch = False
 
@@ -126,7 +123,7 @@ class Runner:
         try:
             self._link.renew(LEASE_SECONDS)
         except FencedError as error:
-            self._fenced = error
+            self._ownership.lost = error
             self._poke()
             return False
         except Exception as error:
@@ -158,9 +155,9 @@ class Runner:
                 self._or_fail(work)
             self._tell()
         except StoreError as error:
-            self._say_away(error)
+            self._ownership.say_away(error)
             return None
-        self._away = False
+        self._ownership.is_back()
         return self._exit_code
 
     def _or_fail(self, work: Callable[[], None]) -> None:
@@ -181,8 +178,8 @@ class Runner:
         self._when_claimed()
         self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         self._deadlines.compiling(job.version.config)
-        snapshot = partial(self._snapshot, job)
-        opened = self._engine.open(job, snapshot, self._check_fence, self._poke, self._deadlines.starting)
+        ties = Ties(self._ownership, partial(self._snapshot, job), self._deadlines.starting, self._poke)
+        opened = self._engine.open(job, ties)
         self._config = opened.config
         self._untold.append(Compiled(opened.plan, opened.lineage, opened.config))
         # Before the first epoch: what it writes is known again by the lineage.
@@ -199,8 +196,8 @@ class Runner:
     def _step(self) -> None:
         started = self._started
         assert started is not None, "the run has not begun"
-        if self._fenced is not None:
-            raise self._fenced
+        if self._ownership.lost is not None:
+            raise self._ownership.lost
         self._look(started)
         self._tell()
         hangs = self._deadlines.overdue()
@@ -240,7 +237,7 @@ class Runner:
             try:
                 self._untold.append(Exported(order.operation, self._take_snapshot(started, order.snapshot)))
             except FencedError as error:
-                self._fenced = error
+                self._ownership.lost = error
             except Exception as error:
                 self._untold.append(ExportFailed(order.operation, _problem(error)))
             self._poke()
@@ -297,23 +294,6 @@ class Runner:
                 f'snapshot "{name}" doesn\'t exist or is damaged. Unable to restore the state for {job.display_name}'
             )
         return Path(record.path)
-
-    def _check_fence(self) -> None:
-        """Raise FencedError if another run has the job. Nothing is written while the store is away, which could tell that."""
-        while True:
-            if self._fenced is not None:
-                raise self._fenced
-            try:
-                self._link.check()
-                return
-            except StoreError as error:
-                self._say_away(error)
-                self._pause(AWAY_SECONDS)
-
-    def _say_away(self, error: StoreError) -> None:
-        if not self._away:
-            self._away = True
-            self._log("WARN", LOGGER, f"holding still until the store is back: {error}")
 
     def _poke(self) -> None:
         self._wake.wake(self.job_id)

@@ -8,16 +8,16 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from pitstop.control.ports import Ownership
 from pitstop.errors import PitstopError
 from pitstop.maps.ports import Fence, MapStore
-from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
 from pitstop.model.report import Verdict
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.engine import FindSnapshot, Opened
+from pitstop.runner.engine import Opened, Ties
 from pitstop.runner.logs import log
+from pitstop.runner.ownership import LOGGER
 from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
-from pitstop.runner.run import LOGGER
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
@@ -38,24 +38,17 @@ class SparkEngine:
     ) -> None:
         self._settings, self._maps, self._spark, self._prepared = settings, maps, spark, prepared
 
-    def open(
-        self,
-        job: Job,
-        snapshot: FindSnapshot,
-        check_fence: Callable[[], None],
-        poke: Callable[[], None],
-        when_compiled: Callable[[JobConfig], None],
-    ) -> Opened:
+    def open(self, job: Job, ties: Ties) -> Opened:
         prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
-        when_compiled(compiled.config)
+        ties.when_compiled(compiled.config)
         job = dataclasses.replace(job, version=dataclasses.replace(job.version, config=compiled.config))
-        environment = self._environment(job, check_fence)
-        point = start_point(compiled, environment, self._settings.data, job.version.lineage, snapshot, head_start)
+        environment = self._environment(job, ties.ownership)
+        point = start_point(compiled, environment, self._settings.data, job.version.lineage, ties.snapshot, head_start)
         _say_start(job, point)
 
         def start(before: Progress) -> StartedRun:
-            return StartedRun(Run.start(compiled, environment, point, before, poke, head_start), self._settings)
+            return StartedRun(Run.start(compiled, environment, point, before, ties.poke, head_start), self._settings)
 
         whole = partial(run_bounded, compiled.spark, compiled.pipeline, dataclasses.replace(environment, lineage=point.lineage))
         return Opened(compiled.plan.to_dict(), compiled.config, point.lineage, start, whole if compiled.bounded else None)
@@ -65,7 +58,7 @@ class SparkEngine:
         sources = self._settings.sources(job.id, job.display_name)
         return ready or prepare(self._spark(), job.version.source, job.version.options, sources)
 
-    def _environment(self, job: Job, check_fence: Callable[[], None]) -> Environment:
+    def _environment(self, job: Job, ownership: Ownership) -> Environment:
         return Environment(
             job_id=job.id,
             job_name=job.display_name,
@@ -73,7 +66,7 @@ class SparkEngine:
             guarantee=job.version.config.processing_guarantee,
             work_dir=self._settings.data.job(job.id).work,
             log=log,
-            check_fence=check_fence,
+            ownership=ownership,
             fence=Fence(job.id, job.token),
             maps=self._maps,
             sources=self._settings.sources(job.id, job.display_name),
@@ -115,7 +108,7 @@ class StartedRun:
         return self._run.stop(seconds)
 
     def export(self, name: str) -> SnapshotRecord:
-        return export_checkpoint(self._checkpoint, self._settings.data, name, self._run.stage_facts())
+        return export_checkpoint(self._checkpoint, self._settings.data.new_snapshot(name), name, self._run.stage_facts())
 
     @property
     def _checkpoint(self) -> Checkpoint:

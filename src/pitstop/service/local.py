@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, Registry, Wake, Workers
+from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import ConflictError, EngineError, NotFoundError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.ports import MapStore
@@ -43,7 +43,6 @@ from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import LOOK_SECONDS, Reads
 from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
-from pitstop.service.snapshot_use import job_that_needs
 
 
 class LocalService(Reads, MapVerbs):
@@ -146,11 +145,8 @@ class LocalService(Reads, MapVerbs):
             self._refuse_if_needed(name)
             folder = Path(self._snapshot_record(name).path)
             self._registry.delete_snapshot(name)
-            # Out of the way at once: the next export to this name may come right after us.
-            trash = folder.with_name(f".{folder.name}.{time.monotonic_ns()}.old")
-            with contextlib.suppress(FileNotFoundError):
-                folder.rename(trash)
-        shutil.rmtree(trash, ignore_errors=True)
+        # Only what no name leads to any more; what a crash leaves is swept up.
+        shutil.rmtree(folder, ignore_errors=True)
 
     def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
         return self._states.query(self._snapshot_record(snapshot).path, stage, sql, limit)

@@ -7,7 +7,6 @@ meanwhile. Another file system gets real copies.
 from __future__ import annotations
 
 import os
-import re
 import time
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,12 @@ _ATTEMPTS = 5
 
 
 def export_checkpoint(
-    checkpoint: Checkpoint, data: DataFolder, name: str, stages: dict[str, dict[str, Any]] | None = None
+    checkpoint: Checkpoint, target: Path, name: str, stages: dict[str, dict[str, Any]] | None = None
 ) -> SnapshotRecord:
-    """Export the last committed epoch of a checkpoint that may be in use, under ``name``; replaces one of that name.
+    """Export the last committed epoch of a checkpoint that may be in use, as snapshot ``name`` in the folder ``target``.
 
-    Only this process' job may be exporting to ``name``. Raises SnapshotError if no epoch is committed yet.
+    The folder appears whole or not at all; one that is there already is replaced. Raises SnapshotError if no epoch is committed.
     """
-    target = data.snapshot(name)
-    _clear_left(checkpoint.files, target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
         manifest = _copy_with_retries(checkpoint, temporary, name, stages)
@@ -40,14 +37,6 @@ def export_checkpoint(
     finally:
         checkpoint.files.remove(temporary)
     return record_of(manifest, target)
-
-
-def _clear_left(files: Files, target: Path) -> None:
-    """Remove what an export to this name left that was cut off before it had a manifest in its place."""
-    made = re.compile(rf"\.{re.escape(target.name)}\.\d+\.\d+\.tmp")
-    for name in files.names(target.parent):
-        if made.fullmatch(name):
-            files.remove(target.parent / name)
 
 
 def copy_checkpoint(checkpoint: Checkpoint, folder: Path, name: str) -> SnapshotManifest:
@@ -75,7 +64,7 @@ def export_suspended(job: Job, data: DataFolder, name: str, files: Files = LOCAL
     lineage = job.saved.lineage
     if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
-    return export_checkpoint(Checkpoint(data.job(job.id).checkpoint(lineage), files), data, name)
+    return export_checkpoint(Checkpoint(data.job(job.id).checkpoint(lineage), files), data.new_snapshot(name), name)
 
 
 def _copy_with_retries(

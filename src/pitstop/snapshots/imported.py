@@ -30,9 +30,9 @@ def with_imported(
 ) -> SnapshotRecord:
     """Make snapshot ``name``: all of another one, with the rows that ``write`` puts into a new folder as the state of ``stage``.
 
-    ``write`` returns how many rows. ``name`` may be the same one, which is then replaced.
+    ``write`` returns how many rows. The registry is to be told of it: ``name`` may be the same one.
     """
-    target = data.snapshot(name)
+    target = data.new_snapshot(name)
     temporary = target.with_name(f".{target.name}.{time.monotonic_ns()}.tmp")
     try:
         for path, _ in manifests.files_of(folder, manifest):

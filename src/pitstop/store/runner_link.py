@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sqlalchemy import Connection, insert, select, update
 
 from pitstop.control.ports import CONTROL, RunHandle, Wake
@@ -86,6 +89,12 @@ class SqlRunnerLink:
     def check(self) -> None:
         with self._database.read() as connection:
             self._check(connection)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self._database.write() as connection:
+            self._check(connection)
+            yield
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return snapshot_of(self._database, name)

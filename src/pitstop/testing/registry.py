@@ -307,6 +307,12 @@ class MemoryRunnerLink:
             now = job.token if job is not None else None
             raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {now}.")
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self._registry.transaction():
+            self.check()
+            yield
+
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return self._registry.get_snapshot(name)
 

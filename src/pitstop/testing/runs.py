@@ -15,7 +15,7 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.engine import FindSnapshot, Opened
+from pitstop.runner.engine import Opened, Ties
 from pitstop.runner.run import RENEW_SECONDS, Runner
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
@@ -38,14 +38,7 @@ class ScriptedEngine:
         self.query: ScriptedQuery | None = None
         """Once it is started."""
 
-    def open(
-        self,
-        job: Job,
-        snapshot: FindSnapshot,
-        check_fence: Callable[[], None],
-        poke: Callable[[], None],
-        when_compiled: Callable[[JobConfig], None],
-    ) -> Opened:
+    def open(self, job: Job, ties: Ties) -> Opened:
         script = Script.read(job.version.source.artifact)
         lineage = job.version.lineage or new_lineage()
         checkpoint = _checkpoint_of(job, self._data.job(job.id).checkpoint(lineage), lineage, script)
@@ -54,15 +47,15 @@ class ScriptedEngine:
             failure = _failure(script)
             if failure is not None:
                 raise failure
-            self.query = ScriptedQuery(script, checkpoint, self._data, before, poke, self._now)
-            poke()
+            self.query = ScriptedQuery(script, checkpoint, self._data, before, ties.poke, self._now)
+            ties.poke()
             return self.query
 
         def run_to_end() -> None:
             """There is nothing to read."""
 
         config = JobConfig.from_options(job.version.options)
-        when_compiled(config)
+        ties.when_compiled(config)
         return Opened(script.plan.to_dict(), config, lineage, start, run_to_end if "completes" in script.does else None)
 
 
@@ -105,7 +98,7 @@ class ScriptedQuery:
         return self._checkpoint.committed()
 
     def export(self, name: str) -> SnapshotRecord:
-        folder = Path(export_checkpoint(self._checkpoint, self._data, name).path)
+        folder = Path(export_checkpoint(self._checkpoint, self._data.new_snapshot(name), name).path)
         stamped = dataclasses.replace(manifests.read(folder), created=self._now())
         manifests.write(folder, stamped)
         return record_of(stamped, folder)

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from pitstop.control.retention import CANCELLED_SECONDS, FRESH_SECONDS, KEEP_SECONDS, sweep
+from pitstop.control.retention import CANCELLED_SECONDS, FRESH_SECONDS, KEEP_SECONDS, remove_replaced, sweep
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version
+from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
+from pitstop.testing.files import MemoryFiles
+from pitstop.testing.registry import MemoryRegistry
 
 NOW = 1_000_000_000.0
 
@@ -67,3 +70,37 @@ def test_an_ended_job_keeps_its_state_for_its_time_and_then_it_is_to_go(tmp_path
     assert sweep(registry, DataFolder(tmp_path), NOW + seconds) == [ended]
     registry.save_job(dataclasses.replace(ended, state_dropped=True))
     assert sweep(registry, DataFolder(tmp_path), NOW + seconds) == []
+
+
+def folder_of(data, files, record):
+    files.write(Path(record.path) / "manifest.json", b"{}")
+    return Path(record.path).name
+
+
+def record_of(data, name):
+    return SnapshotRecord(name, "id", "job", NOW, 1, str(data.new_snapshot(name)), 0)
+
+
+def test_of_the_snapshots_of_a_name_only_the_last_one_stays_and_others_are_left_alone():
+    files, data = MemoryFiles(lambda: NOW), DataFolder(Path("/d"))
+    replaced, other, longer, new = (record_of(data, name) for name in ("s", "t", "s-2", "s"))
+    for record in (replaced, other, longer, new):
+        folder_of(data, files, record)
+    old_form = data.snapshot("s")
+    files.write(old_form / "manifest.json", b"{}")
+    remove_replaced(new, data, files)
+    assert set(files.names(data.snapshots)) == {Path(record.path).name for record in (other, longer, new)}
+
+
+def test_what_an_export_or_a_deletion_left_is_swept_up_after_an_hour_and_what_has_a_name_never(tmp_path):
+    times = [NOW - FRESH_SECONDS - 1]
+    files, data, registry = MemoryFiles(lambda: times[0]), DataFolder(tmp_path), MemoryRegistry()
+    kept = record_of(data, "kept")
+    registry.add_snapshot(kept)
+    folder_of(data, files, kept)
+    folder_of(data, files, record_of(data, "deleted"))
+    files.write(data.snapshots / ".half@1.1.2.tmp" / "files" / "state", b"x")
+    times[0] = NOW
+    fresh = folder_of(data, files, record_of(data, "being made"))
+    sweep(registry, data, NOW, files)
+    assert set(files.names(data.snapshots)) == {Path(kept.path).name, fresh}

@@ -30,6 +30,7 @@ def paths_of(folder):
             told = getattr(folder, name)
         else:
             told = getattr(folder, name)(*(NAMES[argument] for argument in list(inspect.signature(member).parameters)[1:]))
+        told = told.with_name("NAME@TIME") if name == "new_snapshot" else told
         found |= {told} if isinstance(told, Path) else {told.root} | paths_of(told)
     return found
 

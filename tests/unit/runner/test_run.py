@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.control.ports import RunHandle
-from pitstop.errors import EngineError, StoreError
+from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.run import Compiled, EpochCommitted, Failed, Running, Stopped, StopRun
@@ -60,11 +60,11 @@ class OneQuery:
     """An engine whose every version runs the same query."""
 
     def __init__(self):
-        self.query, self.check_fence = Query(), None
+        self.query, self.ownership = Query(), None
 
-    def open(self, job, snapshot, check_fence, poke, when_compiled):
-        self.check_fence = check_fence
-        when_compiled(job.version.config)
+    def open(self, job, ties):
+        self.ownership = ties.ownership
+        ties.when_compiled(job.version.config)
         return Opened({"stages": []}, job.version.config, "L1", lambda before: self.query)
 
 
@@ -173,8 +173,32 @@ def test_a_failure_says_whether_what_the_run_needs_was_away(run, error, away):
 def test_an_epoch_waits_until_the_store_can_tell_whose_the_job_is(run):
     run.runner.begin()
     run.link.away = True
-    run.engine.check_fence()
-    assert len(run.pauses) == 3
+    with run.engine.ownership.held():
+        assert len(run.pauses) == 3
+
+
+def test_no_other_run_takes_the_job_while_it_is_held(run):
+    run.runner.begin()
+    with run.engine.ownership.held():
+        job = run.registry.get_job("id")
+    run.registry.save_job(dataclasses.replace(job, token=2))
+    for ask in (run.engine.ownership.check, run.engine.ownership.held().__enter__):
+        with pytest.raises(FencedError, match="has been replaced by run 2"):
+            ask()
+
+
+def test_what_needs_the_store_is_done_once_it_is_there(run):
+    run.runner.begin()
+    tries = []
+
+    def write():
+        tries.append(True)
+        if len(tries) < 3:
+            raise StoreError("The store is busy.")
+        return "written"
+
+    assert run.engine.ownership.patiently(write) == "written"
+    assert len(tries) == 3
 
 
 def test_a_run_claims_its_job_when_the_store_is_back(run):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pitstop.control.ports import NoOtherRun, Ownership
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.config import ProcessingGuarantee
 
@@ -53,8 +54,8 @@ class Environment:
     """Folder for scratch files of this run."""
     log: Callable[[str, str, str], None]
     """``log(level, logger, message)`` writes one line of the job's log."""
-    check_fence: Callable[[], None] = lambda: None
-    """Raises FencedError once another run has taken the job over."""
+    ownership: Ownership = field(default_factory=NoOtherRun)
+    """Whether the run still has its job."""
     fence: Fence | None = None
     maps: MapStore | None = None
     sources: SourceSettings = field(default_factory=SourceSettings)

@@ -16,5 +16,5 @@ def run_bounded(spark: SparkSession, pipeline: Pipeline, environment: Environmen
     lowering = Lowering(spark, environment.sources, streaming=False)
     for node in pipeline.nodes:
         if isinstance(node.spec, SinkSpec):
-            environment.check_fence()
+            environment.ownership.check()
             write_sink(node, lowering.frame(node), 0, environment)

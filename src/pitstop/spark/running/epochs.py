@@ -60,7 +60,7 @@ class EpochWriter:
             try:
                 if self._before is not None:
                     self._before()
-                self._environment.check_fence()
+                self._environment.ownership.check()
                 self._write(rows, epoch)
                 if self._written is not None:
                     self._written(begun)
@@ -115,7 +115,7 @@ class EpochWriter:
             parts = [part(rows, number, len(self._cuts)) for number in range(len(self._cuts))]
             lowerings = {id(cut): self._lowered(cut, own, epoch) for cut, own in zip(self._cuts, parts, strict=True)}
             for cut, sink in writing_order(self._cuts):
-                self._environment.check_fence()
+                self._environment.ownership.check()
                 self._write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
         finally:
             forget_rows(rows)

@@ -41,7 +41,7 @@ class EpochContext:
     guarantee: str
     """``exactly_once``, ``at_least_once`` or ``none``."""
     run: Environment
-    """What the run offers: its log, a folder for scratch files, its store of maps, and ``check_fence``."""
+    """What the run offers: its log, a folder for scratch files, its store of maps, and its ``ownership`` of the job."""
 
 
 def compute_only(sink: Any, rows: DataFrame, context: EpochContext) -> None:

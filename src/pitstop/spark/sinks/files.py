@@ -1,22 +1,25 @@
 """The file sink: exactly-once by a manifest for each epoch.
 
-An epoch's files are written aside, listed in ``_pitstop/<lineage>/<sink>/<epoch>.json`` (that rename is the commit),
-and then moved into place under names that the epoch fixes. Killed before the commit, the epoch is
-written anew; killed after it, the same moves are made again. A reader of the folder never sees a file
-of an epoch that is not committed.
+An epoch's files are written aside, by each run into a folder of its own, listed in ``_pitstop/<lineage>/<sink>/<epoch>.json``
+(that rename is the commit), and then moved into place under names that the epoch fixes. Killed before the commit, the epoch is
+written anew; killed after it, the same moves are made again. A reader of the folder never sees a file of an epoch that is not
+committed. No other run can take the job between the look at whose it is and the rename.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from pitstop.control.ports import Ownership
 from pitstop.pipeline.sinks import FilesSink
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind
 
@@ -28,17 +31,39 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     folder = Path(sink.path.removeprefix("file://"))
     control = folder / CONTROL / context.lineage / context.stage
     manifest = control / f"{context.epoch}.json"
-    staging = control / f"{context.epoch}.staging"
     if not manifest.exists():
+        staging = control / f"{context.epoch}{_of_run(context)}.staging"
         shutil.rmtree(staging, ignore_errors=True)
         writer = rows.write.mode("overwrite").format(sink.format)
         if sink.partition_by:
             writer = writer.partitionBy(*sink.partition_by)
         writer.save(str(staging))
-        context.run.check_fence()
-        _commit(manifest, _moves(staging, context))
-    _move(json.loads(manifest.read_text()), staging, folder)
+        _commit(manifest, _Manifest(staging.name, _moves(staging, context)), context.run.ownership)
+    committed = _Manifest.read(manifest)
+    _move(committed.moves, control / committed.staging, folder)
     _forget(control, context.epoch)
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    """What an epoch has written."""
+
+    staging: str
+    """Name of the folder in which it stood aside."""
+    moves: dict[str, str]
+    """File below that folder -> its name below the sink's folder."""
+
+    @classmethod
+    def read(cls, path: Path) -> _Manifest:
+        found = json.loads(path.read_text())
+        # Before runs had folders of their own, a manifest was the moves alone.
+        old = not isinstance(found.get("moves"), dict)
+        return cls(f"{path.stem}.staging", found) if old else cls(found["staging"], found["moves"])
+
+
+def _of_run(context: EpochContext) -> str:
+    """Sets apart what a run that has lost the job, and does not know it yet, is still writing."""
+    return f"-{context.run.fence.token}" if context.run.fence is not None else ""
 
 
 def check_columns(sink: FilesSink, rows: DataFrame) -> str | None:
@@ -77,28 +102,30 @@ def _empty(path: Path) -> bool:
     return path.stat().st_size == 0
 
 
-def _commit(manifest: Path, moves: dict[str, str]) -> None:
-    temporary = manifest.with_suffix(".tmp")
-    manifest.parent.mkdir(parents=True, exist_ok=True)
+def _commit(path: Path, manifest: _Manifest, ownership: Ownership) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{manifest.staging}.tmp")
     with temporary.open("w") as file:
-        json.dump(moves, file)
+        json.dump(dataclasses.asdict(manifest), file)
         file.flush()
         os.fsync(file.fileno())
-    temporary.rename(manifest)
+    with ownership.held():
+        temporary.rename(path)
 
 
 def _move(moves: dict[str, str], staging: Path, folder: Path) -> None:
     for source, target in moves.items():
-        path = staging / source
-        if path.exists():
-            (folder / target).parent.mkdir(parents=True, exist_ok=True)
-            path.rename(folder / target)
+        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # moved before
+            (staging / source).rename(folder / target)
     shutil.rmtree(staging, ignore_errors=True)
 
 
 def _forget(control: Path, epoch: int) -> None:
     # An epoch is replayed only if it is the last one; one more is kept for good measure.
     (control / f"{epoch - 2}.json").unlink(missing_ok=True)
+    for left in control.glob(f"{epoch - 2}*.staging*"):  # of a run that was killed
+        shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
 
 KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, transactional=True)

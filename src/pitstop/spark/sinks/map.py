@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -31,9 +32,10 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> None:
     exactly_once = run.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
     epoch = EpochId(context.lineage, context.stage, context.epoch) if exactly_once else None
     if sink.function is not None:
-        run.maps.update_epoch(sink.map, changes, _on_values(sink.function), epoch, run.fence)
+        write = partial(run.maps.update_epoch, sink.map, changes, _on_values(sink.function), epoch, run.fence)
     else:
-        run.maps.write_epoch(sink.map, changes, epoch, run.fence)
+        write = partial(run.maps.write_epoch, sink.map, changes, epoch, run.fence)
+    run.ownership.patiently(write)
 
 
 def check_columns(sink: MapSink, rows: DataFrame) -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
+from pitstop.control.snapshot_use import job_that_needs
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version, Watched
-from pitstop.service.snapshot_use import job_that_needs
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.testing.registry import MemoryRegistry
 

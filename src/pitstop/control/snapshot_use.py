@@ -7,16 +7,17 @@ from pitstop.control.retention import has_begun
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, Starting, Version, Watched
+from pitstop.snapshots.files import LOCAL_FILES, Files
 
 
-def job_that_needs(snapshot: str, registry: Registry, data: DataFolder) -> Job | None:
+def job_that_needs(snapshot: str, registry: Registry, data: DataFolder, files: Files = LOCAL_FILES) -> Job | None:
     """A job that would start from this snapshot if it started now: it has no epoch of its own to go on from.
 
     So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, and one that may go back
     to such a version after an update.
     """
     for job in registry.jobs(include_ended=False):
-        if any(starts_from == snapshot and not _has_begun(version, job, data) for version, starts_from in _versions(job)):
+        if any(starts_from == snapshot and not _has_begun(version, job, data, files) for version, starts_from in _versions(job)):
             return job
     return None
 
@@ -32,10 +33,10 @@ def _versions(job: Job) -> list[tuple[Version, str | None]]:
     return found
 
 
-def _has_begun(version: Version, job: Job, data: DataFolder) -> bool:
+def _has_begun(version: Version, job: Job, data: DataFolder, files: Files) -> bool:
     if version.lineage is None or not _keeps_state(version):
         return False
-    return has_begun(data, job, version.lineage)
+    return has_begun(data, job, version.lineage, files)
 
 
 def _keeps_state(version: Version) -> bool:

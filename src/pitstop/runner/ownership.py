@@ -1,0 +1,59 @@
+"""What a run asks about its job while it writes, of a store that may be away for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
+
+from pitstop.control.ports import RunnerLink
+from pitstop.errors import FencedError, StoreError
+from pitstop.runner.logs import Log
+
+T = TypeVar("T")
+AWAY_SECONDS = 1.0
+"""How often an epoch that waits for the store looks whether it is back."""
+LOGGER = "pitstop.runner"
+
+
+class LinkOwnership:
+    """control.ports.Ownership over the run's link to the store. ``pause`` waits for so many seconds."""
+
+    def __init__(self, link: RunnerLink, log: Log, pause: Callable[[float], None]) -> None:
+        self._link, self._log, self._pause = link, log, pause
+        self._away = False
+        self.lost: FencedError | None = None
+        """Why the job is lost, once that is known."""
+
+    def check(self) -> None:
+        self.patiently(self._link.check)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with ExitStack() as holding:
+            # A store that cannot be entered is waited for; what fails inside is the caller's affair.
+            self.patiently(lambda: holding.enter_context(self._link.held()))
+            yield
+
+    def patiently(self, work: Callable[[], T]) -> T:
+        while True:
+            if self.lost is not None:
+                raise self.lost
+            try:
+                done = work()
+            except StoreError as error:
+                self.say_away(error)
+                self._pause(AWAY_SECONDS)
+            else:
+                self.is_back()
+                return done
+
+    def say_away(self, error: StoreError) -> None:
+        """Tell in the job's log that the store is away, once each time that it is."""
+        if not self._away:
+            self._away = True
+            self._log("WARN", LOGGER, f"holding still until the store is back: {error}")
+
+    def is_back(self) -> None:
+        """The store answers."""
+        self._away = False
