@@ -75,7 +75,9 @@ class ProgressTracker:
         if not self.first_epoch:
             parts = ", ".join(f"{part} {spent}" for part, spent in seen.durationMs.items())
             self._log("INFO", "pitstop.engine", f"first epoch of this run, {seen.batchId}, in ms: {parts}")
-        if self._admission is not None and seen.numInputRows and self._admission.epoch_took(int(seen.batchDuration)):
+            return  # it took long because it was the first
+        rows, took = int(seen.numInputRows), int(seen.batchDuration)
+        if self._admission is not None and rows and self._admission.epoch_took(rows, took):
             share = f"{self._admission.share:.1%}"
             self._log("INFO", "pitstop.engine", f"epoch {seen.batchId} took {seen.batchDuration} ms: sources now bring {share}")
 
