@@ -32,19 +32,28 @@ class Source:
     """For ``custom``: the DataSource class; for ``items``: the rows."""
 
 
-def csv_tail(path: str, schema: str, glob: str = "*.csv", separator: str = ",", max_bytes: int = 16 * 1024 * 1024) -> Source:
-    """Lines appended to the files of a folder, parsed as CSV without header.
+def csv_tail(
+    path: str,
+    schema: str,
+    glob: str = "*.csv",
+    separator: str = ",",
+    max_bytes: int = 16 * 1024 * 1024,
+    multiline: bool = False,
+) -> Source:
+    """Lines appended to the files of a folder, parsed as CSV (RFC 4180) without header; UTF-8, with or without a mark.
 
     Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once
-    its newline is there. A file that was truncated or replaced is read from its start, with a warning.
+    its newline is there. A file that was renamed in its folder is read on to its end, whatever its new name; one that was
+    truncated or replaced is read from its start, with a warning. A field in quotes may hold separators and doubled quotes;
+    newlines only with ``multiline``: then a quote that is never closed takes in what follows, up to 1 MiB.
     ``max_bytes`` bounds what one epoch reads.
     """
     return Source(
         "csv_tail",
-        {"path": str(path), "glob": glob, "maxBytes": str(max_bytes)},
+        {"path": str(path), "glob": glob, "maxBytes": str(max_bytes), "multiline": str(multiline).lower()},
         schema=schema,
         parse="csv",
-        parse_options={"sep": separator},
+        parse_options={"sep": separator, "escape": '"'},
     )
 
 
