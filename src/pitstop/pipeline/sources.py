@@ -72,7 +72,9 @@ def http_poll(
     Rows: the columns of ``schema`` (DDL), taken from the object. Offset: the highest value of the field
     ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
     request, a request at most every ``interval`` once the source has caught up, ``max_rows`` an epoch.
-    Errors and bad JSON are retried with back-off and never skip data.
+    Errors and bad JSON are retried with back-off and never skip data; redirects are followed. A server whose numbers start
+    again is read from its beginning, with a warning, once it has been seen to have lower numbers only; one that has passed the
+    old number before it is asked again cannot be told from one that went on.
     """
     return Source(
         "http_poll",
