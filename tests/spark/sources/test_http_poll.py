@@ -315,3 +315,13 @@ def test_a_server_that_does_not_listen_to_since_is_told_of(feed, open_reader, ca
     reader = open_reader()
     assert reader.latestOffset({"sequence": 40}, None) == {"sequence": 40}
     assert "it was asked for what comes after 40, and answers with objects up to 9" in capfd.readouterr().err
+
+
+def test_an_object_without_a_number_among_others_stops_nothing_and_is_read_in_its_place(feed, open_reader, capfd):
+    objects = [{"v": 1}, {"sequence": 0, "v": 2}, "odd", {"sequence": 1, "v": 3}]
+    feed.faults = [(200, json.dumps(objects).encode())]
+    reader = open_reader()
+    end = reader.latestOffset(START, None)
+    (batch,) = [batch for part in reader.partitions(START, end) for batch in reader.read(part)]
+    assert [json.loads(row["value"]) for row in batch.to_pylist()] == objects
+    assert '2 objects of an answer have no whole number \'sequence\', such as {\\"v\\": 1}' in capfd.readouterr().err

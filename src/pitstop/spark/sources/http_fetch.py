@@ -80,8 +80,22 @@ class Fetcher:
         self._client.close()
 
     def _rows(self, since: int) -> list[Row]:
-        """What the server answers, in its order."""
-        return [self._row(item) for item in self._array(self._get(since))]
+        """What the server answers, in its order. What has no number in an answer where others have one takes its neighbour's."""
+        found = [(self._number(item), item) for item in self._array(self._get(since))]
+        known = [number for number, _ in found if number is not None]
+        if found and not known:
+            raise PollError(f"an object has no whole number '{self._field}'")
+        if len(known) < len(found):
+            odd = next(item for number, item in found if number is None)
+            self._warn(
+                f"{len(found) - len(known)} objects of an answer have no whole number '{self._field}', such as {_text(odd)}: "
+                "they are read with what stands before them."
+            )
+        rows, last = [], known[0] if known else 0
+        for number, item in found:
+            last = last if number is None else number
+            rows.append((last, _text(item)))
+        return rows
 
     def _ends_before(self, since: int, found: list[Row]) -> bool:
         """True if the server has objects, and none from ``since`` on; ``found`` is its answer to what comes after that."""
@@ -128,12 +142,14 @@ class Fetcher:
             raise PollError("the answer is no JSON array")
         return found
 
-    def _row(self, item: Any) -> Row:
+    def _number(self, item: Any) -> int | None:
         number = item.get(self._field) if isinstance(item, dict) else None
-        if not isinstance(number, int) or isinstance(number, bool) or abs(number) > _LONGEST:
-            raise PollError(f"an object has no whole number '{self._field}'")
-        # JSON may hold half of a surrogate pair, which no UTF-8 text can.
-        return number, json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode()
+        return number if isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LONGEST else None
+
+
+def _text(item: Any) -> str:
+    # JSON may hold half of a surrogate pair, which no UTF-8 text can.
+    return json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def shown(url: str) -> str:
