@@ -34,9 +34,7 @@ class Fetcher:
     ``beginning`` is the number after which the source was to begin; ``warn`` is told what is odd in an answer.
     """
 
-    def __init__(
-        self, url: str, limit: int, field: str, timeout: float, beginning: int, warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, url: str, limit: int, field: str, timeout: float, beginning: int, warn: Callable[[str], None]) -> None:
         self._url, self._limit, self._field, self._timeout = url, limit, field, timeout
         self._beginning, self._warn = beginning, warn
         self._client = httpx2.Client(timeout=timeout, follow_redirects=True)

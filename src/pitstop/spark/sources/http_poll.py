@@ -128,7 +128,12 @@ class HttpPollReader(DataSourceStreamReader):
         if _generation(start) != _generation(end):
             return [Rows([])]
         first, last = int(start["sequence"]), int(end["sequence"])
-        whole = self._generation == _generation(end) and self._whole_from is not None and self._whole_from <= first and self._newest(first) >= last
+        whole = (
+            self._generation == _generation(end)
+            and self._whole_from is not None
+            and self._whole_from <= first
+            and self._newest(first) >= last
+        )
         rows = self._buffer if whole or first >= last else self._fetch_again(first, last)
         return [Rows([row for row in rows if first < row[0] <= last])]
 
