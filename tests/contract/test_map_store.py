@@ -118,14 +118,28 @@ def test_expired_entries_vanish_and_leave_an_event_with_the_next_write(store):
     assert told == [("ADDED", "a", None), ("ADDED", "b", None), ("EXPIRED", "a", "1"), ("ADDED", "a", None)]
 
 
-def test_expired_entries_are_purged_with_their_events_also_without_a_write(tmp_path):
+def test_an_entry_that_has_expired_is_in_the_journal_also_without_a_write_with_the_time_of_its_end(store):
+    maps, clock = store.maps, store.clock
+    maps.configure(MapConfig("m", ttl_seconds=10))
+    maps.put_all("m", [("a", "1")])
+    (added,) = maps.journal("m", 0, 10).events
+    clock.advance(9)
+    assert maps.bounds("m").newest == 1
+    clock.advance(100)
+    assert maps.bounds("m").newest == 2
+    told = [(event.kind.value, event.key, event.old_value, event.at) for event in maps.journal("m", 1, 10).events]
+    assert told == [("EXPIRED", "a", "1", added.at + 10)]
+    assert maps.journal("m", 2, 10).events == ()
+
+
+def test_more_expired_entries_than_one_write_removes_are_purged_together(tmp_path):
     now = [100.0]
     store = SqlMapStore(open_database(sqlite_url(tmp_path / "m.db")), lambda: now[0])
     store.configure(MapConfig("m", ttl_seconds=10))
-    store.put_all("m", [("a", "1")])
+    store.put_all("m", [(f"{number:04d}", "1") for number in range(2_500)])
     now[0] = 111.0
-    assert store.purge_expired("m") == 1
-    assert [event.kind.value for event in store.journal("m", 0, 10).events] == ["ADDED", "EXPIRED"]
+    assert store.bounds("m").newest == 5_000
+    assert store.size("m") == 0
 
 
 def test_a_run_that_was_replaced_cannot_write(store):

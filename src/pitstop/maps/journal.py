@@ -56,10 +56,14 @@ def apply_changes(
     return events
 
 
-def removals(entries: Iterable[tuple[str, str]], newest: int, at: float, expired: bool = False) -> list[Event]:
-    """The events of entries (key, value) that go, in the order given."""
-    kind = _EXPIRED if expired else _REMOVED
-    return [(sequence, kind, key, value, None, at) for sequence, (key, value) in enumerate(entries, newest + 1)]
+def removals(entries: Iterable[tuple[str, str]], newest: int, at: float) -> list[Event]:
+    """The events of entries (key, value) that are removed, in the order given."""
+    return [(sequence, _REMOVED, key, value, None, at) for sequence, (key, value) in enumerate(entries, newest + 1)]
+
+
+def expirations(entries: Iterable[tuple[str, str, float]], newest: int) -> list[Event]:
+    """The events of entries (key, value, when it expired) whose time has run out, in the order given."""
+    return [(sequence, _EXPIRED, key, value, None, at) for sequence, (key, value, at) in enumerate(entries, newest + 1)]
 
 
 def lost(after: int, oldest: int) -> int:

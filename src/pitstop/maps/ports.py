@@ -57,10 +57,12 @@ class MapStore(Protocol):
 
     def size(self, name: str) -> int: ...
 
-    def bounds(self, name: str) -> JournalBounds | None: ...
+    def bounds(self, name: str) -> JournalBounds | None:
+        """What the journal holds; entries whose time has run out are in it by then."""
+        ...
 
     def journal(self, name: str, after: int, limit: int) -> JournalSlice:
-        """Events with sequence > ``after``, oldest first."""
+        """Events with sequence > ``after``, oldest first, those of entries whose time has run out included."""
         ...
 
     def write_epoch(

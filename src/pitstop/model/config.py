@@ -125,7 +125,8 @@ OPTIONS: tuple[Option, ...] = (
         "snapshot_interval_ms",
         duration_ms,
         form="a duration, such as 10 seconds or 250 ms; a number is in seconds",
-        meaning="Two recovery points (epochs) are never further apart than this.",
+        meaning="How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four "
+        "fifths of its time go to rows. 0: as they can.",
         default="10 seconds",
         aliases={"snapshot_interval_ms": whole(least=0)},
     ),

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from typing import Any
 
 Expression = Callable[[Any, Any], Any]
 """``(F, column) -> aggregate column``."""
 Fold = Callable[[Any, Any], Any]
 """``(accumulator, lifted) -> accumulator`` in Python; neither is None."""
+
+
+_EXACT = Context(prec=76)
+"""Adds decimals of any scale and up to 38 digits without rounding; Python's own context has 28 digits."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,11 @@ def _union(values: list[Any], value: Any) -> list[Any]:
     return values if value in values else [*values, value]
 
 
-SUM = Combining("sum", lambda F, c: F.sum(c), fold=lambda a, b: a + b, readable=True)
+def _sum(a: Any, b: Any) -> Any:
+    return _EXACT.add(a, b) if isinstance(a, Decimal) else a + b
+
+
+SUM = Combining("sum", lambda F, c: F.sum(c), fold=_sum, readable=True)
 MIN = Combining("min", lambda F, c: F.min(c), fold=_smaller, readable=True)
 MAX = Combining("max", lambda F, c: F.max(c), fold=_larger, readable=True)
 LIST = Combining(

@@ -32,19 +32,28 @@ class Source:
     """For ``custom``: the DataSource class; for ``items``: the rows."""
 
 
-def csv_tail(path: str, schema: str, glob: str = "*.csv", separator: str = ",", max_bytes: int = 16 * 1024 * 1024) -> Source:
-    """Lines appended to the files of a folder, parsed as CSV without header.
+def csv_tail(
+    path: str,
+    schema: str,
+    glob: str = "*.csv",
+    separator: str = ",",
+    max_bytes: int = 16 * 1024 * 1024,
+    multiline: bool = False,
+) -> Source:
+    """Lines appended to the files of a folder, parsed as CSV (RFC 4180) without header; UTF-8, with or without a mark.
 
     Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once
-    its newline is there. A file that was truncated or replaced is read from its start, with a warning.
+    its newline is there. A file that was renamed in its folder is read on to its end, whatever its new name; one that was
+    truncated or replaced is read from its start, with a warning. A field in quotes may hold separators and doubled quotes;
+    newlines only with ``multiline``: then a quote that is never closed takes in what follows, up to 1 MiB.
     ``max_bytes`` bounds what one epoch reads.
     """
     return Source(
         "csv_tail",
-        {"path": str(path), "glob": glob, "maxBytes": str(max_bytes)},
+        {"path": str(path), "glob": glob, "maxBytes": str(max_bytes), "multiline": str(multiline).lower()},
         schema=schema,
         parse="csv",
-        parse_options={"sep": separator},
+        parse_options={"sep": separator, "escape": '"'},
     )
 
 
@@ -63,7 +72,9 @@ def http_poll(
     Rows: the columns of ``schema`` (DDL), taken from the object. Offset: the highest value of the field
     ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
     request, a request at most every ``interval`` once the source has caught up, ``max_rows`` an epoch.
-    Errors and bad JSON are retried with back-off and never skip data.
+    Errors and bad JSON are retried with back-off and never skip data; redirects are followed. A server whose numbers start
+    again is read from its beginning, with a warning, once it has been seen to have lower numbers only; one that has passed the
+    old number before it is asked again cannot be told from one that went on.
     """
     return Source(
         "http_poll",

@@ -120,6 +120,34 @@ class MergeSpec(Spec):
 
 
 @dataclass(frozen=True)
+class NotAheadSpec(Spec):
+    """Only the rows whose time is not too far ahead of the clock, which is that of the epoch."""
+
+    op: ClassVar[str] = "not_ahead"
+    column: str
+    most_ms: int
+    """How far ahead a time may be."""
+
+    def describe(self) -> str:
+        return f"{self.column} at most {text(self.most_ms)} ahead"
+
+
+@dataclass(frozen=True)
+class FarAheadSpec(Spec):
+    """The rows that a NotAheadSpec leaves out, as dead letters of the stage that they come from."""
+
+    op: ClassVar[str] = "far_ahead"
+    column: str
+    most_ms: int
+
+    def describe(self) -> str:
+        return f"{self.column} more than {text(self.most_ms)} ahead"
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
 class TimestampsSpec(Spec):
     """Event time from a column of the rows."""
 

@@ -14,11 +14,13 @@ from pitstop.pipeline.sinks import Sink, logger
 from pitstop.pipeline.sources import Source
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
+    FarAheadSpec,
     FilterSpec,
     HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
     MergeSpec,
+    NotAheadSpec,
     OwnCodeSpec,
     ParsedSpec,
     SelectSpec,
@@ -133,15 +135,34 @@ class Stage(Rows):
         return self
 
     def with_timestamps(
-        self, column: str, allowed_lag: Duration = 0, idle_timeout: Duration = 0, name: str | None = None
+        self,
+        column: str,
+        allowed_lag: Duration = 0,
+        idle_timeout: Duration = 0,
+        name: str | None = None,
+        max_ahead: Duration | None = None,
+        dead_letters: Sink | None = None,
     ) -> Stage:
         """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``.
 
         Of several stages with timestamps the slowest holds the watermark back, unless it has had no rows for its
         ``idle_timeout``; 0: it always counts. Rows that come after that may be late.
+
+        One row with a time far in the future makes all that follow late. With ``max_ahead``, rows whose time is more than that
+        ahead of the clock are left out: they are counted, sampled in the log, and go to ``dead_letters`` if given (columns as
+        in :meth:`Pipeline.read_from`, ``text`` is the row as JSON; its stage is ``<this stage>-far-ahead``).
         """
         lag_ms = milliseconds(allowed_lag, "allowed lag")
-        return self._then(TimestampsSpec(column, lag_ms, _idle(idle_timeout)), name)
+        rows = self
+        if max_ahead is not None:
+            most_ms = milliseconds(max_ahead, "time ahead of the clock")
+            rows = self._then(NotAheadSpec(column, most_ms), self._graph.free_name(f"{self.name}-in-time"))
+            if dead_letters is not None:
+                ahead = self._then(FarAheadSpec(column, most_ms), self._graph.free_name(f"{self.name}-ahead"))
+                ahead.write_to(dead_letters, f"{self.name}-far-ahead")
+        elif dead_letters is not None:
+            raise PipelineError(f"Stage '{self.name}' leaves no rows out for their time: give with_timestamps a max_ahead.")
+        return rows._then(TimestampsSpec(column, lag_ms, _idle(idle_timeout)), name)
 
     def with_ingestion_timestamps(
         self, column: str = "ingestion_time", idle_timeout: Duration = 0, name: str | None = None

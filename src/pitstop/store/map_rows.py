@@ -13,7 +13,7 @@ from typing import Any
 
 from pitstop.errors import FencedError
 from pitstop.kit.ids import check_name
-from pitstop.maps.journal import Event, Stored, Update, apply_changes, removals
+from pitstop.maps.journal import Event, Stored, Update, apply_changes, expirations, removals
 from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.store.dialects.ports import Cursor
@@ -83,7 +83,7 @@ class MapWriter:
 
     def expire(self, limit: int | None = PURGE_BATCH) -> int:
         """Remove entries that have expired, oldest first, at most so many; returns how many."""
-        sql = "SELECT key, value FROM map_entries WHERE map_id = ? AND expires <= ? ORDER BY expires, key"
+        sql = "SELECT key, value, expires FROM map_entries WHERE map_id = ? AND expires <= ? ORDER BY expires, key"
         limited, arguments = _limited(sql, [self._map.id, self._now], limit)
         return self._expire(self._cursor.execute(limited, arguments).fetchall())
 
@@ -92,7 +92,7 @@ class MapWriter:
         if self.expire() == PURGE_BATCH:
             # There may be more, and a key that is written anew must be seen to expire before.
             keys = {key for key, _ in changes}
-            self._expire([due for due in self._select("key, value", keys, "expires <= ?") if due])
+            self._expire([due for due in self._select("key, value, expires", keys, "expires <= ?") if due])
         rows = self._select("key, value, created, version", {key for key, _ in changes}, _LIVE)
         stored: dict[str, Stored | None] = {key: (value, created, version) for key, value, created, version in rows}
         before = len(stored)
@@ -134,11 +134,11 @@ class MapWriter:
         self._events += events
         self._newest += len(events)
 
-    def _expire(self, due: list[tuple[str, str]]) -> int:
+    def _expire(self, due: list[tuple[str, str, float]]) -> int:
         self._cursor.executemany(
-            f"DELETE FROM map_entries WHERE map_id = {self._map.id:d} AND key = ?", [(key,) for key, _ in due]
+            f"DELETE FROM map_entries WHERE map_id = {self._map.id:d} AND key = ?", [(key,) for key, *_ in due]
         )
-        self._emit(removals(due, self._newest, self._now, expired=True))
+        self._emit(expirations(due, self._newest))
         self._stored -= len(due)
         return len(due)
 
@@ -206,6 +206,12 @@ def count_expired(cursor: Cursor, found: MapRow, now: float) -> int:
     """Entries that have expired and are not yet purged."""
     sql = "SELECT COUNT(*) FROM map_entries WHERE map_id = ? AND expires <= ?"
     return int(cursor.execute(sql, (found.id, now)).fetchone()[0])
+
+
+def some_expired(cursor: Cursor, found: MapRow, now: float) -> bool:
+    """True if there are entries that have expired and are not yet purged."""
+    sql = "SELECT 1 FROM map_entries WHERE map_id = ? AND expires <= ? LIMIT 1"
+    return cursor.execute(sql, (found.id, now)).fetchone() is not None
 
 
 def journal_bounds(cursor: Cursor, found: MapRow) -> JournalBounds:

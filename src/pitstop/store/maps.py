@@ -87,11 +87,13 @@ class SqlMapStore:
             return found.stored - rows.count_expired(cursor, found, self._now()) if found else 0
 
     def bounds(self, name: str) -> JournalBounds | None:
+        self._purge_if_due(name)
         with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             return rows.journal_bounds(cursor, found) if found else None
 
     def journal(self, name: str, after: int, limit: int) -> JournalSlice:
+        self._purge_if_due(name)
         with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             if found is None:
@@ -99,6 +101,14 @@ class SqlMapStore:
             bounds = rows.journal_bounds(cursor, found)
             events = rows.read_events(cursor, found, after, max(0, limit))
         return JournalSlice(events, lost(max(0, after), bounds.oldest), bounds)
+
+    def _purge_if_due(self, name: str) -> None:
+        """Whoever looks at the journal finds in it what has expired by now."""
+        with self._database.read_rows() as cursor:
+            found = rows.find_map(cursor, name)
+            due = found is not None and rows.some_expired(cursor, found, self._now())
+        if due:
+            self.purge_expired(name)
 
     def purge_expired(self, name: str) -> int:
         """Remove entries that have expired, each with its journal event; returns how many. A thousand a transaction."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pitstop.errors import FencedError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.ids import check_name
-from pitstop.maps.journal import Event, Stored, Update, apply_changes, lost, removals
+from pitstop.maps.journal import Event, Stored, Update, apply_changes, expirations, lost, removals
 from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.testing.registry import MemoryRegistry
@@ -102,13 +102,17 @@ class MemoryMapStore:
 
     def bounds(self, name: str) -> JournalBounds | None:
         with self._lock:
-            return self._maps[name].bounds if name in self._maps else None
+            if name not in self._maps:
+                return None
+            self._expire(self._maps[name])
+            return self._maps[name].bounds
 
     def journal(self, name: str, after: int, limit: int) -> JournalSlice:
         with self._lock:
             if name not in self._maps:
                 return JournalSlice((), 0, JournalBounds("", 1, 0))
             found = self._maps[name]
+            self._expire(found)
             bounds = found.bounds
             first = max(0, after + 1 - bounds.oldest)
             events = found.events[first : first + max(0, limit)]
@@ -145,8 +149,8 @@ class MemoryMapStore:
             if epoch is not None and written is not None and found.epochs.get(written, -1) >= epoch.epoch:
                 return False
             now, due = self._clock.now(), self._due(found)
-            expired = removals(due, found.newest, now, expired=True)
-            gone = {key for key, _ in due}
+            expired = expirations(due, found.newest)
+            gone = {key for key, *_ in due}
             here = [found.entries[key] for key in {key for key, _ in changes} - gone if key in found.entries]
             stored: dict[str, Stored | None] = {entry.key: (entry.value, entry.created, entry.version) for entry in here}
             events = apply_changes(changes, stored, found.newest + len(expired), now, update)
@@ -179,16 +183,17 @@ class MemoryMapStore:
     def _lives(self, entry: Entry) -> bool:
         return entry.expires is None or entry.expires > self._clock.now()
 
-    def _due(self, found: _Map) -> list[tuple[str, str]]:
-        """Key and value of the entries whose time has run out, those first whose time did so first."""
-        due = [entry for entry in found.entries.values() if not self._lives(entry)]
-        return [(entry.key, entry.value) for entry in sorted(due, key=lambda entry: (entry.expires, entry.key))]
+    def _due(self, found: _Map) -> list[tuple[str, str, float]]:
+        """Key, value and end of the entries whose time has run out, those first whose time did so first."""
+        now = self._clock.now()
+        due = [(e.key, e.value, e.expires) for e in found.entries.values() if e.expires is not None and e.expires <= now]
+        return sorted(due, key=lambda entry: (entry[2], entry[0]))
 
     def _expire(self, found: _Map) -> None:
         due = self._due(found)
-        for key, _ in due:
+        for key, *_ in due:
             del found.entries[key]
-        found.record(removals(due, found.newest, self._clock.now(), expired=True))
+        found.record(expirations(due, found.newest))
 
     def _check_fence(self, fence: Fence | None) -> None:
         job = self._registry.get_job(fence.job_id) if fence is not None and self._registry is not None else None

@@ -11,11 +11,13 @@ import pytest
 class Feed:
     """``count`` objects, of which those below ``oldest`` are forgotten. ``faults`` are answered first, (status, body) each.
 
-    While ``hanging`` is set, no answer is given; ``dripping`` sends a byte now and then for ever.
+    While ``hanging`` is set, no answer is given; ``dripping`` sends a byte now and then for ever. ``redirects`` is the status
+    with which /moved leads to the objects.
     """
 
     def __init__(self):
         self.count, self.oldest, self.faults, self.requests, self.queries = 0, 0, [], [], []
+        self.redirects = None
         self.hanging, self.dripping, self.ended = threading.Event(), False, threading.Event()
         self.go_on = threading.Event()
         feed = self
@@ -33,6 +35,11 @@ class Feed:
         self._thread.start()
 
     def answer(self, handler):
+        if self.redirects and urlparse(handler.path).path == "/moved":
+            handler.send_response(self.redirects)
+            handler.send_header("Location", handler.path.replace("/moved", "/pings"))
+            handler.end_headers()
+            return
         query = parse_qs(urlparse(handler.path).query)
         self.queries.append(query)
         since, limit = int(query["since"][0]), int(query["limit"][0])

@@ -229,3 +229,99 @@ def test_stopping_does_not_wait_for_a_request_under_way(feed, open_reader):
     reader.stop()
     assert time.monotonic() - began < 2.0
     assert all(thread.daemon for thread in threading.enumerate() if thread.name == "http-poll")
+
+
+def read_all(reader, start, epochs):
+    """The sequences of so many epochs, and the offset after them."""
+    found = []
+    for _ in range(epochs):
+        end = reader.latestOffset(start, None)
+        found += rows(reader, start, end)
+        reader.commit(end)
+        start = end
+    return found, start
+
+
+def test_a_server_whose_sequence_starts_again_is_read_from_its_beginning_and_told_of(feed, open_reader, capfd):
+    feed.count = 25
+    reader = open_reader()
+    found, end = read_all(reader, START, 1)
+    assert found == list(range(25))
+    feed.count = 7
+    again, end = read_all(reader, end, 8)
+    assert again == list(range(7))
+    assert end == {"sequence": 6, "generation": 1}
+    feed.count = 9
+    assert read_all(open_reader(), end, 2) == ([7, 8], {"sequence": 8, "generation": 1})
+    assert "has begun anew: it had 24 before, and now has only lower numbers" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("oldest", [0, 25], ids=["keeps what it had", "has forgotten all"])
+def test_a_server_that_is_silent_has_not_begun_anew(feed, open_reader, oldest):
+    feed.count = 25
+    reader = open_reader()
+    _, end = read_all(reader, START, 1)
+    feed.oldest = oldest
+    assert read_all(reader, end, 40) == ([], end)
+    feed.count = 27
+    assert read_all(reader, end, 2)[0] == [25, 26]
+
+
+def test_a_server_that_lacks_its_last_objects_for_a_moment_has_not_begun_anew(feed, open_reader):
+    feed.count = 25
+    reader = open_reader()
+    _, end = read_all(reader, START, 1)
+    feed.count = 20
+    assert read_all(reader, end, 2) == ([], end)
+    feed.count = 26
+    assert read_all(reader, end, 5)[0] == [25]
+
+
+def test_a_replay_of_what_a_server_had_before_it_began_anew_ends_and_is_told(feed, open_reader, capfd):
+    feed.count = 3
+    reader = open_reader()
+    assert rows(reader, {"sequence": 9}, {"sequence": 12}) == []
+    assert "lost 3 events: the server has begun anew, and no longer has 10 to 12" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_redirects_are_followed(feed, open_reader, status):
+    feed.count = 5
+    feed.redirects = status
+    reader = open_reader(url=feed.url.replace("/pings", "/moved"))
+    assert rows(reader, START, reader.latestOffset(START, None)) == [0, 1, 2, 3, 4]
+
+
+def test_an_answer_that_leads_nowhere_is_a_fault_and_not_the_end_of_the_data(feed, open_reader, capfd):
+    feed.count, feed.faults = 5, [(302, b"[]")]
+    reader = open_reader()
+    assert reader.latestOffset(START, None) == START
+    assert "the server answered 302" in capfd.readouterr().err
+    assert poll_until(reader, START, 4) == {"sequence": 4}
+
+
+def test_objects_with_the_same_number_are_all_read_and_told_and_equal_ones_once(feed, open_reader, capfd):
+    objects = [{"sequence": 0, "v": 1}, {"sequence": 1, "v": 2}, {"sequence": 1, "v": 3}, {"sequence": 0, "v": 1}]
+    feed.faults = [(200, json.dumps(objects).encode())]
+    reader = open_reader()
+    end = reader.latestOffset(START, None)
+    (batch,) = [batch for part in reader.partitions(START, end) for batch in reader.read(part)]
+    assert [json.loads(row["value"])["v"] for row in batch.to_pylist()] == [1, 2, 3]
+    assert "several objects have the sequence 1 (1 such numbers in one answer)" in capfd.readouterr().err
+
+
+def test_a_server_that_does_not_listen_to_since_is_told_of(feed, open_reader, capfd):
+    feed.faults = [(200, json.dumps([{"sequence": n} for n in range(10)]).encode()) for _ in range(3)]
+    reader = open_reader()
+    assert reader.latestOffset({"sequence": 40}, None) == {"sequence": 40}
+    assert "it was asked for what comes after 40, and answers with objects up to 9" in capfd.readouterr().err
+
+
+def test_an_object_without_a_number_among_others_stops_nothing_and_is_read_in_its_place(feed, open_reader, capfd):
+    objects = [{"v": 1}, {"sequence": 0, "v": 2}, "odd", {"sequence": 1, "v": 3}]
+    feed.faults = [(200, json.dumps(objects).encode())]
+    reader = open_reader()
+    end = reader.latestOffset(START, None)
+    (batch,) = [batch for part in reader.partitions(START, end) for batch in reader.read(part)]
+    assert [json.loads(row["value"]) for row in batch.to_pylist()] == objects
+    assert "2 objects of an answer have no whole number 'sequence', such as {\\\"v\\\": 1}" in capfd.readouterr().err

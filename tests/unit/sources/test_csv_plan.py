@@ -4,14 +4,18 @@ import os
 
 import pytest
 
-from pitstop.spark.sources.csv_plan import FolderPlan, Mark, balanced, even_shares, spans
+from pitstop.spark.sources.csv_marks import Mark, spans
+from pitstop.spark.sources.csv_plan import FolderPlan, balanced, even_shares
 
 
 class Log:
     """Keeps what a source would have logged."""
 
     def __init__(self):
-        self.warnings = []
+        self.warnings, self.told = [], []
+
+    def info(self, message):
+        self.told.append(message)
 
     def warning(self, message):
         self.warnings.append(message)
@@ -209,6 +213,6 @@ def test_spans_are_spread_by_bytes_and_keep_a_file_together(tmp_path, plan):
 
 
 def test_a_mark_survives_its_text_also_that_of_an_empty_file():
-    for mark in (Mark(17, "abc", 2), Mark(generation=1), Mark()):
+    for mark in (Mark(17, "abc", 2, 4711, "def"), Mark(generation=1), Mark()):
         assert Mark.parse(str(mark)) == mark
     assert Mark.parse("") == Mark()

@@ -1,7 +1,9 @@
 """How much sources may bring into an epoch, as a share of their usual limit: epochs are to end within the snapshot interval.
 
-An epoch is a recovery point. If one takes longer than the interval, the next may bring half as much; once epochs end
-in less than half of it, the share doubles again, up to the whole.
+An epoch is a recovery point. What it takes is what its rows cost and what it costs besides, however few they are: planning,
+commits, a busy machine. Both are worked out from the last epochs. The rows of an epoch may take what the interval leaves them;
+where the rest alone takes up much of the interval, so long that the rest is no more than a fifth of the epoch, or the job
+would be busy with epochs instead of rows.
 Sources read the share from a small file, for each runs in its own process.
 """
 
@@ -9,31 +11,89 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+from statistics import median
 
 SMALLEST = 1 / 1024
+REMEMBERED = 12
+"""So many of the last epochs tell what an epoch costs."""
+_APART = 1.25
+"""Epochs tell what a row costs if one has so many times the rows of the other."""
+_ROWS_TO_REST = 4
+"""The rows of an epoch may take so many times what it costs besides."""
 
 
-def next_share(share: float, epoch_ms: int, interval_ms: int) -> float:
-    """The share of the next epoch after one that took ``epoch_ms``. With an interval of 0 an epoch may take any time."""
-    if interval_ms and epoch_ms > interval_ms:
-        return max(SMALLEST, share / 2)
-    if epoch_ms * 2 < interval_ms:
-        return min(1.0, share * 2)
-    return share
+@dataclass(frozen=True)
+class Epoch:
+    """What an epoch brought and took."""
+
+    rows: int
+    ms: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What epochs take: so many ms a row, and so many ms besides."""
+
+    row_ms: float
+    rest_ms: float
+
+    def rows_within(self, interval_ms: int) -> float:
+        """How many rows an epoch may bring."""
+        allowed = max(interval_ms - self.rest_ms, _ROWS_TO_REST * self.rest_ms)
+        return allowed / self.row_ms if self.row_ms else float("inf")
+
+
+def costs_of(epochs: Sequence[Epoch], row_ms: float | None = None) -> Costs:
+    """What these epochs tell of their costs. ``row_ms`` holds where they have about equally many rows, and tell none.
+
+    A few that took long for a reason of their own count for nothing, as medians are taken. If nothing is known yet of what a
+    row costs, rows are taken to cost all of it: with fewer of them the next epoch shows how far that is true.
+    """
+    told = [
+        (more.ms - fewer.ms) / (more.rows - fewer.rows)
+        for fewer, more in combinations(sorted(epochs, key=lambda epoch: epoch.rows), 2)
+        if more.rows >= fewer.rows * _APART
+    ]
+    most = median(epoch.ms / epoch.rows for epoch in epochs)
+    row_ms = max(0.0, min(most, median(told))) if told else min(most, most if row_ms is None else row_ms)
+    return Costs(row_ms, max(0.0, median(epoch.ms - row_ms * epoch.rows for epoch in epochs)))
+
+
+def next_share(share: float, rows: int, allowed: float) -> float:
+    """The share of the next epoch, if the last brought so many rows, and the next may bring so many.
+
+    It changes by half, or to the double, at most, and not for little.
+    """
+    factor = allowed / rows
+    if 1 / _APART <= factor <= _APART:
+        return share
+    return min(1.0, max(SMALLEST, share * min(2.0, max(0.5, factor))))
 
 
 class Admission:
     """Held by the runner: works the share out after each epoch and writes it into the file when it changes."""
 
     def __init__(self, path: Path, interval_ms: int) -> None:
+        """``interval_ms`` 0: an epoch may take any time."""
         self._path, self._interval_ms = path, interval_ms
+        self._epochs: deque[Epoch] = deque(maxlen=REMEMBERED)
+        self._row_ms: float | None = None
         self.share = 1.0
         path.unlink(missing_ok=True)
 
-    def epoch_took(self, milliseconds: int) -> bool:
-        """Take note of how long an epoch with data took; True if the share changed."""
-        share = next_share(self.share, milliseconds, self._interval_ms)
+    def epoch_took(self, rows: int, milliseconds: int) -> bool:
+        """Take note of an epoch with rows; True if the share changed."""
+        if not self._interval_ms:
+            return False
+        self._epochs.append(Epoch(rows, milliseconds))
+        costs = costs_of(self._epochs, self._row_ms)
+        self._row_ms = costs.row_ms
+        share = next_share(self.share, rows, costs.rows_within(self._interval_ms))
         if share == self.share:
             return False
         self.share = share

@@ -5,6 +5,9 @@ from __future__ import annotations
 OBSERVED = "source:"
 """What the name of an observation of a source's rows begins with; the stage's name follows."""
 
+AHEAD = "ahead:"
+"""What the name of an observation of rows that are too far ahead of the clock begins with; the stage's name follows."""
+
 WINDOW_ROLES = ("frames", "windows", "sessions")
 """Roles of operators whose state is keyed by a window column, which is named after the stage."""
 

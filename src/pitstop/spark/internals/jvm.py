@@ -15,6 +15,13 @@ def classes(spark: SparkSession) -> Any:
     return found
 
 
+def gateway(spark: SparkSession) -> Any:
+    """What makes arrays in the JVM."""
+    found = spark.sparkContext._gateway
+    assert found is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
+    return found
+
+
 def session_of(spark: SparkSession) -> Any:
     """The Java session."""
     return spark._jsparkSession

@@ -9,8 +9,10 @@ from pyspark.sql.types import TimestampType
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.naming import AHEAD, quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
+
+FAR = "__far_ahead"
 
 
 def with_event_time(frame: DataFrame, column: str, lag_ms: int) -> DataFrame:
@@ -23,6 +25,31 @@ def with_event_time(frame: DataFrame, column: str, lag_ms: int) -> DataFrame:
 def marked(column: str, delay_ms: int) -> Column:
     """The column with a mark of that delay."""
     return F.col(quoted(column)).alias(column, metadata={WATERMARK_DELAY: delay_ms})
+
+
+def not_ahead(frame: DataFrame, column: str, most_ms: int, stage: str) -> DataFrame:
+    """The rows whose time is at most so far ahead of the clock; what is left out of a stream is observed."""
+    if not frame.isStreaming:
+        return frame.where(~_is_ahead(column, most_ms))
+    told = frame.withColumn(FAR, _is_ahead(column, most_ms))
+    # As text: a time may lie beyond what Python can tell.
+    farthest = F.max(F.when(F.col(FAR), F.col(quoted(column)))).cast("string").alias("farthest")
+    observed = told.observe(f"{AHEAD}{stage}", F.count_if(F.col(FAR)).alias("rows"), farthest)
+    return observed.where(~F.col(FAR)).drop(FAR)
+
+
+def far_ahead(frame: DataFrame, column: str, most_ms: int, stage: str) -> DataFrame:
+    """The rows that :func:`not_ahead` leaves out, as dead letters."""
+    text = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+    return frame.where(_is_ahead(column, most_ms)).select(
+        F.lit(stage).alias("stage"), text.alias("text"), F.current_timestamp().alias("time")
+    )
+
+
+def _is_ahead(column: str, most_ms: int) -> Column:
+    # In microseconds: the latest timestamps leave no room for a sum. A row without a time is not ahead.
+    latest = F.unix_micros(F.current_timestamp()) + F.lit(most_ms * 1000)
+    return F.coalesce(F.unix_micros(F.col(quoted(column))) > latest, F.lit(False))
 
 
 def event_time(node: Node, frame: DataFrame, declared: str) -> str:

@@ -16,12 +16,14 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
     DistinctSpec,
+    FarAheadSpec,
     FilterSpec,
     HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
     MapStatefulSpec,
     MergeSpec,
+    NotAheadSpec,
     OwnCodeSpec,
     ParsedSpec,
     RollingSpec,
@@ -41,7 +43,7 @@ from pitstop.spark.base.failures import errors_of_stage
 from pitstop.spark.internals.plans import check_streamable, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.lowering.event_time import with_event_time
+from pitstop.spark.lowering.event_time import far_ahead, not_ahead, with_event_time
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
 from pitstop.spark.lowering.own_code import lower_own_code
@@ -173,7 +175,23 @@ def _merge(spec: MergeSpec, lowering: Lowering, node: Node, inputs: list[DataFra
 
 @lower.register
 def _timestamps(spec: TimestampsSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    column, frame = spec.column, inputs[0]
+    _check_time(node, inputs[0], spec.column)
+    return _with_event_time(lowering, node, inputs[0], spec.column, spec.allowed_lag_ms)
+
+
+@lower.register
+def _not_ahead(spec: NotAheadSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    _check_time(node, inputs[0], spec.column)
+    return not_ahead(inputs[0], spec.column, spec.most_ms, node.name)
+
+
+@lower.register
+def _far_ahead(spec: FarAheadSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    _check_time(node, inputs[0], spec.column)
+    return far_ahead(inputs[0], spec.column, spec.most_ms, node.inputs[0].name)
+
+
+def _check_time(node: Node, frame: DataFrame, column: str) -> None:
     if column not in frame.columns:
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}): there is no column '{column}'. There are: {', '.join(frame.columns)}."
@@ -183,7 +201,6 @@ def _timestamps(spec: TimestampsSpec, lowering: Lowering, node: Node, inputs: li
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}): column '{column}' is {kind.simpleString()}; event time is a timestamp."
         )
-    return _with_event_time(lowering, node, frame, column, spec.allowed_lag_ms)
 
 
 @lower.register

@@ -25,6 +25,7 @@ from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.windows import Session, Window
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.base.sessions import end_as_shown, timeout_in_state
 from pitstop.spark.lowering.event_time import event_time
 
 EVENT = "__event"
@@ -104,14 +105,17 @@ def lower_window(
     else:
         span, result = _framed(node, live, restored, window, aggregation, keys)
     layout = _layout(spec, result, aggregation, types)
-    return finished(result, keys, span, aggregation, is_early=False if spec.early_ms else None), layout
+    return finished(result, spec, span, aggregation, is_early=False if spec.early_ms else None), layout
 
 
-def finished(frame: DataFrame, keys: tuple[str, ...], span: str, aggregation: Aggregation, is_early: bool | None) -> DataFrame:
+def finished(frame: DataFrame, spec: WindowSpec, span: str, aggregation: Aggregation, is_early: bool | None) -> DataFrame:
     """Rows of accumulators as rows of results; ``is_early`` None leaves that column out."""
     start, end = F.col(f"{quoted(span)}.start"), F.col(f"{quoted(span)}.end")
+    if isinstance(spec.window, Session):
+        end = end_as_shown(end)
     flag = [] if is_early is None else [F.lit(is_early).alias("is_early")]
-    columns: list[Column | str] = [*map(quoted, keys), start.alias("window_start"), end.alias("window_end"), *flag]
+    keys = map(quoted, spec.keys[0])
+    columns: list[Column | str] = [*keys, start.alias("window_start"), end.alias("window_end"), *flag]
     return frame.select(*columns, *aggregation.results())
 
 
@@ -167,14 +171,14 @@ def _framed(
 
 def _sessions(live: DataFrame, saved: DataFrame | None, window: Session, span: str) -> DataFrame:
     """Rows with their session column. A saved session goes in as a row at its start whose timeout is its length."""
-    timeout = F.lit(text(window.timeout_ms))
+    timeout = timeout_in_state(window.timeout_ms)
     if saved is None:
-        return live.withColumn(span, F.session_window(F.col(EVENT), text(window.timeout_ms)))
+        return live.withColumn(span, F.session_window(F.col(EVENT), timeout))
     length = F.unix_micros(F.col(f"{quoted(span)}.end")) - F.unix_micros(F.col(f"{quoted(span)}.start"))
     old = saved.withColumns(
         {EVENT: F.col(f"{quoted(span)}.start"), GAP: F.concat(length.cast("string"), F.lit(" microseconds"))}
     ).drop(span)
-    both = _beside(live.withColumn(GAP, timeout), old)
+    both = _beside(live.withColumn(GAP, F.lit(timeout)), old)
     return both.withColumn(span, F.session_window(F.col(EVENT), F.col(GAP)))
 
 

@@ -13,6 +13,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import explain
+from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.lowering.lowering import Lowering
@@ -32,6 +33,7 @@ def lay_down(
     def empty(node: Node) -> DataFrame:
         return _empty_stream(job, sources, node, scratch)
 
+    allow_early_watermarks(job.spark)
     lowering = Lowering(job.spark, sources, restored=dict(fed), open_source=empty)
     checkpoint = Checkpoint(folder)
     writer = streaming_frame(lowering, job.pipeline).writeStream.outputMode("append").foreachBatch(_discard)

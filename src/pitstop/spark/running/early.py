@@ -70,8 +70,7 @@ def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
 def early_results(spark: SparkSession, node: Node, spec: WindowSpec, saved: SavedStage) -> DataFrame:
     """The results of open windows so far, in the columns of the stage, ``is_early`` true."""
     rows = open_windows(spark, saved)
-    keys = tuple(name for name, _ in saved.layout.keys)
-    return finished(rows, keys, SPAN, Aggregation(node, spec.aggregates), is_early=True)
+    return finished(rows, spec, SPAN, Aggregation(node, spec.aggregates), is_early=True)
 
 
 def _combining(layout: StateLayout, accumulator: str) -> Combining:

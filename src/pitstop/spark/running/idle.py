@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import IngestionTimestampsSpec, TimestampsSpec
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.internals.watermarks import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
 from pitstop.spark.running.progress import waits_for_data
 
@@ -36,14 +37,14 @@ class IdleClock:
     def __init__(self, timeouts: Mapping[str, float], now: float, last_rows: Mapping[str, float] | None = None) -> None:
         """``timeouts``: stage -> seconds, 0: never idle. ``last_rows``: stage -> when it last had rows, if known."""
         self._timeouts = dict(timeouts)
-        self._watermarks = dict.fromkeys(timeouts, 0)
+        self._watermarks = dict.fromkeys(timeouts, LOWEST_MS)
         self.last_rows = {stage: (last_rows or {}).get(stage, now) for stage in timeouts}
         self.idle: frozenset[str] = frozenset()
 
     def saw(self, stage: str, watermark_ms: int, now: float) -> None:
         """An epoch that began at ``now`` had rows of the stage, up to this watermark."""
         self._timeouts.setdefault(stage, 0)
-        self._watermarks[stage] = max(self._watermarks.get(stage, 0), watermark_ms)
+        self._watermarks[stage] = max(self._watermarks.get(stage, LOWEST_MS), watermark_ms)
         self.last_rows[stage] = now
 
     def raised(self, now: float) -> dict[str, int]:
@@ -55,7 +56,7 @@ class IdleClock:
             stage for stage, timeout in self._timeouts.items() if timeout and now - self.last_rows[stage] >= timeout
         )
         others = [watermark for stage, watermark in self._watermarks.items() if stage not in self.idle]
-        target = min(others) if others else max(self._watermarks.values(), default=0)
+        target = min(others) if others else max(self._watermarks.values(), default=LOWEST_MS)
         found = {stage: target for stage in sorted(self.idle) if self._watermarks[stage] < target}
         self._watermarks.update(found)
         return found

@@ -15,7 +15,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
-from pitstop.spark.base.naming import OBSERVED
+from pitstop.spark.base.naming import AHEAD, OBSERVED
+from pitstop.spark.internals.early_watermarks import LOWEST_MS
+from pitstop.spark.running.concerns import Concerns
 
 Log = Callable[[str, str, str], None]
 
@@ -45,6 +47,7 @@ class ProgressTracker:
         self._log = log
         self._lock = threading.Lock()
         self._progress = dataclasses.replace(start, rows_per_second=0.0)
+        self._concerns = Concerns(log)
         self._last_epoch, self._last_at = -1, time.monotonic()
         self.ready = False
         """The query has finished an epoch, or has found nothing to do."""
@@ -75,7 +78,9 @@ class ProgressTracker:
         if not self.first_epoch:
             parts = ", ".join(f"{part} {spent}" for part, spent in seen.durationMs.items())
             self._log("INFO", "pitstop.engine", f"first epoch of this run, {seen.batchId}, in ms: {parts}")
-        if self._admission is not None and seen.numInputRows and self._admission.epoch_took(int(seen.batchDuration)):
+            return  # it took long because it was the first
+        rows, took = int(seen.numInputRows), int(seen.batchDuration)
+        if self._admission is not None and rows and self._admission.epoch_took(rows, took):
             share = f"{self._admission.share:.1%}"
             self._log("INFO", "pitstop.engine", f"epoch {seen.batchId} took {seen.batchDuration} ms: sources now bring {share}")
 
@@ -83,23 +88,34 @@ class ProgressTracker:
         """The progress so far with one more epoch added."""
         rows, bad = self._observed(seen)
         before = self._progress
+        watermark = _watermark(seen, before.watermark_ms)
+        stages = self._stages(seen, before.stages)
+        self._concerns.late(stages, before.stages, watermark)
+        self._concerns.watermark(watermark)
         read = rows if rows is not None else int(seen.numInputRows)
         seconds = max(int(seen.batchDuration), 1) / 1000
         return Progress(
             epoch=int(seen.batchId),
-            watermark_ms=_watermark(seen, before.watermark_ms),
+            watermark_ms=watermark,
             input_rows=before.input_rows + read,
             rows_per_second=round(read / seconds, 1) if read else 0.0,
             epoch_ms=int(seen.batchDuration) if read else before.epoch_ms,
             bad_rows=before.bad_rows + bad,
-            stages=self._stages(seen, before.stages),
+            stages=stages,
         )
 
     def _observed(self, seen: StreamingQueryProgress) -> tuple[int | None, int]:
-        """(rows of all text sources, rows of them that did not parse); a sample of these goes to the log."""
+        """(rows of all text sources, rows that went no further); a sample of these goes to the log."""
         rows: int | None = None
         bad = 0
         for name, row in (seen.observedMetrics or {}).items():
+            if name.startswith(AHEAD) and row["rows"]:
+                bad += int(row["rows"])
+                stage = name.removeprefix(AHEAD)
+                told = (
+                    f"{row['rows']} rows are too far ahead of the clock for '{stage}', up to {row['farthest']}: left out"
+                )
+                self._log("WARN", "pitstop.engine", told)
             if not name.startswith(OBSERVED):
                 continue
             rows = (rows or 0) + int(row["rows"] or 0)
@@ -135,4 +151,8 @@ def _watermark(seen: StreamingQueryProgress, before: int | None) -> int | None:
     text = (seen.eventTime or {}).get("watermark")
     if not text:
         return before
-    return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+    try:
+        watermark = round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+    except ValueError:
+        return before  # beyond the year 9999
+    return None if watermark == LOWEST_MS else watermark

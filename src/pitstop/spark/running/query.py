@@ -18,6 +18,7 @@ from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
+from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
 from pitstop.spark.lowering.streaming import streaming_frame
 from pitstop.spark.running.early import EarlyResults
@@ -57,6 +58,7 @@ class RunningQuery:
 
         ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
         """
+        allow_early_watermarks(spark)
         lowering = Lowering(spark, environment.sources, open_source=open_source)
         frame = streaming_frame(lowering, pipeline)
         cuts = cuts_of(pipeline.nodes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from string import Formatter
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -23,9 +24,16 @@ def write_log(sink: LoggerSink, rows: DataFrame, context: EpochContext) -> None:
         texts = table.column(1).to_pylist()
     else:
         table = rows.select(partition, *map(quoted, rows.columns)).toArrow()
-        texts = [template.format(**row) for row in table.drop_columns(["__partition"]).to_pylist()]
+        texts = [_filled(template, row) for row in table.drop_columns(["__partition"]).to_pylist()]
     for number, text in zip(table.column(0).to_pylist(), texts, strict=True):
         context.run.log("INFO", LOGGER, f"[{context.job}/{context.stage}#{number}] {text}")
+
+
+def _filled(template: str, row: dict[str, Any]) -> str:
+    try:
+        return template.format(**row)
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        return f"{row} (the template cannot show it: {error})"  # a null, say: a log must not end the job
 
 
 def check_template(sink: LoggerSink, rows: DataFrame) -> str | None:

@@ -45,7 +45,7 @@ def check_columns(sink: MapSink, rows: DataFrame) -> None:
 
 
 def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tuple[str, str | None]]:
-    """Keys and new values as JSON text (None removes), in the order of the rows; EngineError if a row has no key."""
+    """Keys and new values as JSON text (None removes), in the order of the rows. Rows without a key are left out, and told."""
     key = to_column(rows, sink.key).cast("string").alias("key")
     if sink.mode == "delete":
         keys = rows.select(key).toArrow().column(0).to_pylist()
@@ -55,9 +55,17 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tu
         value = F.to_json(F.struct(*map(quoted, rows.columns)), WITH_NULLS) if everything else json_of(rows, sink.value)
         table = rows.select(key, value.alias("value")).toArrow()
         keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
-    if None in keys:
-        raise EngineError(f"Sink '{context.stage}': a row has no key ({sink.key} is null): filter such rows out before.")
-    return list(zip(keys, values, strict=True))
+    changes = [(at, value) for at, value in zip(keys, values, strict=True) if at is not None]
+    if len(changes) < len(keys):
+        # Such a row would fail every epoch that reads it.
+        sample = values[keys.index(None)]
+        context.run.log(
+            "WARN",
+            "pitstop.sink.map",
+            f"{len(keys) - len(changes)} rows for sink '{context.stage}' have no key ({sink.key} is null) and are left out, such "
+            f"as: {sample!r}",
+        )
+    return changes
 
 
 def json_of(rows: DataFrame, value: Any) -> Column:

@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
+from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span, with_inode
+from pitstop.spark.sources.csv_records import last_line_end
 from pitstop.spark.sources.log import SourceLog
 
-HEAD_BYTES = 64
-SCAN_BYTES = 64 * 1024
-
-Positions = dict[str, tuple[int, str]]
-"""File name -> (byte position after the last line read, text of the file's :class:`Mark`)."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Recognises a file: a hash of its first ``length`` bytes, all of which have been read.
-
-    ``generation`` counts how often the name turned out to be another file. The text is ``length:hash:generation``.
-    """
-
-    length: int = 0
-    digest: str = ""
-    generation: int = 0
-
-    @classmethod
-    def parse(cls, text: str) -> Mark:
-        length, digest, generation = [*text.split(":"), "", ""][:3]
-        return cls(int(length or 0), digest, int(generation or 0))
-
-    def __str__(self) -> str:
-        return f"{self.length}:{self.digest}:{self.generation}"
-
-    def fits(self, head: bytes) -> bool:
-        return self.length == 0 or (len(head) >= self.length and _digest(head[: self.length]) == self.digest)
-
-    def lengthened(self, head: bytes, known: int) -> Mark:
-        """The same file's mark, over as much of its head as cannot change any more (``known`` bytes)."""
-        length = min(HEAD_BYTES, known, len(head))
-        return Mark(length, _digest(head[:length]), self.generation) if length > self.length else self
-
-
-@dataclass(frozen=True)
-class Span:
-    """Bytes ``start .. end`` of the file that begins as ``mark`` says."""
-
-    file: str
-    start: int
-    end: int
-    mark: str
+RecordEnd = Callable[[BinaryIO, int, int, int], int]
+"""``(file, start, wanted, size) -> end`` of the last complete record, see csv_records."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +25,6 @@ class _Grown:
     position: int
     size: int
     mark: Mark
-    head: bytes
 
 
 class FolderPlan:
@@ -72,33 +33,33 @@ class FolderPlan:
     Holds only a stat cache, whose turn it is, and which warnings it has logged; durable state is in the positions.
     """
 
-    def __init__(self, folder: Path, glob: str, log: SourceLog) -> None:
-        self._folder, self._glob, self._log = folder, glob, log
+    def __init__(self, folder: Path, glob: str, log: SourceLog, record_end: RecordEnd = last_line_end) -> None:
+        self._folder, self._glob, self._log, self._record_end = folder, glob, log, record_end
         self._told: set[str] = set()
         self._verified: dict[str, tuple[int, int, int]] = {}
         self._first = ""
         """The file whose turn it is when an epoch could not serve all."""
 
     def advance(self, before: Positions, max_bytes: int) -> Positions:
-        """Move on by complete lines, ``max_bytes`` in all, shared among the files that have grown.
+        """Move on by complete records, ``max_bytes`` in all, shared among the files that have grown.
 
-        Only a single line that is longer goes beyond, for else it would block for ever. A file that is shorter than
-        its position, or begins otherwise than it did, is another file: it is read from its start, and the log says so.
+        Only a single record that is longer goes beyond, for else it would block for ever. A file that was renamed goes on
+        under its new name, which need not match the glob. A file that has not what was read of it is another file: it is
+        read from its start, and the log says so.
         """
-        after = dict(before)
-        names = self._names()
-        grown = [found for name in names if (found := self._examine(name, after)) is not None]
-        self._forget_removed(before, after)
+        found = self._found(before)
+        after = self._renamed(before, found)
+        grown = [file for name in sorted(found) if (file := self._examine(name, found[name], before, after)) is not None]
         shares = even_shares({file.name: file.size - file.position for file in grown}, max_bytes)
         left, taken = max_bytes, 0
         for file in self._in_turn(grown):
-            end = self._line_end(file, file.position + shares[file.name])
+            end, mark = self._next_end(file, file.position + shares[file.name])
             if end == file.position:
                 continue
             if taken and end - file.position > left:
                 self._first = file.name
                 break
-            after[file.name] = (end, str(file.mark.lengthened(file.head, end)))
+            after[file.name] = (end, str(mark))
             left -= end - file.position
             taken += 1
         else:
@@ -108,53 +69,122 @@ class FolderPlan:
     def _in_turn(self, grown: list[_Grown]) -> list[_Grown]:
         return sorted(grown, key=lambda file: (file.name < self._first, file.name))
 
-    def _names(self) -> list[str]:
+    def _found(self, before: Positions) -> dict[str, os.stat_result]:
+        """Name -> facts of the files to look at: those of the glob, and those that have been read and no longer match it."""
         if not self._folder.is_dir():
             self._tell("", f"Folder {self._folder} does not exist yet: waiting for it.")
-            return []
+            return {}
         self._told.discard("")
-        return sorted(str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob))
+        names = {str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)}
+        found = {}
+        for name in names | before.keys():
+            try:
+                facts = os.stat(self._folder / name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self._tell_unreadable(name, error)
+                continue
+            if stat.S_ISREG(facts.st_mode):
+                found[name] = facts
+        return found
 
-    def _examine(self, name: str, after: Positions) -> _Grown | None:
+    def _renamed(self, before: Positions, found: dict[str, os.stat_result]) -> Positions:
+        """The positions under the names that their files have now; ``found`` gets names that do not match the glob."""
+        if not self._folder.is_dir():
+            return dict(before)
+        now: Positions = {}
+        names = {facts.st_ino: name for name, facts in found.items()}
+        left = dict(before)
+        for old, (position, text) in before.items():
+            mark = Mark.parse(text)
+            if not mark.inode or (old in found and found[old].st_ino == mark.inode):
+                continue
+            name = names.get(mark.inode) or self._beside(old, mark.inode)
+            if name is None or not self._same(name, position, mark):
+                continue
+            found.setdefault(name, os.stat(self._folder / name))
+            now[name] = left.pop(old)
+            self._log.info(f"File '{old}' is '{name}' now: it is read on from byte {position}.")
+        for name, (position, text) in left.items():
+            if name in now:
+                continue  # another file has its name now: told where it is examined
+            if name in found or os.path.lexists(self._folder / name):
+                now[name] = (position, text)
+            else:
+                self._verified.pop(name, None)
+                self._log.warning(f"File '{name}' is gone; it was read up to byte {position}.")
+        return now
+
+    def _beside(self, name: str, inode: int) -> str | None:
+        path = next(with_inode((self._folder / name).parent, inode), None)
+        return None if path is None else str(path.relative_to(self._folder))
+
+    def _same(self, name: str, position: int, mark: Mark) -> bool:
+        try:
+            with (self._folder / name).open("rb") as file:
+                return mark.fits(file, position)
+        except OSError:
+            return False
+
+    def _examine(self, name: str, facts: os.stat_result, before: Positions, after: Positions) -> _Grown | None:
         """The file if it has bytes to read; in ``after`` it begins anew if it is another file than before."""
         position, text = after.get(name, (0, ""))
-        mark = Mark.parse(text)
+        mark = Mark.parse(text) if text else self._new_mark(name, facts.st_ino, before)
+        seen = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
+        if self._verified.get(name) == seen and facts.st_size <= position:
+            return None
         try:
-            facts = os.stat(self._folder / name)
-            if not stat.S_ISREG(facts.st_mode):
-                return None
-            seen = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
-            if self._verified.get(name) == seen and facts.st_size <= position:
-                return None
-            head = read_head(self._folder / name)
+            with (self._folder / name).open("rb") as file:
+                same = facts.st_size >= position and mark.fits(file, position)
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._tell(name, f"File '{name}' cannot be read ({error.strerror}): waiting until it can.")
+            self._tell_unreadable(name, error)
             return None
         self._told.discard(name)
-        if position and (facts.st_size < position or not mark.fits(head)):
+        if not text:
+            self._tell_copy(name, facts.st_size, before)
+        if position and not same:
             self._log.warning(
                 f"File '{name}' was truncated or replaced: read up to byte {position}, it now has {facts.st_size} bytes and "
                 "is read from its start."
             )
-            position, mark = 0, Mark(generation=mark.generation + 1)
+            position, mark = 0, self._new_mark(name, facts.st_ino, before)
             after[name] = (0, str(mark))
         self._verified[name] = seen
-        return _Grown(name, position, facts.st_size, mark, head) if facts.st_size > position else None
+        return _Grown(name, position, facts.st_size, mark) if facts.st_size > position else None
 
-    def _line_end(self, file: _Grown, wanted: int) -> int:
+    def _new_mark(self, name: str, inode: int, before: Positions) -> Mark:
+        """The mark of a file of which nothing has been read: told apart from all that had its name or its inode."""
+        others = [Mark.parse(text) for other, (_, text) in before.items() if other == name or Mark.parse(text).inode == inode]
+        return Mark(generation=1 + max((mark.generation for mark in others), default=-1), inode=inode)
+
+    def _next_end(self, file: _Grown, wanted: int) -> tuple[int, Mark]:
+        """How far the file is read next, and its mark then."""
         try:
-            return line_end(self._folder / file.name, file.position, min(file.size, wanted), file.size)
+            with (self._folder / file.name).open("rb") as opened:
+                inode = os.fstat(opened.fileno()).st_ino
+                end = self._record_end(opened, file.position, min(file.size, wanted), file.size)
+                opened.seek(0)
+                mark = file.mark.moved_to(opened, end)
         except OSError:
-            return file.position  # gone since it was examined: the next look says so
+            return file.position, file.mark  # gone since it was examined: the next look says so
+        return end, mark if mark.inode else replace(mark, inode=inode)
 
-    def _forget_removed(self, before: Positions, after: Positions) -> None:
-        for name, (position, _) in before.items():
-            if self._folder.is_dir() and not (self._folder / name).exists():
-                after.pop(name, None)
-                self._verified.pop(name, None)
-                self._log.warning(f"File '{name}' is gone; it was read up to byte {position}.")
+    def _tell_copy(self, name: str, size: int, before: Positions) -> None:
+        """A new file may be a copy of one that has been read: nobody can know, so it is read, and told."""
+        for other, (position, text) in before.items():
+            mark = Mark.parse(text)
+            if mark.length == EDGE_BYTES and mark.tail and position <= size and self._same(name, position, mark):
+                self._tell(
+                    f"{name} like {other}",
+                    f"File '{name}' begins with all {position} bytes that were read of '{other}': if it is a copy, these rows "
+                    "come twice. Rotate files by renaming them.",
+                )
+
+    def _tell_unreadable(self, name: str, error: OSError) -> None:
+        self._tell(name, f"File '{name}' cannot be read ({error.strerror}): waiting until it can.")
 
     def _tell(self, key: str, message: str) -> None:
         if key not in self._told:
@@ -172,48 +202,6 @@ def even_shares(pending: dict[str, int], total: int) -> dict[str, int]:
     return shares
 
 
-def line_end(path: Path, start: int, wanted: int, size: int) -> int:
-    """The end of the last complete line up to ``wanted``; of the first one if that is longer; ``start`` if none is complete."""
-    with path.open("rb") as file:
-        upper = wanted
-        while upper > start:
-            lower = max(start, upper - SCAN_BYTES)
-            file.seek(lower)
-            found = file.read(upper - lower).rfind(b"\n")
-            if found >= 0:
-                return lower + found + 1
-            upper = lower
-        position = wanted
-        while position < size:
-            file.seek(position)
-            chunk = file.read(min(SCAN_BYTES, size - position))
-            found = chunk.find(b"\n")
-            if found >= 0:
-                return position + found + 1
-            if not chunk:
-                break
-            position += len(chunk)
-    return start
-
-
-def read_head(path: Path) -> bytes:
-    """The first bytes of a file, as many as a mark may cover."""
-    with path.open("rb") as file:
-        return file.read(HEAD_BYTES)
-
-
-def spans(before: Positions, after: Positions) -> list[Span]:
-    """What lies between two offsets. A position that went back, or another generation, means the file began anew."""
-    found = []
-    for name, (end, mark) in after.items():
-        start, old_mark = before.get(name, (0, mark))
-        if start > end or Mark.parse(old_mark).generation != Mark.parse(mark).generation:
-            start = 0
-        if end > start:
-            found.append(Span(name, start, end, mark))
-    return found
-
-
 def balanced(found: list[Span], parts: int) -> list[list[Span]]:
     """Spread spans over at most ``parts`` lists of about equal bytes; a file's lines stay in one, in order."""
     lists: list[list[Span]] = [[] for _ in range(max(1, min(parts, len(found))))]
@@ -223,7 +211,3 @@ def balanced(found: list[Span], parts: int) -> list[list[Span]]:
         lists[lightest].append(span)
         weights[lightest] += span.end - span.start
     return [part for part in lists if part]
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:12]

@@ -13,7 +13,9 @@ from pyspark.sql.types import StructType
 
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
-from pitstop.spark.sources.csv_plan import FolderPlan, Mark, Positions, Span, balanced, read_head, spans
+from pitstop.spark.sources.csv_marks import Positions, Span, open_marked, spans
+from pitstop.spark.sources.csv_plan import FolderPlan, balanced
+from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, last_line_end, last_record_end, lines, quoted_records
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
 ROWS_PER_BATCH = 50_000
@@ -25,14 +27,17 @@ class Spans(InputPartition):
 
 
 class CsvTailReader(DataSourceStreamReader):
-    """Rows: ``value string, file string, position bigint``; a line is complete at its newline."""
+    """Rows: ``value string, file string, position bigint``; a record is complete at its newline."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._folder = Path(options.text("path"))
         self._max_bytes = options.number("maxBytes", 16 * 1024 * 1024)
         self._parts = options.number("partitions", 2)
-        self._plan = FolderPlan(self._folder, options.text("glob", "*.csv"), options.log)
+        quoted = options.text("multiline", "false") == "true"
+        self._records = quoted_records if quoted else lines
+        ends = last_record_end if quoted else last_line_end
+        self._plan = FolderPlan(self._folder, options.text("glob", "*.csv"), options.log, ends)
 
     def initialOffset(self) -> Offset:
         return self._options.start_offset({"files": {}})
@@ -62,12 +67,14 @@ class CsvTailReader(DataSourceStreamReader):
         values: list[str] = []
         positions: list[int] = []
         at = span.start
-        for line in data.split(b"\n")[:-1]:
-            text = line.rstrip(b"\r")
+        for record in self._records(data):
+            text = record[:-1].rstrip(b"\r")
+            if at == 0:
+                text = text.removeprefix(BYTE_ORDER_MARK)
             if text:
                 values.append(text.decode("utf-8", errors="replace"))
                 positions.append(at)
-            at += len(line) + 1
+            at += len(record)
             if len(values) >= ROWS_PER_BATCH:
                 yield _batch(values, span.file, positions)
                 values, positions = [], []
@@ -75,23 +82,17 @@ class CsvTailReader(DataSourceStreamReader):
             yield _batch(values, span.file, positions)
 
     def _bytes(self, span: Span) -> bytes:
-        """The span's complete lines; what is gone since the epoch was planned is told, for it cannot be had again."""
-        path = self._folder / span.file
-        data = b""
-        try:
-            if Mark.parse(span.mark).fits(read_head(path)):
-                with path.open("rb") as file:
-                    file.seek(span.start)
-                    data = file.read(span.end - span.start)
-        except FileNotFoundError:
-            pass
-        data = data[: data.rfind(b"\n") + 1]
-        if (lost := span.end - span.start - len(data)) > 0:
+        """What the span holds; if it is gone since the epoch was planned that is told, for it cannot be had again."""
+        file = open_marked(self._folder, span)
+        if file is None:
             self._options.log.warning(
-                f"File '{span.file}' was truncated, replaced or removed before bytes {span.start + len(data)} to {span.end} "
-                f"were read: {lost} bytes are lost."
+                f"File '{span.file}' was truncated, replaced or removed before bytes {span.start} to {span.end} were read: "
+                f"{span.end - span.start} bytes are lost."
             )
-        return data
+            return b""
+        with file:
+            file.seek(span.start)
+            return file.read(span.end - span.start)
 
 
 def _positions(offset: Offset) -> Positions:
@@ -104,7 +105,7 @@ def _batch(values: list[str], file: str, positions: list[int]) -> pa.RecordBatch
 
 
 class CsvTailSource(DataSource):
-    """Options: path, glob, maxBytes, partitions, and those of every source (shared.py)."""
+    """Options: path, glob, multiline, maxBytes, partitions, and those of every source (shared.py)."""
 
     @classmethod
     def name(cls) -> str:

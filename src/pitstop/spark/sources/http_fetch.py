@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
+from itertools import pairwise
 from typing import Any
 
 import httpx2
@@ -14,25 +16,50 @@ Row = tuple[int, str]
 """(sequence, JSON text of the object)."""
 
 _LONGEST = 2**63 - 1
+_LOOKS = 3
+"""So many looks must agree that a server has begun anew: one that is just starting may have its objects a moment later."""
 
 
 class PollError(Exception):
     """A request that brought nothing usable; says why."""
 
 
-class Fetcher:
-    """Asks ``GET url?since=N&limit=M``. Safe to use from several threads."""
+class BegunAnewError(Exception):
+    """The server's sequence has started again: it has objects, and none so high as what was read before."""
 
-    def __init__(self, url: str, limit: int, field: str, timeout: float) -> None:
+
+class Fetcher:
+    """Asks ``GET url?since=N&limit=M``. Safe to use from several threads.
+
+    ``beginning`` is the number after which the source was to begin; ``warn`` is told what is odd in an answer.
+    """
+
+    def __init__(self, url: str, limit: int, field: str, timeout: float, beginning: int, warn: Callable[[str], None]) -> None:
         self._url, self._limit, self._field, self._timeout = url, limit, field, timeout
-        self._client = httpx2.Client(timeout=timeout)
+        self._beginning, self._warn = beginning, warn
+        self._client = httpx2.Client(timeout=timeout, follow_redirects=True)
+        self._empty = self._odd = 0
         self.shown_url = shown(url)
 
     def fetch(self, since: int) -> list[Row]:
-        """Objects after ``since``, in order of their sequence, each once. PollError for whatever is wrong."""
-        found = self._array(self._get(since))
-        rows = dict(self._row(item) for item in found)
-        return [(number, rows[number]) for number in sorted(rows) if number > since]
+        """Objects after ``since``, in order of their sequence. PollError for whatever is wrong; BegunAnewError.
+
+        Equal objects come once. Different ones with the same number come all, with a warning.
+        """
+        found = self._rows(since)
+        rows = [row for row in sorted(dict.fromkeys(found), key=lambda row: row[0]) if row[0] > since]
+        if rows:
+            self._empty = self._odd = 0
+            self._tell_doubled(rows)
+            return rows
+        self._empty += 1
+        # At the first empty answer, then ever more seldom: it costs the server a request or two.
+        if since > self._beginning and self._empty & (self._empty - 1) == 0:
+            self._odd = self._odd + 1 if self._ends_before(since, found) else 0
+            if self._odd >= _LOOKS:
+                self._empty = self._odd = 0
+                raise BegunAnewError
+        return []
 
     def start(self, since: int) -> Future[list[Row]]:
         """The same in a thread of its own, so that a slow server holds up nobody else."""
@@ -50,13 +77,48 @@ class Fetcher:
     def close(self) -> None:
         self._client.close()
 
+    def _rows(self, since: int) -> list[Row]:
+        """What the server answers, in its order. What has no number in an answer where others have one takes its neighbour's."""
+        found = [(self._number(item), item) for item in self._array(self._get(since))]
+        known = [number for number, _ in found if number is not None]
+        if found and not known:
+            raise PollError(f"an object has no whole number '{self._field}'")
+        if len(known) < len(found):
+            odd = next(item for number, item in found if number is None)
+            self._warn(
+                f"{len(found) - len(known)} objects of an answer have no whole number '{self._field}', such as {_text(odd)}: "
+                "they are read with what stands before them."
+            )
+        rows, last = [], known[0] if known else 0
+        for number, item in found:
+            last = last if number is None else number
+            rows.append((last, _text(item)))
+        return rows
+
+    def _ends_before(self, since: int, found: list[Row]) -> bool:
+        """True if the server has objects, and none from ``since`` on; ``found`` is its answer to what comes after that."""
+        if found:  # it gives what was not asked for
+            highest = max(number for number, _ in found)
+            if highest < since and len(found) >= self._limit:
+                raise PollError(f"it was asked for what comes after {since}, and answers with objects up to {highest}")
+            return highest < since
+        return not self._rows(since - 1) and bool(self._rows(self._beginning))
+
+    def _tell_doubled(self, rows: list[Row]) -> None:
+        doubled = sorted({number for (number, _), (following, _) in pairwise(rows) if number == following})
+        if doubled:
+            self._warn(
+                f"several objects have the {self._field} {doubled[0]} ({len(doubled)} such numbers in one answer): all are read, "
+                "but one that comes in a later answer is not."
+            )
+
     def _get(self, since: int) -> bytes:
         # The client's own timeout is for each read: a server that drips must end at the deadline too.
         deadline = time.monotonic() + self._timeout
         body = bytearray()
         try:
             with self._client.stream("GET", self._url, params=self._parameters(since)) as response:
-                if response.status_code >= 400:
+                if not response.is_success:
                     raise PollError(f"the server answered {response.status_code}")
                 for chunk in response.iter_bytes():
                     body += chunk
@@ -78,12 +140,14 @@ class Fetcher:
             raise PollError("the answer is no JSON array")
         return found
 
-    def _row(self, item: Any) -> Row:
+    def _number(self, item: Any) -> int | None:
         number = item.get(self._field) if isinstance(item, dict) else None
-        if not isinstance(number, int) or isinstance(number, bool) or abs(number) > _LONGEST:
-            raise PollError(f"an object has no whole number '{self._field}'")
-        # JSON may hold half of a surrogate pair, which no UTF-8 text can.
-        return number, json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode()
+        return number if isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LONGEST else None
+
+
+def _text(item: Any) -> str:
+    # JSON may hold half of a surrogate pair, which no UTF-8 text can.
+    return json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def shown(url: str) -> str:

@@ -1,5 +1,7 @@
 """Objects of a JSON array served over HTTP. Offset: ``{"sequence": n}``, the highest sequence seen.
 
+Where a server has begun anew, the offset goes back to the beginning, with a higher ``"generation"``, in an epoch of no rows.
+
 Objects are fetched once: those found while looking for the epoch's end travel to the workers inside the
 partitions. Only a replay fetches again, and then checks that nothing is missing.
 """
@@ -17,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
-from pitstop.spark.sources.http_fetch import Fetcher, PollError, Row
+from pitstop.spark.sources.http_fetch import BegunAnewError, Fetcher, PollError, Row
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -42,11 +44,15 @@ class HttpPollReader(DataSourceStreamReader):
         self._max_rows = options.number("maxRows", 10_000)
         self._since = options.number("since", -1)
         timeout = options.number("timeoutMs", 10_000) / 1000
-        self._fetcher = Fetcher(options.text("url"), self._limit, options.text("sequence", "sequence"), timeout)
+        field = options.text("sequence", "sequence")
+        self._fetcher = Fetcher(options.text("url"), self._limit, field, timeout, self._since, self._log.warning)
         self._buffer: list[Row] = []
         self._whole_from: int | None = None
         """The buffer holds all objects after this sequence, up to its last one."""
         self._pending: Future[list[Row]] | None = None
+        self._generation = 0
+        """That of the buffer."""
+        self._begun_anew = False
         self._next_poll = 0.0
         self._pause = FIRST_PAUSE
         self._lost = 0
@@ -63,13 +69,21 @@ class HttpPollReader(DataSourceStreamReader):
 
     def _advance(self, start: Offset) -> Offset:
         since = int(start["sequence"])
-        self._drop_buffered(since)
+        self._go_to(start)
         deadline, most = time.monotonic() + POLL_BUDGET, self._options.limited(self._max_rows)
         while len(self._buffer) < most and self._may_ask(deadline):
             if not self._poll(self._newest(since), deadline):
                 break
         ready = self._buffer[:most]
-        return {"sequence": ready[-1][0] if ready else since}
+        if ready:
+            return start | {"sequence": ready[-1][0]}
+        if self._begun_anew:
+            self._log.warning(
+                f"{self._fetcher.shown_url} has begun anew: it had {since} before, and now has only lower numbers. It is read "
+                f"from its beginning; what it had after {since} before it began anew is lost."
+            )
+            return {"sequence": self._since, "generation": _generation(start) + 1}
+        return start
 
     def _may_ask(self, deadline: float) -> bool:
         return self._pending is not None or self._next_poll <= time.monotonic() < deadline
@@ -86,6 +100,9 @@ class HttpPollReader(DataSourceStreamReader):
             self._pending = None
             self._back_off(error)
             return False
+        except BegunAnewError:
+            self._pending, self._begun_anew = None, True
+            return False
         self._pending = None
         self._pause = FIRST_PAUSE
         if len(rows) < self._limit:
@@ -100,7 +117,7 @@ class HttpPollReader(DataSourceStreamReader):
     def everything(self, start: Offset) -> Offset:
         """The offset after all that the server has now; asks until it answers."""
         since = int(start["sequence"])
-        self._drop_buffered(since)
+        self._go_to(start)
         while True:
             rows = self._insist(self._newest(since))
             self._buffer += rows
@@ -108,13 +125,21 @@ class HttpPollReader(DataSourceStreamReader):
                 return {"sequence": self._newest(since)}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        if _generation(start) != _generation(end):
+            return [Rows([])]
         first, last = int(start["sequence"]), int(end["sequence"])
-        whole = self._whole_from is not None and self._whole_from <= first and self._newest(first) >= last
+        whole = (
+            self._generation == _generation(end)
+            and self._whole_from is not None
+            and self._whole_from <= first
+            and self._newest(first) >= last
+        )
         rows = self._buffer if whole or first >= last else self._fetch_again(first, last)
         return [Rows([row for row in rows if first < row[0] <= last])]
 
     def commit(self, end: Offset) -> None:
-        self._drop_buffered(int(end["sequence"]))
+        if _generation(end) == self._generation:
+            self._drop_buffered(int(end["sequence"]))
 
     def stop(self) -> None:
         self._fetcher.close()
@@ -133,7 +158,10 @@ class HttpPollReader(DataSourceStreamReader):
         self._log.info(f"fetching {first + 1} to {last} again")
         rows: list[Row] = []
         while (newest := rows[-1][0] if rows else first) < last:
-            rows += self._insist(newest, last)
+            more = self._insist(newest, last)
+            if not more:
+                break
+            rows += more
         return rows
 
     def _insist(self, since: int, expected: int | None = None) -> list[Row]:
@@ -144,6 +172,12 @@ class HttpPollReader(DataSourceStreamReader):
                 rows = self._fetcher.fetch(since)
                 if not rows and expected is not None:
                     raise PollError(f"the server has nothing after {since}, yet {expected} was seen before")
+            except BegunAnewError:
+                self._log.warning(
+                    f"lost {(expected or since) - since} events: the server has begun anew, and no longer has {since + 1} to "
+                    f"{expected or since}, which were to be read again."
+                )
+                return []
             except PollError as error:
                 self._log.warning(f"{self._fetcher.shown_url}: {error}; trying again in {pause:.1f} s")
                 time.sleep(pause)
@@ -169,10 +203,21 @@ class HttpPollReader(DataSourceStreamReader):
     def _newest(self, since: int) -> int:
         return self._buffer[-1][0] if self._buffer else since
 
+    def _go_to(self, start: Offset) -> None:
+        """Forget what comes before this offset, and all that is of another generation."""
+        if _generation(start) != self._generation:
+            self._generation, self._begun_anew = _generation(start), False
+            self._buffer, self._whole_from, self._pending = [], None, None
+        self._drop_buffered(int(start["sequence"]))
+
     def _drop_buffered(self, up_to: int) -> None:
         self._buffer = [row for row in self._buffer if row[0] > up_to]
         if self._whole_from is None or self._whole_from < up_to:
             self._whole_from = up_to
+
+
+def _generation(offset: Offset) -> int:
+    return int(offset.get("generation", 0))
 
 
 class HttpPollSource(DataSource):

@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.internals.kept_rows import forget_rows
 
 EPOCH_SECONDS = 60.0
@@ -15,6 +16,7 @@ EPOCH_SECONDS = 60.0
 
 def warm_up(spark: SparkSession, checkpoint: Path) -> None:
     """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; gives up after a minute."""
+    allow_early_watermarks(spark)
     done = threading.Event()
 
     def epoch(rows: DataFrame, number: int) -> None:

@@ -20,6 +20,7 @@ from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
+from pitstop.spark.state.values import value_of
 
 TABLE = "state"
 """The table of the stage's rows in a query; the stage's own name works too."""
@@ -67,14 +68,14 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> St
         rows.createOrReplaceTempView(f"`{name}`")
     try:
         result = spark.sql(sql)
-        found = result.limit(limit + 1).toArrow().to_pylist()
+        found = result.limit(limit + 1).toArrow()
     except PitstopError:
         raise
     except Exception as error:
         raise UsageError(f"The query on stage '{state.saved.stage}' failed: {first_line(error)}") from error
     columns = [(field.name, field.dataType.simpleString()) for field in result.schema.fields]
-    shown = [[plain(value) for value in row.values()] for row in found[:limit]]
-    return StateRows(columns, shown, len(found) > limit)
+    values = [[plain(value_of(value)) for value in column] for column in found.slice(0, limit).columns]
+    return StateRows(columns, [list(row) for row in zip(*values, strict=True)], found.num_rows > limit)
 
 
 def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:

@@ -18,6 +18,7 @@ from pitstop.model.layout import StateLayout
 from pitstop.plan.accumulators import readable, widens
 from pitstop.plan.kinds import Form, rules_of
 from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.base.sessions import end_as_shown, end_in_state
 from pitstop.spark.state.codec import LAST
 from pitstop.spark.state.saved import SavedStage, raw_rows
 
@@ -62,8 +63,9 @@ def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[s
     if rules_of(layout.kind).form is Form.KEYED:
         return {"state": rows.select(*keys, *values, F.unix_millis(F.col(LAST_EVENT)).alias(LAST))}
     found = {}
+    end = end_in_state(F.col(END)) if rules_of(layout.kind).form is Form.SESSIONS else F.col(END)
     for role in roles_of(layout):
-        span = F.struct(F.col(START).alias("start"), F.col(END).alias("end")).alias(role_column(stage, role))
+        span = F.struct(F.col(START).alias("start"), end.alias("end")).alias(role_column(stage, role))
         own = rows if PART not in rows.columns else rows.where(F.col(PART) == _PARTS[role])
         found[role] = own.select(*keys, span, *values)
     return found
@@ -87,7 +89,9 @@ def _window_rows(spark: SparkSession, saved: SavedStage, role: str) -> DataFrame
     layout, span = saved.layout, quoted(role_column(saved.stage, role))
     keys = [F.col(quoted(name)) for name, _ in layout.keys]
     part = [F.lit(_PARTS[role]).alias(PART)] if len(roles_of(layout)) > 1 else []
-    window = [F.col(f"{span}.start").alias(START), F.col(f"{span}.end").alias(END)]
+    end = F.col(f"{span}.end")
+    shown_end = end_as_shown(end) if rules_of(layout.kind).form is Form.SESSIONS else end
+    window = [F.col(f"{span}.start").alias(START), shown_end.alias(END)]
     return saved.rows(spark, role).select(*keys, *window, *part, *_shown(layout))
 
 

@@ -1,0 +1,120 @@
+"""How a file is known again that has been read in part: by its inode, and by what stands at its head and before its position."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+EDGE_BYTES = 64
+
+Positions = dict[str, tuple[int, str]]
+"""File name -> (byte position after the last record read, text of the file's :class:`Mark`)."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Recognises a file of which some has been read.
+
+    The text is ``length:head:generation:inode:tail``; releases before this one wrote the first three.
+    """
+
+    length: int = 0
+    """So many bytes at the beginning are in ``head``."""
+    head: str = ""
+    """Hash of the first bytes."""
+    generation: int = 0
+    """How often its name or its inode turned out to be another file."""
+    inode: int = 0
+    """0: not known."""
+    tail: str = ""
+    """Hash of the last bytes before the position; empty: not known."""
+
+    @classmethod
+    def parse(cls, text: str) -> Mark:
+        length, head, generation, inode, tail = [*text.split(":"), "", "", "", "", ""][:5]
+        return cls(int(length or 0), head, int(generation or 0), int(inode or 0), tail)
+
+    def __str__(self) -> str:
+        return f"{self.length}:{self.head}:{self.generation}:{self.inode}:{self.tail}"
+
+    def fits(self, file: BinaryIO, position: int) -> bool:
+        """True if this file has, up to the position, what the marked one had."""
+        head = file.read(EDGE_BYTES)
+        if self.length and (len(head) < self.length or _digest(head[: self.length]) != self.head):
+            return False
+        return not self.tail or _digest(_before(file, position)) == self.tail
+
+    def moved_to(self, file: BinaryIO, position: int) -> Mark:
+        """The same file's mark once it has been read up to there."""
+        head = file.read(EDGE_BYTES)[:position]
+        return replace(self, length=len(head), head=_digest(head), tail=_digest(_before(file, position)))
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bytes ``start .. end`` of the file that ``mark`` recognises at its end."""
+
+    file: str
+    start: int
+    end: int
+    mark: str
+
+
+def spans(before: Positions, after: Positions) -> list[Span]:
+    """What lies between two offsets, also of files that have got another name. Of another generation of a file: all of it."""
+    marks = [(position, Mark.parse(text)) for position, text in before.values()]
+    read = {(mark.inode, mark.generation): position for position, mark in marks if mark.inode}
+    found = []
+    for name, (end, text) in after.items():
+        mark = Mark.parse(text)
+        start = read.get((mark.inode, mark.generation))
+        if start is None:
+            position, old = before.get(name, (0, text))
+            start = position if Mark.parse(old).generation == mark.generation else 0
+        if start > end:
+            start = 0
+        if end > start:
+            found.append(Span(name, start, end, text))
+    return found
+
+
+def open_marked(folder: Path, span: Span) -> BinaryIO | None:
+    """The file of a span, under whatever name of its folder it has by now; None if it is gone, or another."""
+    mark = Mark.parse(span.mark)
+    path = folder / span.file
+    for candidate in (path, *with_inode(path.parent, mark.inode)):
+        try:
+            file = candidate.open("rb")
+        except OSError:
+            continue
+        if mark.fits(file, span.end):
+            return file
+        file.close()
+    return None
+
+
+def with_inode(folder: Path, inode: int) -> Iterator[Path]:
+    """The files of a folder that have this inode."""
+    try:
+        entries = sorted(folder.iterdir()) if inode else []
+    except OSError:
+        return
+    for path in entries:
+        try:
+            if path.is_file() and path.stat().st_ino == inode:
+                yield path
+        except OSError:
+            continue
+
+
+def _before(file: BinaryIO, position: int) -> bytes:
+    start = max(0, position - EDGE_BYTES)
+    file.seek(start)
+    return file.read(position - start)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]

@@ -1,0 +1,22 @@
+"""Values of Arrow as values of Python, times beyond Python's years (1 to 9999) as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+
+def value_of(scalar: Any) -> Any:
+    """The Python value of an Arrow scalar; of a struct a dict, of a list a list."""
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        pass
+    if isinstance(scalar, pa.StructScalar):
+        return {name: value_of(part) for name, part in scalar.items()}
+    if isinstance(scalar, pa.ListScalar | pa.LargeListScalar):
+        return [value_of(part) for part in scalar.values]
+    if isinstance(scalar, pa.TimestampScalar):
+        scalar = scalar.cast(pa.timestamp(scalar.type.unit))  # in UTC, as Spark's are
+    return scalar.cast(pa.string()).as_py()

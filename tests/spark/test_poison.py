@@ -1,0 +1,26 @@
+"""Rows that a sink cannot take are told of, and do not end the job."""
+
+import pytest
+
+import pitstop as ps
+
+pytestmark = pytest.mark.spark
+
+
+def test_rows_without_a_key_are_left_out_of_a_map_and_told(spark, tmp_path, capsys):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([("a", 1), (None, 2), ("b", 3), (None, 4)], "k string, v bigint"), name="rows")
+    rows.write_to(ps.sinks.map("m", key="k", value="v"), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path)
+    assert {entry.key: entry.value for entry in job.maps.entries("m")} == {"a": "1", "b": "3"}
+    assert "2 rows for sink 'out' have no key (k is null) and are left out, such as: '2'" in capsys.readouterr().out
+
+
+def test_a_row_that_a_template_cannot_show_is_shown_whole(spark, tmp_path, capsys):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([("a", 1.5), ("b", None)], "k string, v double"), name="rows")
+    rows.write_to(ps.sinks.logger("{k} is {v:.1f}"), name="out")
+    ps.run(p, spark, data_dir=tmp_path)
+    told = capsys.readouterr().out
+    assert "a is 1.5" in told
+    assert "{'k': 'b', 'v': None} (the template cannot show it" in told

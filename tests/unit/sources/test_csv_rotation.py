@@ -1,0 +1,174 @@
+"""Files that are renamed, replaced or copied while they are read: every row once, or it is told."""
+
+import os
+
+import pytest
+
+from pitstop.spark.sources.csv_marks import Mark
+from pitstop.spark.sources.csv_plan import FolderPlan
+from pitstop.spark.sources.csv_tail import CsvTailReader
+from pitstop.spark.sources.shared import SourceOptions
+from tests.unit.sources.test_csv_plan import Log
+
+
+class Tailing:
+    """Reads a folder as Spark would, epoch by epoch, each by a reader of its own if ``anew``."""
+
+    def __init__(self, folder, anew=False, **options):
+        self.folder, self.anew = folder, anew
+        self.options = {"path": str(folder)} | options
+        self.reader = self._reader()
+        self.offset = self.reader.initialOffset()
+
+    def _reader(self):
+        return CsvTailReader(SourceOptions("csv_tail", self.options))
+
+    def epoch(self, meanwhile=lambda: None):
+        """The lines of the next epoch; ``meanwhile`` happens between its planning and its reading."""
+        if self.anew:
+            self.reader = self._reader()
+        start, self.offset = self.offset, self.reader.latestOffset(self.offset, None)
+        meanwhile()
+        parts = self.reader.partitions(start, self.offset)
+        return sorted(row["value"] for part in parts for batch in self.reader.read(part) for row in batch.to_pylist())
+
+
+@pytest.fixture(params=[False, True], ids=["one reader", "a reader an epoch"])
+def tailing(request, tmp_path):
+    return Tailing(tmp_path, request.param)
+
+
+def write(path, *lines):
+    with path.open("a") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+
+
+def numbered(name, first, last):
+    return [f"{name} {number:04d}" for number in range(first, last)]
+
+
+def test_a_file_that_rotates_within_the_glob_is_read_once(tailing, tmp_path):
+    read, written = [], []
+    for turn in range(5):
+        for part in range(2):
+            lines = numbered(f"turn {turn}", part * 20, part * 20 + 20)
+            write(tmp_path / "rot.csv", *lines)
+            written += lines
+            if part == 0:
+                read += tailing.epoch()
+        for number in range(turn, 0, -1):
+            (tmp_path / f"rot.{number}.csv").rename(tmp_path / f"rot.{number + 1}.csv")
+        (tmp_path / "rot.csv").rename(tmp_path / "rot.1.csv")
+    read += tailing.epoch()
+    assert sorted(read) == sorted(written)
+
+
+def test_what_was_written_before_a_rotation_out_of_the_glob_is_read(tailing, tmp_path, capfd):
+    write(tmp_path / "a.csv", "1")
+    assert tailing.epoch() == ["1"]
+    write(tmp_path / "a.csv", "2")
+    (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
+    write(tmp_path / "a.csv", "3")
+    assert tailing.epoch() == ["2", "3"]
+    write(tmp_path / "a.csv.1", "4")
+    assert tailing.epoch() == ["4"]
+    (tmp_path / "a.csv.1").unlink()
+    assert tailing.epoch() == []
+    assert list(tailing.offset["files"]) == ["a.csv"]
+    assert "is gone; it was read up to byte 6." in capfd.readouterr().err
+
+
+def test_a_file_that_rotates_between_planning_and_reading_is_read_under_its_new_name(tailing, tmp_path, capfd):
+    write(tmp_path / "a.csv", "1", "2")
+
+    def rotate():
+        (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
+        write(tmp_path / "a.csv", "3")
+
+    assert tailing.epoch(rotate) == ["1", "2"]
+    assert tailing.epoch() == ["3"]
+    assert "lost" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("in_place", [True, False], ids=["written over", "another file"])
+def test_a_longer_file_with_the_same_first_bytes_is_read_from_its_start(tailing, tmp_path, capfd, in_place):
+    header = "vin,time," + "x" * 80
+    write(tmp_path / "a.csv", header, *numbered("old", 0, 10))
+    assert len(tailing.epoch()) == 11
+    if not in_place:
+        (tmp_path / "a.csv").unlink()
+        (tmp_path / "taken").touch()  # so that the inode is not given away again
+    (tmp_path / "a.csv").write_text("")
+    lines = numbered("newer", 0, 20)
+    write(tmp_path / "a.csv", header, *lines)
+    assert tailing.epoch() == sorted([header, *lines])
+    assert "was truncated or replaced" in capfd.readouterr().err
+
+
+def test_a_new_file_with_the_inode_of_a_removed_one_is_read_whole(tmp_path):
+    log = Log()
+    write(tmp_path / "b.csv", "1", "2", "3")
+    gone = Mark(2, "0123456789ab", 0, os.stat(tmp_path / "b.csv").st_ino, "ba9876543210")
+    after = FolderPlan(tmp_path, "*.csv", log).advance({"a.csv": (2, str(gone))}, 1000)
+    assert {name: position for name, (position, _) in after.items()} == {"b.csv": 6}
+    assert Mark.parse(after["b.csv"][1]).generation == 1
+    assert log.warnings == ["File 'a.csv' is gone; it was read up to byte 2."]
+
+
+def test_a_copy_of_what_was_read_is_told_for_its_rows_come_twice(tailing, tmp_path, capfd):
+    lines = numbered("a", 0, 10)
+    write(tmp_path / "a.csv", *lines)
+    assert tailing.epoch() == lines
+    write(tmp_path / "copy.csv", *lines)
+    (tmp_path / "a.csv").write_text("")
+    assert tailing.epoch() == lines
+    assert "File 'copy.csv' begins with all 70 bytes that were read of 'a.csv'" in capfd.readouterr().err
+
+
+def test_positions_that_a_former_release_wrote_are_gone_on_with(tmp_path, tailing):
+    write(tmp_path / "a.csv", "1", "2")
+    tailing.epoch()
+    position, mark = tailing.offset["files"]["a.csv"]
+    tailing.offset = {"files": {"a.csv": [position, ":".join(mark.split(":")[:3])]}}
+    write(tmp_path / "a.csv", "3")
+    assert tailing.epoch() == ["3"]
+    (tmp_path / "a.csv").rename(tmp_path / "b.csv")
+    write(tmp_path / "b.csv", "4")
+    assert tailing.epoch() == ["4"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_field(tailing, tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfone,1\n\xef\xbb\xbftwo,2\n")
+    assert tailing.epoch() == ["one,1", "\ufefftwo,2"]
+
+
+QUOTED = ['1,"plain"\n', '2,"two\nlines"\n', '3,"a ""quoted"" word\n\n"\n', '4,"crlf\r\n"\r\n', "5,last\n"]
+
+
+def test_newlines_in_quotes_end_no_record_if_asked_for(tmp_path):
+    (tmp_path / "a.csv").write_text("".join(QUOTED), newline="")
+    wanted = sorted(record[:-1].rstrip("\r") for record in QUOTED)
+    assert Tailing(tmp_path, multiline="true").epoch() == wanted
+    bounded, read = Tailing(tmp_path, anew=True, multiline="true", maxBytes="12"), []
+    while found := bounded.epoch():
+        read += found
+    assert sorted(read) == wanted
+
+
+def test_a_record_whose_quotes_are_open_waits_for_the_rest(tmp_path):
+    tailing = Tailing(tmp_path, multiline="true")
+    write(tmp_path / "a.csv", "1,x", '2,"one')
+    assert tailing.epoch() == ["1,x"]
+    write(tmp_path / "a.csv", 'two"')
+    assert tailing.epoch() == ['2,"one\ntwo"']
+
+
+def test_a_quote_that_is_never_closed_spoils_its_own_line_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("pitstop.spark.sources.csv_records.LONGEST_QUOTED", 200)
+    lines = ["1,x", '2,"open', *(f"3,{number:03d}" for number in range(100))]
+    write(tmp_path / "a.csv", *lines)
+    for most in ("50", "100000"):
+        tailing, read = Tailing(tmp_path, anew=True, multiline="true", maxBytes=most), []
+        while found := tailing.epoch():
+            read += found
+        assert sorted(read) == sorted(lines)
