@@ -46,13 +46,25 @@ def router(service: Service) -> APIRouter:
 
 
 def _add_submit(routes: APIRouter, service: Service) -> None:
-    @routes.post("/jobs", status_code=201, summary="Submit a job", openapi_extra=uploads.described(SubmitBody))
+    @routes.post(
+        "/jobs",
+        status_code=201,
+        summary="Submit a job",
+        max_body_size=uploads.MOST_BYTES,
+        openapi_extra=uploads.described(SubmitBody),
+    )
     async def submit_job(request: Request) -> JobStatus:
         """Returns at once; the job starts by itself (`GET /jobs/{job}?wait_for=RUNNING,FAILED,...` waits for it)."""
         body, content = await uploads.read(request, SubmitBody)
         return await patiently(service.submit, _request(body, content, body.name, body.initial_snapshot, body.options))
 
-    @routes.post("/check", summary="Check a new version", openapi_extra=uploads.described(CheckBody), response_model=CheckModel)
+    @routes.post(
+        "/check",
+        summary="Check a new version",
+        max_body_size=uploads.MOST_BYTES,
+        openapi_extra=uploads.described(CheckBody),
+        response_model=CheckModel,
+    )
     async def check_job(request: Request) -> CheckResult:
         """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing."""
         body, content = await uploads.read(request, CheckBody)
@@ -61,6 +73,7 @@ def _add_submit(routes: APIRouter, service: Service) -> None:
     @routes.post(
         "/jobs/{job}/update",
         summary="Update a job",
+        max_body_size=uploads.MOST_BYTES,
         openapi_extra=uploads.described(UpdateBody),
         response_model=UpdatedModel,
     )

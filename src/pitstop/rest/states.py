@@ -13,6 +13,8 @@ from pitstop.rest.models import StateQueryBody
 from pitstop.service.api import Service
 
 PARQUET = "application/vnd.apache.parquet"
+MOST_BYTES = 1 << 30
+"""The largest file of state that is put back."""
 Name = Annotated[str, Path(description="Name of a snapshot")]
 Stage = Annotated[str, Path(description="Name of a stage with state")]
 New = Annotated[str | None, Query(alias="as", description="Make a new snapshot of this name; default: replace this one")]
@@ -41,6 +43,7 @@ def router(service: Service) -> APIRouter:
     @routes.put(
         "/snapshots/{name}/stages/{stage}/state",
         summary="Import a stage's state",
+        max_body_size=MOST_BYTES,
         openapi_extra={"requestBody": {"required": True, "content": {PARQUET: _FILE}}},
     )
     async def import_state(name: Name, stage: Stage, request: Request, new: New = None) -> SnapshotRecord:

@@ -12,6 +12,8 @@ from pitstop.errors import UsageError
 from pitstop.rest.models import ArtifactBody
 from pitstop.rest.problems import first_fault
 
+MOST_BYTES = 256 << 20
+"""The largest request with an artifact: a wheel with what it needs."""
 Body = TypeVar("Body", bound=ArtifactBody)
 
 

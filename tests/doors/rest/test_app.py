@@ -10,16 +10,19 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pitstop.model.job import JobState, Progress
 from pitstop.rest.app import create_app
+from pitstop.rest.gate import Access
 from pitstop.rest.waiting import MOST_WAITING
 from tests.doors.doors import brought_to, request, running
 
 TOKEN = "the-long-token"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+ACCESS = Access(TOKEN, frozenset({"testserver"}))
 JOB = "0401-9f77-b9c0-0001"
 
 
 @pytest.fixture
 def http(state):
-    with TestClient(create_app(state), raise_server_exceptions=False) as client:
+    with TestClient(create_app(state, ACCESS), headers=BEARER, raise_server_exceptions=False) as client:
         yield client
 
 
@@ -201,7 +204,7 @@ def test_maps_speak_json(http):
     "headers", [{}, {"Authorization": TOKEN}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}]
 )
 def test_without_the_token_nothing_but_the_probes_answers(state, headers):
-    http = TestClient(create_app(state, TOKEN))
+    http = TestClient(create_app(state, ACCESS))
     paths = [path for path, operations in http.get("/openapi.json").json()["paths"].items() if "get" in operations]
     for path in paths:
         response = http.get(path.replace("{", "").replace("}", ""), headers=headers)
@@ -215,7 +218,7 @@ def test_without_the_token_nothing_but_the_probes_answers(state, headers):
 
 
 def test_with_the_token_it_answers(state):
-    http = TestClient(create_app(state, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"})
+    http = TestClient(create_app(state, ACCESS), headers=BEARER)
     assert http.get("/api/v1/jobs").json() == []
     assert http.get("/metrics").status_code == 200
 
