@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from pitstop.cli.terminal import terminal_of
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.private import read_private
 from pitstop.service.api import Service
@@ -94,7 +95,7 @@ class Call:
             return
         from rich.console import Console
 
-        with Console(stderr=True).status(text):
+        with Console(file=terminal_of(sys.stderr)).status(text):
             yield
 
 

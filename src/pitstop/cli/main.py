@@ -15,7 +15,9 @@ import typer
 from pitstop.cli import jobs, maps, show, snapshots, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
+from pitstop.cli.terminal import plain_output
 from pitstop.kit.version import __version__
+from pitstop.kit.wire import check_text
 
 app = typer.Typer(
     name="pitstop",
@@ -146,7 +148,8 @@ def main() -> None:
         from typer.completion import completion_init
 
         completion_init()
-    code = _run(Call())
+    with plain_output():
+        code = _run(Call())
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -157,6 +160,8 @@ def main() -> None:
 
 def _run(call: Call) -> int | str | None:
     try:
+        for argument in sys.argv[1:]:
+            check_text(f"The argument {argument!r}", argument)
         app(prog_name="pitstop", obj=call)
     except SystemExit as ended:
         return ended.code

@@ -14,7 +14,7 @@ import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from pitstop.client.local_server import LocalToken
-from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, WaitTimeoutError, from_dict
+from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name
 from pitstop.kit.tcp import loopback_addresses
 from pitstop.maps.model import Entry, EventKind, JournalEvent
@@ -204,6 +204,8 @@ class HttpService:
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         try:
             return self._http.request(method, path, **options)
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{error.object!r} is no text: it holds one half of a surrogate pair.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             if self._found is not None:
                 self._found.forget()

@@ -19,6 +19,7 @@ from pitstop.rest.models import (
     UpdateBody,
     UpdatedModel,
 )
+from pitstop.rest.strict import StrictRoute
 from pitstop.rest.waiting import patiently
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.results import CheckResult, JobStatus, LogPage, UpdateResult
@@ -31,7 +32,7 @@ NameOrId = Annotated[str, Path(description="Name or id of a job")]
 
 def router(service: Service) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["jobs"])
+    routes = APIRouter(tags=["jobs"], route_class=StrictRoute)
     _add_submit(routes, service)
     _add_reads(routes, service)
     for name in ("suspend", "resume", "restart", "cancel"):
@@ -111,7 +112,7 @@ def _add_reads(routes: APIRouter, service: Service) -> None:
     @routes.get("/jobs/{job}/logs", summary="Read a job's log")
     def get_logs(
         job: NameOrId,
-        after: Annotated[int, Query(ge=0, description="The `next` of the page before")] = 0,
+        after: Annotated[int, Query(ge=0, le=2**63 - 1, description="The `next` of the page before")] = 0,
         limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many lines")] = 1000,
     ) -> LogPage:
         """Whole lines, oldest first. No lines: nothing new yet."""

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from pitstop.errors import NotFoundError
-from pitstop.kit.wire import json_text
+from pitstop.kit.wire import from_json_text, json_text
 from pitstop.maps.model import Entry
 from pitstop.rest.models import DeletedModel, EntriesBody, MapSettingsBody, SizeModel, ValueModel
+from pitstop.rest.strict import StrictRoute
 from pitstop.service.api import Service
 from pitstop.service.results import JournalPage, MapFacts
 
 Name = Annotated[str, Path(description="Name of a map")]
 Key = Annotated[str, Query(description="Any text")]
+MOST_NUMBER = 2**63 - 1
+"""The largest whole number of the store."""
 Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many")]
 
 
 def router(service: Service) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["maps"])
+    routes = APIRouter(tags=["maps"], route_class=StrictRoute)
 
     @routes.get("/maps", summary="List maps")
     def list_maps() -> list[MapFacts]:
@@ -43,7 +45,9 @@ def router(service: Service) -> APIRouter:
     @routes.get("/maps/{name}/journal", summary="Read a map's journal")
     def get_map_journal(
         name: Name,
-        after: Annotated[int | None, Query(ge=0, description="Only events after this sequence; default: all kept")] = None,
+        after: Annotated[
+            int | None, Query(ge=0, le=MOST_NUMBER, description="Only events after this sequence; default: all kept")
+        ] = None,
         limit: Limit = 1000,
     ) -> JournalPage:
         """Oldest first. `lost` tells how many events after `after` are no longer kept."""
@@ -66,7 +70,7 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
     @routes.post("/maps/{name}/entries", status_code=204, summary="Put entries")
     def put_map_entries(name: Name, body: EntriesBody) -> None:
         """All of them in one transaction; makes the map if there is none."""
-        service.map_put(name, {key: json_text(value) for key, value in body.entries.items()})
+        service.map_put(name, {key: json_text(value, f"The value of {key!r}") for key, value in body.entries.items()})
 
     @routes.get("/maps/{name}/entry", summary="Get an entry")
     def get_map_entry(name: Name, key: Key) -> ValueModel:
@@ -74,7 +78,7 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
         value = service.map_get(name, key)
         if value is None:
             raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
-        return ValueModel(key=key, value=json.loads(value))
+        return ValueModel(key=key, value=from_json_text(value))
 
     @routes.delete("/maps/{name}/entry", summary="Delete an entry")
     def delete_map_entry(name: Name, key: Key) -> DeletedModel:

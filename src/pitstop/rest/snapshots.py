@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query
 
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.rest.models import DiffModel
+from pitstop.rest.strict import StrictRoute
 from pitstop.service.api import Service
 from pitstop.service.results import SnapshotDiff
 
@@ -16,7 +17,7 @@ Name = Annotated[str, Path(description="Name of a snapshot")]
 
 def router(service: Service) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["snapshots"])
+    routes = APIRouter(tags=["snapshots"], route_class=StrictRoute)
 
     @routes.get("/snapshots", summary="List snapshots")
     def list_snapshots() -> list[SnapshotRecord]:

@@ -10,6 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.rest.models import StateQueryBody
+from pitstop.rest.strict import StrictRoute
 from pitstop.service.api import Service
 
 PARQUET = "application/vnd.apache.parquet"
@@ -23,7 +24,7 @@ _FILE = {"schema": {"type": "string", "format": "binary", "description": "A parq
 
 def router(service: Service) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["snapshots"])
+    routes = APIRouter(tags=["snapshots"], route_class=StrictRoute)
 
     @routes.post("/snapshots/{name}/stages/{stage}/query", summary="Query a stage's state")
     def query_state(name: Name, stage: Stage, body: StateQueryBody) -> StateRows:

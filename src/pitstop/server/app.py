@@ -21,6 +21,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.rest.app import create_app
 from pitstop.rest.gate import Access
 from pitstop.server.exclusive import listening, only_server
+from pitstop.server.http import PatientProtocol
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
 
@@ -53,7 +54,11 @@ def own_names(given: Sequence[str]) -> frozenset[str]:
 
 def _serve(plane: ControlPlane, access: Access, listener: socket.socket, say: Callable[[], None]) -> None:
     config = uvicorn.Config(
-        create_app(plane.service, access), log_level="warning", lifespan="off", timeout_graceful_shutdown=REQUEST_SECONDS
+        create_app(plane.service, access),
+        http=PatientProtocol,
+        log_level="warning",
+        lifespan="off",
+        timeout_graceful_shutdown=REQUEST_SECONDS,
     )
     server = _Server(config, plane.release_waiters)
     plane.start(server.ask_to_end)

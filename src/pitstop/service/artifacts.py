@@ -12,6 +12,8 @@ import fsspec
 from pitstop.errors import ArtifactError
 from pitstop.model.data_folder import DataFolder
 
+LONGEST_NAME = 200
+"""Bytes in the name of an artifact."""
 SUFFIXES = (".py", ".zip", ".whl")
 
 
@@ -20,6 +22,8 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
     file_name = name.rsplit("/", 1)[-1]
     if not file_name.endswith(SUFFIXES):
         raise ArtifactError(f"{file_name} is no artifact: a job is a {', '.join(SUFFIXES)} file.")
+    if not file_name.isprintable() or len(file_name.encode()) > LONGEST_NAME or file_name.startswith("."):
+        raise ArtifactError(f"{file_name[:40]!r} cannot name an artifact: use letters, digits and signs, not too many.")
     found = content if content is not None else _read(name)
     target = data.artifact(hashlib.sha256(found).hexdigest(), file_name)
     folder = target.parent
