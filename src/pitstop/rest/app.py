@@ -13,7 +13,8 @@ from pitstop.rest import jobs, maps, problems, snapshots, states
 from pitstop.rest.gate import Access, Gate
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import HealthModel
-from pitstop.service.api import Service
+from pitstop.rest.threads import probing, reading
+from pitstop.service.api import ServerService
 from pitstop.service.results import ClusterInfo
 
 PREFIX = "/api/v1"
@@ -44,7 +45,7 @@ class _App(FastAPI):
         return schema
 
 
-def create_app(service: Service, access: Access) -> FastAPI:
+def create_app(service: ServerService, access: Access) -> FastAPI:
     """The application over a service, for those who have access."""
     # The usual documentation pages load their scripts from elsewhere; /openapi.json is all we serve of them.
     app = _App(
@@ -67,20 +68,20 @@ def create_app(service: Service, access: Access) -> FastAPI:
     return app
 
 
-def _add_cluster(app: FastAPI, service: Service, guard: list[Any]) -> None:
+def _add_cluster(app: FastAPI, service: ServerService, guard: list[Any]) -> None:
     @app.get(PREFIX + "/cluster", dependencies=guard, tags=["cluster"], summary="Describe the cluster")
-    def get_cluster() -> ClusterInfo:
+    async def get_cluster() -> ClusterInfo:
         """State, version, members."""
-        return service.server_info()
+        return await reading(service.server_info)
 
     text: dict[int | str, dict[str, Any]] = {
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}
     }
 
     @app.get("/metrics", dependencies=guard, tags=["cluster"], summary="Metrics", response_class=Response, responses=text)
-    def get_all_metrics() -> Response:
+    async def get_all_metrics() -> Response:
         """All jobs, snapshots and maps, for Prometheus."""
-        return Response(exposition(service), media_type=CONTENT_TYPE)
+        return Response(await reading(exposition, service), media_type=CONTENT_TYPE)
 
     @app.get("/healthz", tags=["cluster"], summary="Is the process alive?")
     async def get_health() -> HealthModel:
@@ -88,7 +89,7 @@ def _add_cluster(app: FastAPI, service: Service, guard: list[Any]) -> None:
         return HealthModel(status="ok")
 
     @app.get("/readyz", tags=["cluster"], summary="Can it serve?")
-    def get_readiness() -> HealthModel:
+    async def get_readiness() -> HealthModel:
         """Asks for no token; an error if the store does not answer."""
-        service.server_info()
+        await probing(service.server_info)
         return HealthModel(status="ready")

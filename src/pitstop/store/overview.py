@@ -1,6 +1,6 @@
 """Many jobs at once, for those who ask all the time. What has not changed is not read into values again.
 
-The statements go to the driver. They are such as SQLite and PostgreSQL both understand, but for the look into a JSON column.
+The statements go to the driver. They are such as SQLite and PostgreSQL both understand.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class _Kept(Generic[T]):
         return kept[1]
 
 
-def states_of(cursor: Cursor, job_ids: Collection[str]) -> dict[str, JobState]:
-    """As control.ports.Registry.states. A state that this release does not know is left out."""
-    known = {state.value: state for state in JobState}
-    found = {}
+def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str, JobState]:
+    """As control.ports.Registry.states; ``state``: SQL for it. One that this release does not know is left out."""
+    known = {word.value: word for word in JobState}
+    found: dict[str, JobState] = {}
     for some in _portions(job_ids):
         marks = ",".join("?" * len(some))
-        rows = cursor.execute(f"SELECT id, json_extract(body, '$.state') FROM jobs WHERE id IN ({marks})", some)
-        found |= {job_id: known[state] for job_id, state in rows if state in known}
+        rows = cursor.execute(f"SELECT id, {state} FROM jobs WHERE id IN ({marks})", some)
+        found |= {job_id: known[word] for job_id, word in rows if word in known}
     return found
 
 

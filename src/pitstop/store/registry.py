@@ -77,7 +77,7 @@ class SqlRegistry:
 
     def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
         with self._database.read_rows() as cursor:
-            return states_of(cursor, job_ids)
+            return states_of(cursor, job_ids, self._database.dialect.json_text("body", "state"))
 
     def unanswered(self, operations: Collection[int]) -> set[int]:
         with self._database.read_rows() as cursor:

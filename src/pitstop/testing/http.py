@@ -11,13 +11,13 @@ import uvicorn
 
 from pitstop.rest.app import create_app
 from pitstop.rest.gate import Access
-from pitstop.service.api import Service
+from pitstop.service.api import ServerService
 
 STOP_SECONDS = 5
 
 
 @contextmanager
-def serving(service: Service, token: str, port: int = 0) -> Iterator[str]:
+def serving(service: ServerService, token: str, port: int = 0) -> Iterator[str]:
     """Serve on a free port (or ``port``), and yield the URL; the server is gone afterwards."""
     app = create_app(service, Access(token))
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS)

@@ -146,16 +146,16 @@ def test_a_long_wait_is_made_of_short_ones(state, monkeypatch):
             service.wait_for("slow", (JobState.RUNNING,), 0.3)
         assert time.monotonic() - began >= 0.3
         asked = threading.Event()
-        wait_for = state.wait_for
+        ask_wait_for = state.ask_wait_for
         pieces = []
 
         def counted(*arguments):
             pieces.append(arguments)
             if len(pieces) == 3:
                 asked.set()
-            return wait_for(*arguments)
+            return ask_wait_for(*arguments)
 
-        state.wait_for = counted
+        state.ask_wait_for = counted
         found = []
         waiter = threading.Thread(target=lambda: found.append(service.wait_for(job, (JobState.FAILED,), 60)))
         waiter.start()

@@ -1,7 +1,6 @@
 """The REST contract, against the application itself."""
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pitstop.model.job import JobState, Progress
 from pitstop.rest.app import create_app
 from pitstop.rest.gate import Access
-from pitstop.rest.waiting import MOST_WAITING
-from tests.doors.doors import brought_to, request, running
+from tests.doors.doors import brought_to, running
 
 TOKEN = "the-long-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -131,34 +129,6 @@ def test_a_wait_that_is_too_long_is_told_with_its_own_status(http, state):
     response = http.get("/api/v1/jobs/slow", params={"wait_for": "RUNNING", "timeout": 0.05})
     assert response.status_code == 504
     assert problem(response) == ("TIMEOUT", "Job 'slow' is STARTING, not RUNNING, after 0 seconds.")
-
-
-def test_those_who_wait_keep_nobody_else_waiting(http, state):
-    """More waiting requests than the thread pool of the framework has threads (40)."""
-    waiting, ready = 60, threading.Barrier(61, timeout=30)
-    assert waiting < MOST_WAITING
-    job = state.submit(request("slow", "# hangs")).id
-    wait_for = state.wait_for
-
-    def counted(*arguments):
-        ready.wait()
-        return wait_for(*arguments)
-
-    state.wait_for = counted
-    answers = []
-    params = {"wait_for": "FAILED", "timeout": 60}
-    threads = [
-        threading.Thread(target=lambda: answers.append(http.get(f"/api/v1/jobs/{job}", params=params).json()["status"]))
-        for _ in range(waiting)
-    ]
-    for thread in threads:
-        thread.start()
-    ready.wait()
-    assert http.get("/api/v1/snapshots").json() == []
-    state.cancel(job)
-    for thread in threads:
-        thread.join(30)
-    assert answers == ["FAILED"] * waiting
 
 
 def test_a_snapshot_is_exported_listed_and_deleted(http, state):
