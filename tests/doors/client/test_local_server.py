@@ -1,6 +1,5 @@
 """The token of one's own server is found without being typed, and given to nobody else."""
 
-import os
 import socket
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from pitstop.client.local_server import announced, find_token
 from pitstop.errors import DeniedError
 from pitstop.kit.private import write_private
 from pitstop.testing.http import serving
+from tests.strangers import as_nobody, as_root
 
 TOKEN = "made-at-first-start"
 
@@ -64,13 +64,10 @@ def test_a_client_finds_the_token_of_the_server_that_came_after(state, token_fil
         assert client.jobs() == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user as well")
+@as_root
 def test_another_user_who_has_taken_the_port_does_not_get_it(token_file):
-    os.seteuid(65534)
-    try:
+    with as_nobody():
         thief = socket.create_server(("127.0.0.1", 0))
-    finally:
-        os.seteuid(0)
     with thief, announced(thief.getsockname()[1], token_file):
         assert find_token("127.0.0.1", thief.getsockname()[1]) is None
 

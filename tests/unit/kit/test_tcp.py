@@ -1,14 +1,12 @@
 """Whose a socket is."""
 
 import contextlib
-import os
 import socket
 
 import pytest
 
 from pitstop.kit import tcp
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user as well")
+from tests.strangers import as_nobody, as_root
 
 
 @contextlib.contextmanager
@@ -16,16 +14,6 @@ def listening(host="127.0.0.1", family=socket.AF_INET):
     with socket.create_server((host, 0), family=family) as listener:
         listener.settimeout(10)
         yield listener, listener.getsockname()[1]
-
-
-@contextlib.contextmanager
-def as_nobody():
-    """What is made within belongs to another user."""
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_a_connection_of_the_same_user_is_ones_own():
@@ -59,7 +47,6 @@ def test_a_connection_that_the_other_end_has_closed_is_nobodys():
 @as_root
 def test_a_connection_of_another_user_is_not_ones_own():
     with listening() as (listener, port), as_nobody(), socket.create_connection(("127.0.0.1", port)):
-        os.seteuid(0)
         accepted, _ = listener.accept()
         with accepted:
             assert not tcp.is_own_peer(accepted)
@@ -87,5 +74,4 @@ def test_nor_is_a_port_where_nobody_listens():
 @as_root
 def test_nor_one_of_another_user():
     with as_nobody(), listening() as (_, port):
-        os.seteuid(0)
         assert not tcp.is_own_server("127.0.0.1", port)
