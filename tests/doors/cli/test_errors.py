@@ -1,5 +1,6 @@
 """Every error is one sentence on standard error, and its exit code is that of its kind."""
 
+import os
 import socket
 
 import pytest
@@ -197,3 +198,23 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
 def test_the_version(bare):
     for option in ("-V", "--version"):
         assert bare(option) == (0, "pitstop 0.1.0\n", "")
+
+
+@pytest.mark.parametrize("value", ["1e400", "[-1e400]", '"\\ud800"', '{"a": 1e999}'])
+def test_a_value_that_json_cannot_hold_is_one_sentence(cli, value):
+    code, out, err = cli("map", "put", "m", "k", value)
+    assert (code, out) == (1, "")
+    assert err.startswith(("ERROR: The value is no JSON: ", "ERROR: The value is no text: "))
+
+
+def test_an_argument_that_is_no_text_is_one_sentence(cli):
+    code, out, err = cli("map", "put", "m", os.fsdecode(b"k\xff"), "1")
+    assert (code, out) == (1, "")
+    assert err == f"ERROR: The argument 'k\\udcff' is no text: it holds one half of a surrogate pair.{HINT}"
+
+
+def test_a_name_in_the_form_of_an_id_is_refused(cli, tmp_path):
+    path = tmp_path / "job.py"
+    path.touch()
+    sentence = "'0401-9f77-b9c0-0001' cannot name a job: it is the id of one, or may become it."
+    assert cli("submit", "-n", "0401-9f77-b9c0-0001", path)[2] == f"ERROR: {sentence}{HINT}"

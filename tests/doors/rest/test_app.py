@@ -233,3 +233,61 @@ def test_metrics_are_what_prometheus_reads(http, state):
     assert states == {state.value: float(state is JobState.RUNNING) for state in JobState}
     of_ended = {name: value for (name, labels), value in samples.items() if ("id", ended) in labels}
     assert of_ended == {"pitstop_job_status": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/api/v1/maps/m", '{"journal_capacity": 1e30}'),
+        ("PUT", "/api/v1/maps/m", '{"journal_capacity": 9223372036854775808}'),
+        ("PUT", "/api/v1/maps/m", '{"ttl_seconds": 1e300}'),
+        ("PUT", "/api/v1/maps/m", '{"ttl_seconds": NaN}'),
+        ("PUT", "/api/v1/maps/m", '{"ttl_seconds": 1e400}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": "\\ud800"}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"\\udc00": 1}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": NaN}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": [1e400]}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": ' + "[" * 5000 + "]" * 5000 + "}}"),
+        ("GET", "/api/v1/maps/m/journal?after=9223372036854775808", ""),
+        ("GET", "/api/v1/jobs/x/logs?after=9223372036854775808", ""),
+        ("GET", "/api/v1/jobs/x?wait_for=RUNNING&timeout=NaN", ""),
+        ("POST", "/api/v1/jobs", '{"artifact": "a\\u0000.py"}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "' + "x" * 300 + '.py"}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "\\ud800.py"}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval": 1e308}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval": 1e400}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval": "9e999 days"}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval_ms": 1e30}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"partitions": 99999999999999999999}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "name": "0401-9f77-b9c0-0001"}'),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_and_leaves_nothing(http, tmp_path, method, path, body):
+    """Each of these once was an error of the server, or made every later read one."""
+    artifact = tmp_path / "a.py"
+    artifact.touch()
+    content = body.replace("ARTIFACT", str(artifact))
+    response = http.request(method, path, content=content, headers={"content-type": "application/json"})
+    assert response.status_code == 400
+    assert problem(response)[0] in ("USAGE", "ARTIFACT")
+    for read in ("/api/v1/maps", "/api/v1/maps/m/entries", "/api/v1/maps/m/journal", "/api/v1/jobs?all=true", "/metrics"):
+        assert http.get(read).status_code == 200
+    assert http.get("/api/v1/jobs?all=true").json() == []
+
+
+def test_the_largest_settings_of_a_map_can_be_read_again(http):
+    most = {"journal_capacity": 1_000_000_000, "ttl_seconds": 100 * 366 * 86_400}
+    assert http.put("/api/v1/maps/m", json=most).status_code == 204
+    assert http.post("/api/v1/maps/m/entries", json={"entries": {"k": 1}}).status_code == 204
+    assert http.get("/api/v1/maps/m/entries").json()[0]["expires"].startswith("2120-")
+
+
+def test_a_store_that_an_older_release_has_poisoned_can_be_read(http, state):
+    http.post("/api/v1/maps/m/entries", json={"entries": {"k": 1}})
+    with state.registry._database.write_rows() as cursor:
+        cursor.execute("UPDATE maps SET ttl_seconds = 1e300, journal_capacity = 9000000000000000000")
+        cursor.execute("UPDATE map_entries SET expires = 1e300, value = 'NaN'")
+    entry = http.get("/api/v1/maps/m/entries").json()[0]
+    assert (entry["value"], entry["expires"][:4]) == ("NaN", "9999")
+    assert http.get("/api/v1/maps").status_code == http.get("/api/v1/maps/m/journal").status_code == 200
+    assert http.get("/api/v1/maps/m/entry?key=k").json() == {"key": "k", "value": "NaN"}
