@@ -9,6 +9,8 @@ PitstopError                 something went wrong; the message says what, where 
 |   +-- IncompatibleError    a new version cannot take over the saved state; carries the report
 |   +-- FencedError          another run of the job owns it now
 +-- DeniedError              no or wrong token (HTTP 401)
+|   +-- ForeignError         asked for by a page or under a name that is not this server's (HTTP 403)
++-- TooLargeError            more than the server takes at once (HTTP 413)
 +-- UnreachableError         the server does not answer (HTTP 503)
 +-- WaitTimeoutError         it did not happen within the time given (HTTP 504)
 +-- SnapshotError            a snapshot is missing or damaged (HTTP 422)
@@ -107,6 +109,20 @@ class DeniedError(PitstopError):
 
     code = "DENIED"
     http_status = 401
+
+
+class ForeignError(DeniedError):
+    """The request was made by a web page of another site, or calls the server by a name that is not its own."""
+
+    code = "FOREIGN"
+    http_status = 403
+
+
+class TooLargeError(PitstopError):
+    """A request, or what it names, is larger than the server takes."""
+
+    code = "TOO_LARGE"
+    http_status = 413
 
 
 class UnreachableError(PitstopError):

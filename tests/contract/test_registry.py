@@ -238,3 +238,43 @@ def test_of_several_processes_that_submit_one_name_at_once_one_wins(tmp_path):
         process.stdin.write("go\n")
         process.stdin.flush()
     assert sorted(process.communicate()[0].strip() for process in processes) == ["lost", "lost", "lost", "won"]
+
+
+def test_a_job_that_has_the_id_of_another_one_as_its_name_does_not_stand_before_it(registry):
+    registry.add_job(job("0401-9f77-b9c0-0001", name="victim", submitted=1.0, state=JobState.FAILED))
+    registry.add_job(job("id-2", name="0401-9f77-b9c0-0001", submitted=2.0))
+    assert [found.id for found in registry.find_jobs("0401-9f77-b9c0-0001")] == ["0401-9f77-b9c0-0001", "id-2"]
+    assert [found.id for found, _ in registry.overview(named="0401-9f77-b9c0-0001")] == ["0401-9f77-b9c0-0001", "id-2"]
+
+
+def test_an_overview_shows_jobs_with_their_progress_as_they_are_now(store):
+    registry = store.registry
+    for number, state in enumerate((JobState.RUNNING, JobState.FAILED, JobState.RUNNING)):
+        registry.add_job(job(f"id-{number}", f"job-{number}", state, submitted=float(number), token=number))
+    assert [found.id for found, _ in registry.overview()] == ["id-2", "id-1", "id-0"]
+    assert [found.id for found, _ in registry.overview(include_ended=False)] == ["id-2", "id-0"]
+    link = store.link()
+    link.claim("id-2", 2, "a handle", 60)
+    for epoch in (1, 2):
+        link.report(Progress(epoch=epoch))
+        assert registry.overview(named="job-2") == [(registry.get_job("id-2"), Progress(epoch=epoch))]
+    registry.save_job(job("id-0", "job-0", JobState.SUSPENDED, submitted=0.0))
+    assert [found.state for found, _ in registry.overview()] == [JobState.RUNNING, JobState.FAILED, JobState.SUSPENDED]
+    assert registry.overview(named="nobody") == []
+
+
+def test_states_of_many_jobs_are_read_at_once(registry):
+    registry.add_job(job("id-1", "a", JobState.RUNNING))
+    registry.add_job(job("id-2", "b", JobState.FAILED))
+    wanted = ["id-1", "id-2", *(f"none-{number}" for number in range(1200))]
+    assert registry.states(wanted) == {"id-1": JobState.RUNNING, "id-2": JobState.FAILED}
+    assert registry.states([]) == {}
+
+
+def test_operations_are_unanswered_until_they_are_finished(registry):
+    registry.add_job(job())
+    first, second, third = (registry.add_operation("id-1", request).id for request in (Suspend(), Resume(), Cancel()))
+    registry.start_operation(first)
+    registry.finish_operation(second)
+    assert registry.unanswered([first, second, third, 4711]) == {first, third}
+    assert registry.unanswered([]) == set()

@@ -15,6 +15,8 @@ class Behind:
     service = None
 
     def __getattr__(self, name):
+        if name == "changes":
+            return self.service.changes
         # Late: the server takes some methods when it is made.
         return lambda *args, **named: getattr(self.service, name)(*args, **named)
 

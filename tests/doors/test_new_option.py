@@ -35,6 +35,7 @@ from pitstop.cli.reference import commands_part, options_page
 from pitstop.errors import UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.rest.app import create_app
+from pitstop.rest.gate import Access
 
 def refused(options):
     try:
@@ -43,7 +44,7 @@ def refused(options):
         return error.message
 
 stored = to_json(JobConfig.from_options({"colour": "Blue"}))
-paths = create_app(HttpService()).openapi()
+paths = create_app(HttpService(), Access("the-long-token")).openapi()
 submit = paths["paths"]["/api/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"]
 print(json.dumps({
     "stored": stored["colour"],

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
-from pitstop.errors import PitstopError
+from pitstop.cli.terminal import terminal_of
+from pitstop.errors import PitstopError, UsageError
+from pitstop.kit.private import read_private
 from pitstop.service.api import Service
 
 EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -31,22 +34,27 @@ class Call:
     """One call of the command line: its global options, and the server they lead to."""
 
     url: str | None = None
-    token: str | None = None
+    token_file: Path | None = None
     verbose: bool = False
     output: Output = Output.TABLE
     _service: Service | None = field(default=None, repr=False)
 
-    def override(self, url: str | None, token: str | None, verbosity: bool, output: Output | None) -> None:
+    def override(self, url: str | None, token_file: Path | None, verbosity: bool, output: Output | None) -> None:
         """Take the global options that were given; those left out stay as they are."""
         self.url = url if url is not None else self.url
-        self.token = token if token is not None else self.token
+        self.token_file = token_file if token_file is not None else self.token_file
         self.verbose = verbosity or self.verbose
         self.output = output if output is not None else self.output
 
     @property
     def given_token(self) -> str | None:
-        """``--token``, else ``$PITSTOP_TOKEN``."""
-        return self.token or os.environ.get("PITSTOP_TOKEN") or None
+        """What is in ``--token-file``, else ``$PITSTOP_TOKEN``. It is never an argument: other users see those."""
+        if self.token_file is None:
+            return os.environ.get("PITSTOP_TOKEN") or None
+        try:
+            return read_private(self.token_file, "token file").strip()
+        except OSError as error:
+            raise UsageError(f"The token file {self.token_file} cannot be read: {error.strerror}.") from None
 
     def service(self) -> Service:
         """The server at ``--url``, else ``$PITSTOP_URL``, else the default address."""
@@ -87,7 +95,7 @@ class Call:
             return
         from rich.console import Console
 
-        with Console(stderr=True).status(text):
+        with Console(file=terminal_of(sys.stderr)).status(text):
             yield
 
 

@@ -14,9 +14,10 @@ import typer
 
 from pitstop.cli import jobs, maps, show, snapshots, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
-from pitstop.cli.register import OutputFormat, Token, Url, Verbosity, register, silence
-from pitstop.errors import UsageError
+from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
+from pitstop.cli.terminal import plain_output
 from pitstop.kit.version import __version__
+from pitstop.kit.wire import check_text
 
 app = typer.Typer(
     name="pitstop",
@@ -46,7 +47,7 @@ def _version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     url: Url = None,
-    token: Token = None,
+    token_file: TokenFile = None,
     verbosity: Verbosity = False,
     output: OutputFormat = None,
     version: Annotated[
@@ -55,20 +56,37 @@ def options(
 ) -> None:
     """Named streaming jobs on Spark that can be stopped, changed and resumed without losing their place.
 
-    The options -t, --token, -v and -o may stand before or after the command.
+    The options -t, --token-file, -v and -o may stand before or after the command.
     """
-    context.obj.override(url, token, verbosity, output)
+    context.obj.override(url, token_file, verbosity, output)
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
 def serve(
     call: Call,
-    host: Annotated[str, typer.Option(help="Address to listen on; off loopback there is always a token")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one")] = 8701,
     data: Annotated[Path | None, typer.Option(help="Folder of all data [$PITSTOP_DATA, ~/.pitstop]")] = None,
-    token: Annotated[str | None, typer.Option(help="Token that clients must send [$PITSTOP_TOKEN]")] = None,
-    token_file: Annotated[Path | None, typer.Option(help="File with that token")] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the token that clients must send [$PITSTOP_TOKEN, else one that is made in the data folder]"
+        ),
+    ] = None,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name under which clients call the server, beside its addresses and this machine's name; repeatable",
+        ),
+    ] = None,
+    pass_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Variable that jobs get, too, or a pattern such as AWS_*; repeatable (docs/security.md)"
+        ),
+    ] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes to keep ready")] = 1,
     master: Annotated[str, typer.Option(help="Spark master of the runners")] = "local[*]",
     stop_jobs_on_exit: Annotated[
@@ -76,13 +94,23 @@ def serve(
     ] = False,
 ) -> None:
     """Start the control plane and serve until Ctrl-C. Jobs outlive it."""
-    if token is not None and token_file is not None:
-        raise UsageError("Give the token with --token or with --token-file, not with both.")
-    asked = _read_token(token_file) if token_file is not None else token or call.given_token
-    home = data or Path(os.environ.get("PITSTOP_DATA") or Path.home() / ".pitstop")
+    from pitstop.client.local_server import usual_data_folder
+
+    call.override(None, token_file, False, None)
     # Imported by name: the server is a layer above the command line, and only this command starts it.
     server = importlib.import_module("pitstop.server")
-    server.run_server(server.Settings(host, port, home, asked, spares, master, stop_jobs_on_exit))
+    settings = server.Settings(
+        host=host,
+        port=port,
+        data_dir=data or usual_data_folder(),
+        token=call.given_token,
+        spares=spares,
+        master=master,
+        stop_jobs_on_exit=stop_jobs_on_exit,
+        host_names=tuple(host_name or ()),
+        pass_env=tuple(pass_env or ()),
+    )
+    server.run_server(settings)
 
 
 def cluster(call: Call) -> None:
@@ -114,21 +142,14 @@ register(app, cluster)
 register(app, completion)
 
 
-def _read_token(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"The token file {path} cannot be read: {reason}.") from None
-
-
 def main() -> None:
     """Entry point: one sentence an error, exit code 1; 2 for wrong usage; 130 for Ctrl-C."""
     if "_PITSTOP_COMPLETE" in os.environ:
         from typer.completion import completion_init
 
         completion_init()
-    code = _run(Call())
+    with plain_output():
+        code = _run(Call())
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -139,6 +160,8 @@ def main() -> None:
 
 def _run(call: Call) -> int | str | None:
     try:
+        for argument in sys.argv[1:]:
+            check_text(f"The argument {argument!r}", argument)
         app(prog_name="pitstop", obj=call)
     except SystemExit as ended:
         return ended.code

@@ -12,8 +12,10 @@ import typer
 
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
+from pitstop.cli.terminal import in_one_line
 from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
+from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry, JournalEvent
 from pitstop.service.api import Service
 
@@ -48,7 +50,7 @@ def put(
         parsed: Any = json.loads(value, parse_constant=_no_constant)
     except ValueError:
         parsed = value
-    call.service().map_put(name, {key: json.dumps(parsed, ensure_ascii=False)})
+    call.service().map_put(name, {key: json_text(parsed)})
     call.say(f"Put '{key}' into map '{name}'.")
 
 
@@ -82,7 +84,7 @@ def entries(
         call.show([{"key": entry.key, "value": json.loads(entry.value)} for entry in found])
         return
     for entry in found:
-        print(f"{entry.key}\t{entry.value}")
+        print(f"{in_one_line(entry.key)}\t{entry.value}")
 
 
 def size(call: Call, name: Name) -> None:
@@ -107,7 +109,8 @@ def journal(
         return
     print(f"{'SEQUENCE':>10} {'TIME':<23} {'KIND':<8} {'KEY':<20} VALUE")
     for event in found:
-        line = f"{event.sequence:>10} {iso(event.at) or '':<23} {event.kind:<8} {event.key:<20} {event.new_value or ''}"
+        key, value = in_one_line(event.key), event.new_value or ""
+        line = f"{event.sequence:>10} {iso(event.at) or '':<23} {event.kind:<8} {key:<20} {value}"
         print(line.rstrip())
 
 

@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -14,7 +15,10 @@ import typer
 from pitstop.cli.context import Call, Output
 
 Url = Annotated[str | None, typer.Option("--url", "-t", help="Address of the server [$PITSTOP_URL]")]
-Token = Annotated[str | None, typer.Option("--token", help="Token of the server [$PITSTOP_TOKEN]")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option("--token-file", help="File with the token of the server [$PITSTOP_TOKEN]; your own server's here is found"),
+]
 Verbosity = Annotated[bool, typer.Option("--verbosity", "-v", help="Show the full stack trace of errors")]
 OutputFormat = Annotated[Output | None, typer.Option("--output", "-o", help="How results are written [default: table]")]
 
@@ -32,7 +36,7 @@ def register(app: typer.Typer, function: Command, name: str | None = None, **con
     def command(context: typer.Context, **values: Any) -> None:
         call: Call = context.obj
         given = {option.name: values.pop(option.name) for option in shared}
-        call.override(**{"token": None} | given)
+        call.override(**{"token_file": None} | given)
         try:
             function(call, **values)
         except BrokenPipeError:
@@ -53,7 +57,7 @@ def silence(stream: TextIO) -> None:
 def _shared() -> list[inspect.Parameter]:
     def options(
         url: Annotated[str | None, typer.Option("--url", "-t", hidden=True)] = None,
-        token: Annotated[str | None, typer.Option("--token", hidden=True)] = None,
+        token_file: Annotated[Path | None, typer.Option("--token-file", hidden=True)] = None,
         verbosity: Annotated[bool, typer.Option("--verbosity", "-v", hidden=True)] = False,
         output: Annotated[Output | None, typer.Option("--output", "-o", hidden=True)] = None,
     ) -> None: ...

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pitstop.cli.terminal import in_one_line
+
 UNCUT = 100_000
 
 
@@ -20,8 +22,14 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         numeric = bool(kept) and all(isinstance(row[number], int | float) or row[number] is None for row in kept)
         table.add_column(header, justify="right" if numeric else "left", overflow="fold")
     for row in kept:
-        table.add_row(*["" if value is None else f"{value:,}" if isinstance(value, int) else str(value) for value in row])
+        table.add_row(*map(_cell, row))
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else UNCUT)
     with console.capture() as shown:
         console.print(table)
     print("\n".join(line.rstrip() for line in shown.get().rstrip("\n").splitlines()))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else in_one_line(str(value))

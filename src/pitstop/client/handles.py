@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from pitstop.client.http import DEFAULT_URL, HttpService
-from pitstop.errors import EngineError, UsageError
+from pitstop.errors import EngineError
+from pitstop.kit.wire import json_text
 from pitstop.model.job import JobState, Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
@@ -250,7 +251,4 @@ class MapHandle:
         self._service.map_configure(self.name, journal_capacity, ttl_seconds)
 
     def _text(self, key: str, value: Any) -> str:
-        try:
-            return json.dumps(value, ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"The value of '{key}' for map '{self.name}' is no JSON: {error}.") from None
+        return json_text(value, f"The value of '{key}' for map '{self.name}'")

@@ -13,8 +13,10 @@ from urllib.parse import quote
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, WaitTimeoutError, from_dict
+from pitstop.client.local_server import LocalToken
+from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name
+from pitstop.kit.tcp import loopback_addresses
 from pitstop.maps.model import Entry, EventKind, JournalEvent
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
@@ -44,14 +46,21 @@ _WAIT_SECONDS = 20.0
 
 
 class HttpService:
-    """Service at a URL (``host:port`` will do). Errors of the server are raised as what they were there."""
+    """Service at a URL (``host:port`` will do). Errors of the server are raised as what they were there.
+
+    Without a token, that of this user's own server on this machine is found.
+    """
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None) -> None:
         self.url = (url if "://" in url else f"http://{url}").rstrip("/")
         headers = {b"Authorization": f"Bearer {token}".encode()} if token else {}
+        self._found = None if token else LocalToken()
         timeout = _timeout(OPERATION_SECONDS)
         try:
-            self._http = httpx2.Client(base_url=self.url + "/api/v1", headers=headers, timeout=timeout)
+            base = httpx2.URL(self.url + "/api/v1")
+            # What is said to a server of this machine is no proxy's business.
+            proxied = not loopback_addresses(base.host)
+            self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=self._found, trust_env=proxied)
         except (httpx2.InvalidURL, ValueError) as error:
             raise UnreachableError(f"'{url}' is no address of a server: {error}. Give one as http://host:port.") from None
 
@@ -202,13 +211,17 @@ class HttpService:
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         try:
             return self._http.request(method, path, **options)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-            raise UnreachableError(
-                f"No Pitstop server answers at {self.url}: start one with 'pitstop serve' or give its address with --url."
-            ) from error
-        except httpx2.HTTPError as error:
-            reason = str(error) or type(error).__name__
-            raise UnreachableError(f"The server at {self.url} broke off: {reason}. See its log, and try again.") from error
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{error.object!r} is no text: it holds one half of a surrogate pair.") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            if self._found is not None:
+                self._found.forget()
+            raise UnreachableError(self._why_not(error)) from error
+
+    def _why_not(self, error: Exception) -> str:
+        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+            return f"No Pitstop server answers at {self.url}: start one with 'pitstop serve' or give its address with --url."
+        return f"The server at {self.url} broke off: {str(error) or type(error).__name__}. See its log, and try again."
 
     def _json_of(self, response: httpx2.Response) -> Any:
         try:

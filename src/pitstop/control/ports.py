@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NewType, Protocol, TypeVar
 
 from pitstop.errors import Problem
 from pitstop.model.cluster import Member
-from pitstop.model.job import Job, Progress
+from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.operation import Operation, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
@@ -69,6 +69,21 @@ class Registry(Protocol):
 
     def find_jobs(self, name_or_id: str) -> list[Job]:
         """Jobs of that id or name: active first, then newest submission."""
+        ...
+
+    def overview(self, include_ended: bool = True, named: str | None = None) -> list[tuple[Job, Progress]]:
+        """Jobs with their progress, newest first, or those of that name or id as ``find_jobs``; quick for thousands.
+
+        What has not changed since the last call may be the same objects as then.
+        """
+        ...
+
+    def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
+        """The states of those of these jobs that there are; quick for thousands."""
+        ...
+
+    def unanswered(self, operations: Collection[int]) -> set[int]:
+        """Those of these operations that are waiting or being carried out; quick for thousands."""
         ...
 
     def jobs(self, include_ended: bool = True) -> list[Job]:

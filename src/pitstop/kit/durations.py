@@ -14,24 +14,28 @@ _UNITS_MS = {
     "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000,
     "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
 }  # fmt: skip
+LONGEST_MS = 100 * 366 * 86_400_000
+"""A hundred years: what is longer is a mistake, and moments after it would be beyond the calendar."""
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 def milliseconds(value: str | int | float | timedelta, what: str = "duration") -> int:
     """A duration in whole milliseconds. Numbers are seconds. ``what`` names it in the error."""
     if isinstance(value, timedelta):
-        result = round(value.total_seconds() * 1000)
+        result: float = value.total_seconds() * 1000
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        result = round(value * 1000)
+        result = value * 1000
     else:
         match = _TEXT.fullmatch(str(value))
         unit = _UNITS_MS.get(match.group(2).lower()) if match else None
         if match is None or unit is None:
             raise UsageError(f"{value!r} is no {what}: write a number and a unit, such as '10 seconds' or '4 minutes'.")
-        result = round(float(match.group(1)) * unit)
+        result = float(match.group(1)) * unit
     if result < 0:
         raise UsageError(f"The {what} can't be negative: {value!r}.")
-    return result
+    if not result <= LONGEST_MS:  # NaN is not, either
+        raise UsageError(f"The {what} is a hundred years at most, not {value!r}.")
+    return round(result)
 
 
 def text(ms: int) -> str:

@@ -7,6 +7,7 @@ import secrets
 
 from pitstop.errors import UsageError
 
+_JOB_ID = re.compile(r"[0-9a-f]{4}(-[0-9a-f]{4}){3}")
 _NAME = re.compile(r"[^\W_][\w.\- ]{0,199}", re.UNICODE)
 
 
@@ -32,4 +33,6 @@ def check_name(what: str, name: str) -> str:
             f"'{name}' cannot name a {what}: use letters, digits, '_', '.', '-' and blanks, "
             "starting with a letter or digit, 200 characters at most."
         )
+    if what == "job" and _JOB_ID.fullmatch(name):
+        raise UsageError(f"'{name}' cannot name a job: it is the id of one, or may become it.")
     return name

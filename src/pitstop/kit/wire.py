@@ -7,9 +7,12 @@ values are kept (kit.jsonable), moments stay numbers. Nothing here loads pydanti
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pitstop.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -58,7 +61,7 @@ class _JsonTextForm:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema as schemas
 
-        written = schemas.plain_serializer_function_ser_schema(json.loads, return_schema=schemas.any_schema())
+        written = schemas.plain_serializer_function_ser_schema(from_json_text, return_schema=schemas.any_schema())
         return schemas.no_info_after_validator_function(json_text, schemas.any_schema(), serialization=written)
 
 
@@ -69,13 +72,43 @@ JsonText = Annotated[str, _JsonTextForm()]
 """A JSON value as text; the value itself when it travels."""
 
 
-def json_text(value: Any) -> str:
-    """A JSON value as text, as it is kept."""
-    return json.dumps(value, ensure_ascii=False)
+def json_text(value: Any, what: str = "The value") -> str:
+    """A JSON value as text, as it is kept; UsageError, which names it as ``what``, if it is none.
+
+    Numbers are finite, and text has no half of a surrogate pair, which cannot be written as UTF-8.
+    """
+    try:
+        return check_text(what, json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"{what} is no JSON: {error}.") from None
+
+
+def from_json_text(text: str) -> Any:
+    """The value of a JSON text that is kept. What is no JSON number, as older releases let in, is read as text."""
+    return json.loads(text, parse_constant=str, parse_float=_finite)
+
+
+def check_text(what: str, text: str) -> str:
+    """The same text; UsageError, which names it as ``what``, if it cannot be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{what} is no text: it holds one half of a surrogate pair.") from None
+    return text
+
+
+def _finite(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
 
 
 def _moment(seconds: float, info: SerializationInfo) -> datetime | float:
-    return seconds if info.context == KEPT else datetime.fromtimestamp(seconds, UTC)
+    if info.context == KEPT:
+        return seconds
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):  # beyond the calendar, which older releases let in
+        return datetime.max.replace(tzinfo=UTC) if seconds > 0 else datetime.min.replace(tzinfo=UTC)
 
 
 def _seconds(value: Any, moment: ValidatorFunctionWrapHandler, info: ValidationInfo) -> float:

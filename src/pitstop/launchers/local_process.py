@@ -14,6 +14,7 @@ import structlog
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
+from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
@@ -29,7 +30,7 @@ log = structlog.get_logger("pitstop.launcher")
 class LocalProcessLauncher:
     """Starts runs, in a warm spare process where there is one.
 
-    The control plane is woken when a watched process ends; ``environment`` goes over that of this process.
+    The control plane is woken when a watched process ends; ``environment`` is that of all processes that are started.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class LocalProcessLauncher:
     ) -> None:
         self._data, self._store_url = data, store_url
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        self._environment = os.environ | (environment or {}) | python
+        self._environment = (runner_environment(os.environ) if environment is None else environment) | python
         self._children: list[subprocess.Popen[bytes]] = []
         self._runs: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
         """Job id -> the last run that was started for it here."""

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pitstop.errors import UsageError
+from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import JsonText, Moment, described
+
+MOST_EVENTS = 1_000_000_000
+"""The largest journal."""
+LONGEST_SECONDS = LONGEST_MS / 1000
+"""The longest time to live."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +28,17 @@ class MapConfig:
     def __post_init__(self) -> None:
         if self.journal_capacity < 0:
             raise UsageError(f"The journal capacity of map '{self.name}' can't be negative: {self.journal_capacity}.")
+        if self.journal_capacity > MOST_EVENTS:
+            raise UsageError(f"The journal of map '{self.name}' keeps {MOST_EVENTS:,} events at most: {self.journal_capacity}.")
         if self.ttl_seconds is not None and not self.ttl_seconds > 0:
             raise UsageError(f"The time to live of map '{self.name}' must be more than 0 seconds: {self.ttl_seconds}.")
+        if self.ttl_seconds is not None and self.ttl_seconds > LONGEST_SECONDS:
+            raise UsageError(f"The time to live of map '{self.name}' is a hundred years at most: {self.ttl_seconds} seconds.")
+
+    @classmethod
+    def kept(cls, name: str, journal_capacity: int, ttl_seconds: float | None) -> MapConfig:
+        """As it stands in a store, into which an older release has let larger numbers."""
+        return cls(name, min(journal_capacity, MOST_EVENTS), min(ttl_seconds, LONGEST_SECONDS) if ttl_seconds else None)
 
 
 @described

@@ -9,8 +9,12 @@ from enum import Enum, StrEnum
 from typing import Any, Self
 
 from pitstop.errors import UsageError
+from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import described_by
 from pitstop.model.options import Option, duration_ms, one_of, text, whole, yes_or_no
+
+MOST_PARTITIONS = 100_000
+"""Each has files of its own in each epoch."""
 
 
 class ProcessingGuarantee(StrEnum):
@@ -128,7 +132,7 @@ OPTIONS: tuple[Option, ...] = (
         meaning="How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four "
         "fifths of its time go to rows. 0: as they can.",
         default="10 seconds",
-        aliases={"snapshot_interval_ms": whole(least=0)},
+        aliases={"snapshot_interval_ms": whole(least=0, most=LONGEST_MS)},
     ),
     Option(
         "suspend_on_failure",
@@ -150,7 +154,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "partitions",
         "partitions",
-        whole(least=1),
+        whole(least=1, most=MOST_PARTITIONS),
         form="a whole number from 1",
         meaning="Shuffle partitions of the query; without it the number of cores.",
     ),

@@ -27,7 +27,7 @@ class DataFolder:
 
     @property
     def token(self) -> Path:
-        """The token that clients must send. The server makes it when it first listens off loopback; users read it."""
+        """The token that clients must send. The server makes it at its first start; its user's clients read it."""
         return self.root / "token"
 
     @property

@@ -67,8 +67,8 @@ def one_of(kind: type[StrEnum]) -> Reader:
     return read
 
 
-def whole(least: int) -> Reader:
-    """A whole number, as a number or text."""
+def whole(least: int, most: int) -> Reader:
+    """A whole number in these bounds, as a number or text."""
 
     def read(name: str, value: Any) -> int:
         try:
@@ -77,6 +77,8 @@ def whole(least: int) -> Reader:
             raise UsageError(f"Invalid number for {name}: {value}") from None
         if number < least:
             raise UsageError(f"{name} can't be {'negative' if number < 0 else f'less than {least}'}: {value}")
+        if number > most:
+            raise UsageError(f"{name} can't be more than {most:,}: {value}")
         return number
 
     return read

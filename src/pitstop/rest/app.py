@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-import hmac
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import Depends, FastAPI, Response
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import HTTPBearer
+from starlette.types import ASGIApp
 
-from pitstop.errors import DeniedError
 from pitstop.kit.version import __version__
 from pitstop.rest import jobs, maps, problems, snapshots, states
+from pitstop.rest.gate import Access, Gate
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import HealthModel
-from pitstop.service.api import Service
+from pitstop.rest.threads import probing, reading
+from pitstop.service.api import ServerService
 from pitstop.service.results import ClusterInfo
 
 PREFIX = "/api/v1"
-_bearer = HTTPBearer(auto_error=False, description="The server's token, if it asks for one")
+MOST_BYTES = 32 << 20
+"""The largest request, where a route does not say otherwise."""
+_bearer = HTTPBearer(auto_error=False, description="The server's token")
+"""Describes what the gate asks for."""
 
 
 class _App(FastAPI):
-    """FastAPI files every model under application/json in its description; problems have a media type of their own."""
+    """The gate stands before everything, and problems have a media type of their own in the description."""
+
+    def __init__(self, access: Access, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._access = access
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Gate(super().build_middleware_stack(), self._access)
 
     def openapi(self) -> dict[str, Any]:
         described = self.openapi_schema is not None
@@ -34,10 +45,12 @@ class _App(FastAPI):
         return schema
 
 
-def create_app(service: Service, token: str | None = None) -> FastAPI:
-    """The application over a service. ``token``: the bearer token to ask for; None asks for none."""
+def create_app(service: ServerService, access: Access) -> FastAPI:
+    """The application over a service, for those who have access."""
     # The usual documentation pages load their scripts from elsewhere; /openapi.json is all we serve of them.
     app = _App(
+        access,
+        max_body_size=MOST_BYTES,
         title="Pitstop",
         version=__version__,
         description="Named, restartable, changeable streaming jobs on Spark. Errors are RFC 9457 problems with a stable code.",
@@ -48,38 +61,27 @@ def create_app(service: Service, token: str | None = None) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     problems.add_to(app)
-    guard = [Depends(_guard(token))]
+    guard = [Depends(_bearer)]
     for part in (jobs, snapshots, states, maps):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
     _add_cluster(app, service, guard)
     return app
 
 
-def _guard(token: str | None) -> Any:
-    def allowed(given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> None:
-        if token is None:
-            return
-        # A header arrives as Latin-1, whatever its bytes were.
-        if given is None or not hmac.compare_digest(given.credentials.encode("latin-1"), token.encode()):
-            raise DeniedError("The token is missing or wrong: give it with --token or PITSTOP_TOKEN.")
-
-    return allowed
-
-
-def _add_cluster(app: FastAPI, service: Service, guard: list[Any]) -> None:
+def _add_cluster(app: FastAPI, service: ServerService, guard: list[Any]) -> None:
     @app.get(PREFIX + "/cluster", dependencies=guard, tags=["cluster"], summary="Describe the cluster")
-    def get_cluster() -> ClusterInfo:
+    async def get_cluster() -> ClusterInfo:
         """State, version, members."""
-        return service.server_info()
+        return await reading(service.server_info)
 
     text: dict[int | str, dict[str, Any]] = {
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}
     }
 
     @app.get("/metrics", dependencies=guard, tags=["cluster"], summary="Metrics", response_class=Response, responses=text)
-    def get_all_metrics() -> Response:
+    async def get_all_metrics() -> Response:
         """All jobs, snapshots and maps, for Prometheus."""
-        return Response(exposition(service), media_type=CONTENT_TYPE)
+        return Response(await reading(exposition, service), media_type=CONTENT_TYPE)
 
     @app.get("/healthz", tags=["cluster"], summary="Is the process alive?")
     async def get_health() -> HealthModel:
@@ -87,7 +89,7 @@ def _add_cluster(app: FastAPI, service: Service, guard: list[Any]) -> None:
         return HealthModel(status="ok")
 
     @app.get("/readyz", tags=["cluster"], summary="Can it serve?")
-    def get_readiness() -> HealthModel:
+    async def get_readiness() -> HealthModel:
         """Asks for no token; an error if the store does not answer."""
-        service.server_info()
+        await probing(service.server_info)
         return HealthModel(status="ready")

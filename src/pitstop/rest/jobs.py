@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.errors import UsageError
 from pitstop.model.job import JobState, Progress
+from pitstop.model.operation import Cancel, Discard, Restart, Resume, Suspend
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.rest import uploads
 from pitstop.rest.models import (
@@ -19,8 +20,10 @@ from pitstop.rest.models import (
     UpdateBody,
     UpdatedModel,
 )
-from pitstop.rest.waiting import patiently
-from pitstop.service.api import Service, SubmitRequest
+from pitstop.rest.strict import StrictRoute
+from pitstop.rest.threads import reading, working, writing
+from pitstop.rest.waiting import Waiters
+from pitstop.service.api import ServerService, SubmitRequest
 from pitstop.service.results import CheckResult, JobStatus, KeptState, LogPage, UpdateResult
 
 LONGEST_WAIT = 600.0
@@ -29,38 +32,55 @@ LONGEST_WAIT = 600.0
 NameOrId = Annotated[str, Path(description="Name or id of a job")]
 
 
-def router(service: Service) -> APIRouter:
+def router(service: ServerService) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["jobs"])
-    _add_submit(routes, service)
-    _add_reads(routes, service)
-    for name in ("suspend", "resume", "restart", "cancel", "discard"):
-        _add_verb(routes, service, name)
+    routes = APIRouter(tags=["jobs"], route_class=StrictRoute)
+    waiters = Waiters(service)
+    _add_submit(routes, service, waiters)
+    _add_reads(routes, service, waiters)
+    for verb in (Suspend(), Resume(), Restart(), Cancel(), Discard()):
+        _add_verb(routes, service, waiters, verb)
 
     @routes.post("/jobs/{job}/snapshots", status_code=201, summary="Export a named snapshot")
-    async def export_snapshot(job: NameOrId, body: ExportBody) -> SnapshotRecord:
+    async def export_snapshot(job: NameOrId, body: ExportBody, request: Request) -> SnapshotRecord:
         """Answers once the snapshot is complete; the job goes on unless `cancel` is set."""
-        return await patiently(service.export_snapshot, job, body.name, body.cancel)
+        asked = await writing(service.ask_export, job, body.name, body.cancel)
+        record = (await waiters.answer(asked, request)).result
+        assert isinstance(record, SnapshotRecord)
+        return record
 
     return routes
 
 
-def _add_submit(routes: APIRouter, service: Service) -> None:
-    @routes.post("/jobs", status_code=201, summary="Submit a job", openapi_extra=uploads.described(SubmitBody))
+def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> None:
+    @routes.post(
+        "/jobs",
+        status_code=201,
+        summary="Submit a job",
+        max_body_size=uploads.MOST_BYTES,
+        openapi_extra=uploads.described(SubmitBody),
+    )
     async def submit_job(request: Request) -> JobStatus:
         """Returns at once; the job starts by itself (`GET /jobs/{job}?wait_for=RUNNING,FAILED,...` waits for it)."""
         body, content = await uploads.read(request, SubmitBody)
-        return await patiently(service.submit, _request(body, content, body.name, body.initial_snapshot, body.options))
+        return await writing(service.submit, _request(body, content, body.name, body.initial_snapshot, body.options))
 
-    @routes.post("/check", summary="Check a new version", openapi_extra=uploads.described(CheckBody), response_model=CheckModel)
+    @routes.post(
+        "/check",
+        summary="Check a new version",
+        max_body_size=uploads.MOST_BYTES,
+        openapi_extra=uploads.described(CheckBody),
+        response_model=CheckModel,
+    )
     async def check_job(request: Request) -> CheckResult:
         """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing."""
         body, content = await uploads.read(request, CheckBody)
-        return await patiently(service.check, _request(body, content, options=body.options), body.job, body.snapshot)
+        return await working(service.check, _request(body, content, options=body.options), body.job, body.snapshot)
 
     @routes.post(
         "/jobs/{job}/update",
         summary="Update a job",
+        max_body_size=uploads.MOST_BYTES,
         openapi_extra=uploads.described(UpdateBody),
         response_model=UpdatedModel,
     )
@@ -68,57 +88,74 @@ def _add_submit(routes: APIRouter, service: Service) -> None:
         """Answers once the new version runs. The old one goes on if the new one is refused, or fails before it is up."""
         body, content = await uploads.read(request, UpdateBody)
         wanted = _request(body, content, snapshot=body.snapshot, options=body.options)
-        return await patiently(service.update, job, wanted, body.watch_seconds)
+        asked = await writing(service.ask_update, job, wanted, body.watch_seconds)
+        return await waiters.answer(asked, request)
 
 
-def _add_reads(routes: APIRouter, service: Service) -> None:
-    @routes.get("/jobs", summary="List jobs")
-    def list_jobs(all: Annotated[bool, Query(description="Ended jobs, too")] = False) -> list[JobStatus]:
+def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> None:
+    @routes.get("/jobs", summary="List jobs", response_model=list[JobStatus])
+    async def list_jobs(all: Annotated[bool, Query(description="Ended jobs, too")] = False) -> Any:
         """Those that have not ended, or all that are remembered."""
-        return service.jobs(include_ended=all)
+        return Response(await reading(_written, service, all), media_type="application/json")
 
     @routes.get("/kept-states", summary="List the state that ended jobs keep")
-    def kept_states() -> list[KeptState]:
+    async def kept_states() -> list[KeptState]:
         """Of jobs that have failed or were cancelled, and can be brought back by `POST /jobs/{job}/resume`; the largest first."""
-        return service.kept_states()
+        return await reading(service.kept_states)
 
-    @routes.get("/jobs/{job}", summary="Get a job, or wait for it")
+    @routes.get("/jobs/{job}", summary="Get a job, or wait for it", response_model=JobStatus)
     async def get_job(
+        request: Request,
         job: NameOrId,
         wait_for: Annotated[
             str | None, Query(description="States, comma-separated; answers once the job is in one of them")
         ] = None,
         timeout: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait; then 504 with code TIMEOUT")] = 60.0,
-    ) -> JobStatus:
+    ) -> Any:
         """With a name that several jobs had: the one that has not ended, else the newest."""
         if wait_for is None:
-            return await patiently(service.job, job)
-        return await patiently(service.wait_for, job, _states(wait_for), timeout)
+            return _answer(await reading(service.job, job))
+        asked = await reading(service.ask_wait_for, job, _states(wait_for), timeout)
+        return _answer(await waiters.answer(asked, request))
 
     @routes.get("/jobs/{job}/metrics", summary="Get a job's metrics")
-    def get_metrics(job: NameOrId) -> Progress:
+    async def get_metrics(job: NameOrId) -> Progress:
         """Progress of its run, stage by stage."""
-        return service.job(job).progress
+        return (await reading(service.job, job)).progress
 
     @routes.get("/jobs/{job}/logs", summary="Read a job's log")
-    def get_logs(
+    async def get_logs(
         job: NameOrId,
-        after: Annotated[int, Query(ge=0, description="The `next` of the page before")] = 0,
+        after: Annotated[int, Query(ge=0, le=2**63 - 1, description="The `next` of the page before")] = 0,
         limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many lines")] = 1000,
     ) -> LogPage:
         """Whole lines, oldest first. No lines: nothing new yet."""
-        return service.logs(job, after, limit)
+        return await reading(service.logs, job, after, limit)
 
 
-def _add_verb(routes: APIRouter, service: Service, name: str) -> None:
-    async def act(job: NameOrId) -> JobStatus:
+_Verb = Suspend | Resume | Restart | Cancel | Discard
+"""What takes nothing but a job."""
+
+
+def _add_verb(routes: APIRouter, service: ServerService, waiters: Waiters, verb: _Verb) -> None:
+    async def act(job: NameOrId, request: Request) -> JobStatus:
         """Answers once it is done, with the job as it is then."""
         # By id from here on: a name may pass to another job meanwhile.
-        found = (await patiently(service.job, job)).id
-        await patiently(getattr(service, name), found)
-        return await patiently(service.job, found)
+        found = (await reading(service.job, job)).id
+        await waiters.answer(await writing(service.ask, found, verb), request)
+        return await reading(service.job, found)
 
+    name = verb.verb.value
     routes.add_api_route(f"/jobs/{{job}}/{name}", act, methods=["POST"], name=f"{name}_job", summary=f"{name.capitalize()} a job")
+
+
+def _written(service: ServerService, include_ended: bool) -> bytes:
+    """The list as JSON, of pieces that are kept: it is asked for again and again."""
+    return b"[" + b",".join([job.json for job in service.jobs(include_ended)]) + b"]"
+
+
+def _answer(job: JobStatus) -> Response:
+    return Response(job.json, media_type="application/json")
 
 
 def _request(

@@ -2,81 +2,88 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from pitstop.errors import NotFoundError
-from pitstop.kit.wire import json_text
+from pitstop.kit.wire import from_json_text, json_text
 from pitstop.maps.model import Entry
 from pitstop.rest.models import DeletedModel, EntriesBody, MapSettingsBody, SizeModel, ValueModel
+from pitstop.rest.strict import StrictRoute
+from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
 from pitstop.service.results import JournalPage, MapFacts
 
 Name = Annotated[str, Path(description="Name of a map")]
 Key = Annotated[str, Query(description="Any text")]
+MOST_NUMBER = 2**63 - 1
+"""The largest whole number of the store."""
 Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many")]
 
 
 def router(service: Service) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["maps"])
+    routes = APIRouter(tags=["maps"], route_class=StrictRoute)
 
     @routes.get("/maps", summary="List maps")
-    def list_maps() -> list[MapFacts]:
+    async def list_maps() -> list[MapFacts]:
         """With their sizes and journals."""
-        return service.maps()
+        return await reading(service.maps)
 
     @routes.put("/maps/{name}", status_code=204, summary="Configure a map")
-    def configure_map(name: Name, body: MapSettingsBody) -> None:
+    async def configure_map(name: Name, body: MapSettingsBody) -> None:
         """Makes it if there is none of that name."""
-        service.map_configure(name, body.journal_capacity, body.ttl_seconds)
+        await writing(service.map_configure, name, body.journal_capacity, body.ttl_seconds)
 
     @routes.get("/maps/{name}/size", summary="Count a map's entries")
-    def get_map_size(name: Name) -> SizeModel:
+    async def get_map_size(name: Name) -> SizeModel:
         """0 for a map that nobody has written to."""
-        return SizeModel(size=service.map_size(name))
+        return SizeModel(size=await reading(service.map_size, name))
 
     _add_entries(routes, service)
 
     @routes.get("/maps/{name}/journal", summary="Read a map's journal")
-    def get_map_journal(
+    async def get_map_journal(
         name: Name,
-        after: Annotated[int | None, Query(ge=0, description="Only events after this sequence; default: all kept")] = None,
+        after: Annotated[
+            int | None, Query(ge=0, le=MOST_NUMBER, description="Only events after this sequence; default: all kept")
+        ] = None,
         limit: Limit = 1000,
     ) -> JournalPage:
         """Oldest first. `lost` tells how many events after `after` are no longer kept."""
-        return service.map_journal(name, after, limit)
+        return await reading(service.map_journal, name, after, limit)
 
     return routes
 
 
 def _add_entries(routes: APIRouter, service: Service) -> None:
     @routes.get("/maps/{name}/entries", summary="Read a map's entries")
-    def get_map_entries(
+    async def get_map_entries(
         name: Name,
         prefix: Annotated[str, Query(description="Only keys that begin so")] = "",
         after: Annotated[str | None, Query(description="The last key of the page before")] = None,
         limit: Limit = 1000,
     ) -> list[Entry]:
         """By key, a page at a time."""
-        return service.map_entries(name, prefix, after, limit)
+        return await reading(service.map_entries, name, prefix, after, limit)
 
     @routes.post("/maps/{name}/entries", status_code=204, summary="Put entries")
-    def put_map_entries(name: Name, body: EntriesBody) -> None:
+    async def put_map_entries(name: Name, body: EntriesBody) -> None:
         """All of them in one transaction; makes the map if there is none."""
-        service.map_put(name, {key: json_text(value) for key, value in body.entries.items()})
+        await writing(
+            service.map_put, name, {key: json_text(value, f"The value of {key!r}") for key, value in body.entries.items()}
+        )
 
     @routes.get("/maps/{name}/entry", summary="Get an entry")
-    def get_map_entry(name: Name, key: Key) -> ValueModel:
+    async def get_map_entry(name: Name, key: Key) -> ValueModel:
         """404 if there is none."""
-        value = service.map_get(name, key)
+        value = await reading(service.map_get, name, key)
         if value is None:
             raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
-        return ValueModel(key=key, value=json.loads(value))
+        return ValueModel(key=key, value=from_json_text(value))
 
     @routes.delete("/maps/{name}/entry", summary="Delete an entry")
-    def delete_map_entry(name: Name, key: Key) -> DeletedModel:
+    async def delete_map_entry(name: Name, key: Key) -> DeletedModel:
         """Not an error if there is none."""
-        return DeletedModel(deleted=service.map_delete(name, key))
+        return DeletedModel(deleted=await writing(service.map_delete, name, key))

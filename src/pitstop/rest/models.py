@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 
+from pitstop.maps.model import LONGEST_SECONDS, MOST_EVENTS
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option
 from pitstop.model.report import StageVerdict, Way
@@ -28,8 +29,12 @@ JobOptions = Annotated[dict[str, Any], _options_schema(OPTIONS)]
 UpdateOptions = Annotated[dict[str, Any], _options_schema(option for option in OPTIONS if option.on_update)]
 
 
+LONGEST_WATCH = 7 * 86_400.0
+"""Seconds."""
+
+
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class ArtifactBody(_Request):
@@ -53,7 +58,9 @@ class UpdateBody(ArtifactBody):
 
     snapshot: str | None = Field(None, description="Name of the snapshot to take; default: <job>-before-<version>")
     options: UpdateOptions = Field(default_factory=dict, description="Job options over those of the version before")
-    watch_seconds: float = Field(0.0, ge=0, description="Go back to the old version if the new one fails within so many seconds")
+    watch_seconds: float = Field(
+        0.0, ge=0, le=LONGEST_WATCH, description="Go back to the old version if the new one fails within so many seconds"
+    )
 
 
 class UpdatedModel(BaseModel):
@@ -118,8 +125,10 @@ class CheckModel(BaseModel):
 class MapSettingsBody(_Request):
     """Settings of a map; what is left out stays as it is."""
 
-    journal_capacity: int | None = Field(None, ge=0, description="Events the journal keeps; 0: no journal")
-    ttl_seconds: float | None = Field(None, ge=0, description="Entries expire so long after their last write; 0: never")
+    journal_capacity: int | None = Field(None, ge=0, le=MOST_EVENTS, description="Events the journal keeps; 0: no journal")
+    ttl_seconds: float | None = Field(
+        None, ge=0, le=LONGEST_SECONDS, description="Entries expire so long after their last write; 0: never"
+    )
 
 
 class EntriesBody(_Request):

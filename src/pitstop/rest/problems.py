@@ -37,13 +37,12 @@ def first_fault(error: ValidationError | RequestValidationError) -> UsageError:
 
 def _pitstop(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, PitstopError)
-    headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, DeniedError) else None
-    return _answer(error, error.http_status, headers)
+    return answer(error)
 
 
 def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    return _answer(first_fault(error), UsageError.http_status)
+    return answer(first_fault(error))
 
 
 def _framework(request: Request, error: Exception) -> JSONResponse:
@@ -61,7 +60,13 @@ def _framework(request: Request, error: Exception) -> JSONResponse:
 def _unexpected(request: Request, error: Exception) -> JSONResponse:
     # The server's log gets the stack trace; the client gets what it can report.
     told = EngineError(f"The server failed on {request.method} {request.url.path}: {type(error).__name__}: {error}")
-    return _answer(told, told.http_status)
+    return answer(told)
+
+
+def answer(error: PitstopError, headers: dict[str, str] | None = None) -> JSONResponse:
+    """The response that tells of an error."""
+    more = {"WWW-Authenticate": "Bearer"} if error.http_status == DeniedError.http_status else {}
+    return _answer(error, error.http_status, more | (headers or {}))
 
 
 def _answer(error: PitstopError, status: int, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Path, Query
 
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.rest.models import DiffModel
+from pitstop.rest.strict import StrictRoute
+from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
 from pitstop.service.results import SnapshotDiff
 
@@ -16,26 +18,26 @@ Name = Annotated[str, Path(description="Name of a snapshot")]
 
 def router(service: Service) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["snapshots"])
+    routes = APIRouter(tags=["snapshots"], route_class=StrictRoute)
 
     @routes.get("/snapshots", summary="List snapshots")
-    def list_snapshots() -> list[SnapshotRecord]:
+    async def list_snapshots() -> list[SnapshotRecord]:
         """By name."""
-        return service.snapshots()
+        return await reading(service.snapshots)
 
     @routes.get("/snapshots/{name}", summary="Get a snapshot's manifest")
-    def get_snapshot(name: Name) -> SnapshotManifest:
+    async def get_snapshot(name: Name) -> SnapshotManifest:
         """All that it holds, file by file."""
-        return service.snapshot(name)
+        return await reading(service.snapshot, name)
 
     @routes.get("/snapshots/{name}/diff", summary="Compare two snapshots", response_model=DiffModel)
-    def diff_snapshots(name: Name, other: Annotated[str, Query(description="Name of the other snapshot")]) -> SnapshotDiff:
+    async def diff_snapshots(name: Name, other: Annotated[str, Query(description="Name of the other snapshot")]) -> SnapshotDiff:
         """All that differs, and what would become of the state of `name` under the pipeline of `other`."""
-        return service.snapshot_diff(name, other)
+        return await reading(service.snapshot_diff, name, other)
 
     @routes.delete("/snapshots/{name}", status_code=204, summary="Delete a snapshot")
-    def delete_snapshot(name: Name) -> None:
+    async def delete_snapshot(name: Name) -> None:
         """Its files and its entry in the registry."""
-        service.delete_snapshot(name)
+        await writing(service.delete_snapshot, name)
 
     return routes

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.rest.models import StateQueryBody
+from pitstop.rest.strict import StrictRoute
+from pitstop.rest.threads import working
 from pitstop.service.api import Service
 
 PARQUET = "application/vnd.apache.parquet"
+MOST_BYTES = 1 << 30
+"""The largest file of state that is put back."""
 Name = Annotated[str, Path(description="Name of a snapshot")]
 Stage = Annotated[str, Path(description="Name of a stage with state")]
 New = Annotated[str | None, Query(alias="as", description="Make a new snapshot of this name; default: replace this one")]
@@ -21,12 +24,12 @@ _FILE = {"schema": {"type": "string", "format": "binary", "description": "A parq
 
 def router(service: Service) -> APIRouter:
     """Routes below /api/v1."""
-    routes = APIRouter(tags=["snapshots"])
+    routes = APIRouter(tags=["snapshots"], route_class=StrictRoute)
 
     @routes.post("/snapshots/{name}/stages/{stage}/query", summary="Query a stage's state")
-    def query_state(name: Name, stage: Stage, body: StateQueryBody) -> StateRows:
+    async def query_state(name: Name, stage: Stage, body: StateQueryBody) -> StateRows:
         """Spark SQL on the table `state`. Starts a Spark process, so it takes some seconds."""
-        return service.query_state(name, stage, body.sql, body.limit)
+        return await working(service.query_state, name, stage, body.sql, body.limit)
 
     @routes.get(
         "/snapshots/{name}/stages/{stage}/state",
@@ -34,18 +37,19 @@ def router(service: Service) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {PARQUET: _FILE}, "description": "The rows"}},
     )
-    def export_state(name: Name, stage: Stage) -> Response:
+    async def export_state(name: Name, stage: Stage) -> Response:
         """As a parquet file."""
-        return Response(service.export_state(name, stage), media_type=PARQUET)
+        return Response(await working(service.export_state, name, stage), media_type=PARQUET)
 
     @routes.put(
         "/snapshots/{name}/stages/{stage}/state",
         summary="Import a stage's state",
+        max_body_size=MOST_BYTES,
         openapi_extra={"requestBody": {"required": True, "content": {PARQUET: _FILE}}},
     )
     async def import_state(name: Name, stage: Stage, request: Request, new: New = None) -> SnapshotRecord:
         """Puts the rows of a parquet file in the place of the stage's state."""
         content = await request.body()
-        return await run_in_threadpool(service.import_state, name, stage, content, new)
+        return await working(service.import_state, name, stage, content, new)
 
     return routes

@@ -11,7 +11,10 @@ from starlette.datastructures import UploadFile
 from pitstop.errors import UsageError
 from pitstop.rest.models import ArtifactBody
 from pitstop.rest.problems import first_fault
+from pitstop.service import artifacts
 
+MOST_BYTES = artifacts.MOST_BYTES + (1 << 20)
+"""The largest request with an artifact: the file, and what is said of it."""
 Body = TypeVar("Body", bound=ArtifactBody)
 
 

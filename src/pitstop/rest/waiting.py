@@ -1,26 +1,122 @@
-"""Calls that wait for a job have threads of their own, so that many of them never keep a quick read waiting."""
+"""Waiting without a thread: thousands of clients may wait for jobs and verbs while others are served."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+import asyncio
+import contextlib
+from collections.abc import Collection
+from typing import Any, Protocol, TypeVar
 
-from anyio import CapacityLimiter
-from anyio.lowlevel import RunVar
-from anyio.to_thread import run_sync
+from fastapi import Request
 
-MOST_WAITING = 256
-_waiting: RunVar[CapacityLimiter] = RunVar("pitstop_waiting")
+from pitstop.errors import PitstopError, UnreachableError
+from pitstop.rest.threads import reading
+from pitstop.service.asked import LOOK_SECONDS, Asked, Sign
+from pitstop.service.changes import Changes, ended
 
-P = ParamSpec("P")
-R = TypeVar("R")
+PAUSE_SECONDS = 0.05
+"""Changes that come within this time are looked at together."""
+
+T = TypeVar("T")
 
 
-async def patiently(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a call that may take long in a thread."""
+class Signs(Protocol):
+    """Tells what has changed, and which signs have come (service.reads.Reads)."""
+
+    changes: Changes
+
+    def shown(self, signs: Collection[Sign]) -> set[Sign]: ...
+
+
+class Waiters:
+    """All who wait, and one task that looks for the signs of all of them when something has changed."""
+
+    def __init__(self, service: Signs) -> None:
+        self._service = service
+        self._waiting: dict[Sign, set[asyncio.Event]] = {}
+        self._changed = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._heard: Changes | None = None
+
+    async def answer(self, asked: Asked[T], request: Request) -> T:
+        """The answer to what is asked; UnreachableError, which nobody reads, once the client has gone."""
+        gone = asyncio.create_task(_hung_up(request))
+        try:
+            return await self._answer(asked, gone)
+        finally:
+            gone.cancel()
+
+    async def _answer(self, asked: Asked[T], gone: asyncio.Task[None]) -> T:
+        with self._registered(asked.sign) as came:
+            while True:
+                came.clear()
+                found = await reading(asked.look)
+                if found is not None:
+                    return found
+                if asked.left <= 0:
+                    raise await reading(asked.late)
+                await _first(came, gone, asked.left)
+                if gone.done():
+                    raise UnreachableError("The client has gone.")
+                if self._service.changes.closed:
+                    raise ended()
+
+    @contextlib.contextmanager
+    def _registered(self, sign: Sign) -> Any:
+        self._watch()
+        came = asyncio.Event()
+        self._waiting.setdefault(sign, set()).add(came)
+        try:
+            yield came
+        finally:
+            self._waiting[sign].discard(came)
+            if not self._waiting[sign]:
+                del self._waiting[sign]
+
+    def _watch(self) -> None:
+        """Begin to look, if nobody does; in a test the loop may be another one than before."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._looking, self._changed = loop, None, asyncio.Event()
+        if self._heard is not self._service.changes:
+            self._heard = self._service.changes
+            self._heard.listen(self._tell)
+        if self._looking is None or self._looking.done():
+            self._looking = loop.create_task(self._look())
+
+    def _tell(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and all who waited with it
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def _look(self) -> None:
+        """Wake whose sign has come, as long as anybody waits. A store that cannot be read is told by a closer look."""
+        while self._waiting:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._changed.wait()
+            self._changed.clear()
+            wanted = list(self._waiting)
+            try:
+                shown: Collection[Sign] = wanted if self._service.changes.closed else await reading(self._service.shown, wanted)
+            except PitstopError:
+                shown = wanted
+            for sign in shown:
+                for came in self._waiting.get(sign, ()):
+                    came.set()
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _first(came: asyncio.Event, gone: asyncio.Task[None], seconds: float) -> None:
+    """Until one of both happens, so many seconds at most."""
+    waiting = asyncio.ensure_future(came.wait())
     try:
-        limiter = _waiting.get()
-    except LookupError:
-        limiter = CapacityLimiter(MOST_WAITING)
-        _waiting.set(limiter)
-    return await run_sync(lambda: call(*args, **kwargs), limiter=limiter)
+        await asyncio.wait((waiting, gone), timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()

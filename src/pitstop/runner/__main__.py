@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from pitstop.kit.private import keep_private
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
 from pitstop.launchers.wake import UnixSocketWake
@@ -46,6 +47,7 @@ def main() -> int:
     sub.add_argument("--task", required=True, choices=sorted(WORK))
     sub.add_argument("--folder", required=True, type=Path)
     options = parser.parse_args()
+    keep_private()
     if options.command == "run":
         return run_job(options.job, options.token, options.store, DataFolder(options.data))
     if options.command == "spare":
@@ -102,7 +104,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     log_file = data.job(wanted["job"]).log
     log_file.parent.mkdir(parents=True, exist_ok=True)
     # The descriptors are replaced, so that what this process' JVM and workers write goes to the job's log too.
-    target = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    target = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(target, 1)
     os.dup2(target, 2)
     return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)

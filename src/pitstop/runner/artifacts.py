@@ -9,12 +9,18 @@ import sys
 import tempfile
 import traceback
 import zipfile
+import zlib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pitstop.errors import ArtifactError, PitstopError
 from pitstop.pipeline.job import JobDefinition
+
+MOST_UNPACKED = 2 << 30
+"""Bytes of an archive once it is unpacked."""
+MOST_OF_MODULE = 32 << 20
+"""Bytes of one module."""
 
 
 def load_entry(artifact: Path, entry: str | None) -> JobDefinition:
@@ -63,10 +69,36 @@ def _load_file(artifact: Path) -> ModuleType:
 def _load_from_archive(artifact: Path, module_name: str) -> ModuleType:
     if not zipfile.is_zipfile(artifact):
         raise ArtifactError(f"{artifact.name} is damaged: it is no zip archive.")
+    _refuse_bomb(artifact)
     sys.path.insert(0, str(artifact))
     if not module_name:
         module_name = _only_module(artifact)
     return _run(lambda: importlib.import_module(module_name), artifact)
+
+
+def _refuse_bomb(artifact: Path) -> None:
+    """ArtifactError if the archive is small and its content huge, or a module in it is not as large as it says.
+
+    Python unpacks the modules that are imported without a bound, and Spark's executors the whole archive.
+    """
+    with zipfile.ZipFile(artifact) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > MOST_UNPACKED:
+            raise ArtifactError(f"{artifact.name} is larger than {MOST_UNPACKED >> 20} MiB once it is unpacked.")
+        for member in members:
+            if member.filename.endswith(".py"):
+                _read_through(archive, member, artifact)
+
+
+def _read_through(archive: zipfile.ZipFile, member: zipfile.ZipInfo, artifact: Path) -> None:
+    if member.file_size > MOST_OF_MODULE:
+        raise ArtifactError(f"Module {member.filename} in {artifact.name} is larger than {MOST_OF_MODULE >> 20} MiB.")
+    try:
+        with archive.open(member) as file:
+            while file.read(1 << 20):  # ends where the archive says that it does, and compares the checksum
+                pass
+    except (zipfile.BadZipFile, zlib.error, EOFError):
+        raise ArtifactError(f"{artifact.name} is damaged: {member.filename} is not what the archive says.") from None
 
 
 def _only_module(artifact: Path) -> str:

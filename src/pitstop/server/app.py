@@ -7,17 +7,21 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import structlog
 import uvicorn
 
+from pitstop.client.local_server import announced
 from pitstop.kit.java import find_java
+from pitstop.kit.private import keep_private, private_folder
 from pitstop.kit.version import __version__
 from pitstop.model.data_folder import DataFolder
 from pitstop.rest.app import create_app
+from pitstop.rest.gate import Access
 from pitstop.server.exclusive import listening, only_server
+from pitstop.server.http import PatientProtocol
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
 
@@ -28,21 +32,33 @@ REQUEST_SECONDS = 10
 def run_server(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. One sentence for each thing that prevents it (port in use, no Java, second server)."""
     _configure_logs()
-    data = DataFolder(settings.data_dir.resolve())
-    data.root.mkdir(parents=True, exist_ok=True)
-    token = settings.effective_token()
+    keep_private()
+    data = DataFolder(private_folder(settings.data_dir.resolve()))
+    access = Access(settings.effective_token(), own_names(settings.host_names))
     with only_server(data), listening(settings.host, settings.port) as listener:
-        address = _address(settings.host, listener.getsockname()[1])
+        port = listener.getsockname()[1]
+        address = _address(settings.host, port)
         plane = ControlPlane(settings, data, find_java(data.java), address)
+        found = announced(port, data.token) if settings.token is None else contextlib.nullcontext()
         try:
-            _serve(plane, token, listener, lambda: _say_where(address, data, settings, token))
+            with found:
+                _serve(plane, access, listener, lambda: _say_where(address, data, settings))
         finally:
             plane.end()
 
 
-def _serve(plane: ControlPlane, token: str | None, listener: socket.socket, say: Callable[[], None]) -> None:
+def own_names(given: Sequence[str]) -> frozenset[str]:
+    """Names under which clients may call the server: its machine's, and those that its user gives."""
+    return frozenset(name.lower() for name in (socket.gethostname(), socket.getfqdn(), *given))
+
+
+def _serve(plane: ControlPlane, access: Access, listener: socket.socket, say: Callable[[], None]) -> None:
     config = uvicorn.Config(
-        create_app(plane.service, token), log_level="warning", lifespan="off", timeout_graceful_shutdown=REQUEST_SECONDS
+        create_app(plane.service, access),
+        http=PatientProtocol,
+        log_level="warning",
+        lifespan="off",
+        timeout_graceful_shutdown=REQUEST_SECONDS,
     )
     server = _Server(config, plane.release_waiters)
     plane.start(server.ask_to_end)
@@ -97,7 +113,7 @@ def _address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _say_where(address: str, data: DataFolder, settings: Settings, token: str | None) -> None:
+def _say_where(address: str, data: DataFolder, settings: Settings) -> None:
     print(f"Pitstop {__version__} serves at http://{address}  (data in {data.root})", flush=True)
-    if token is not None and settings.token is None:
-        print(f"Clients need the token in {data.token}", flush=True)
+    if settings.token is None:
+        print(f"Your own clients on this machine find the token by themselves; others need what is in {data.token}", flush=True)

@@ -16,6 +16,7 @@ from pitstop.control.ports import Members
 from pitstop.control.shutdown import end_runs
 from pitstop.kit.clock import SystemClock
 from pitstop.kit.version import __version__
+from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import ClusterSettings
@@ -49,7 +50,7 @@ class ControlPlane:
         self._registry, self._changes = SqlRegistry(self._database), Changes()
         shutil.rmtree(data.workers, ignore_errors=True)
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
-        environment = {"JAVA_HOME": str(java_home)} | cluster.environment()
+        environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
         self._controller = Controller(self._registry, launcher, launcher, SystemClock(), self._wake, data, self._changes.notify)
         self._loop: threading.Thread | None = None

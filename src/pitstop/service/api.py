@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pitstop.maps.model import Entry
 from pitstop.model.job import JobState
+from pitstop.model.operation import Operation, Request
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
+from pitstop.service.asked import Asked, Sign
+from pitstop.service.changes import Changes
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -192,3 +196,25 @@ class Service(Protocol):
     def server_info(self) -> ClusterInfo:
         """State, version and members of the cluster."""
         ...
+
+
+class ServerService(Service, Protocol):
+    """The service where the store is. What takes a while can also be asked for now and waited for later, without a thread.
+
+    ``ask...`` does what the verb of that name does up to the moment in which that one would begin to wait.
+    """
+
+    changes: Changes
+    """Tells when to look whether there is an answer."""
+
+    def shown(self, signs: Collection[Sign]) -> set[Sign]:
+        """Those of the signs that have come; quick for thousands."""
+        ...
+
+    def ask(self, name_or_id: str, request: Request) -> Asked[Operation]: ...
+
+    def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]: ...
+
+    def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]: ...
+
+    def ask_wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> Asked[JobStatus]: ...

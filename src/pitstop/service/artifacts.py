@@ -8,10 +8,18 @@ import secrets
 from pathlib import Path
 
 import fsspec
+import httpx2
 
-from pitstop.errors import ArtifactError
+from pitstop.errors import ArtifactError, TooLargeError
 from pitstop.model.data_folder import DataFolder
 
+MOST_BYTES = 256 << 20
+"""The largest artifact."""
+DOWNLOAD_SECONDS = 30.0
+"""How long a server of artifacts may say nothing."""
+NOT_FOUND = 404
+LONGEST_NAME = 200
+"""Bytes in the name of an artifact."""
 SUFFIXES = (".py", ".zip", ".whl")
 
 
@@ -20,6 +28,8 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
     file_name = name.rsplit("/", 1)[-1]
     if not file_name.endswith(SUFFIXES):
         raise ArtifactError(f"{file_name} is no artifact: a job is a {', '.join(SUFFIXES)} file.")
+    if not file_name.isprintable() or len(file_name.encode()) > LONGEST_NAME or file_name.startswith("."):
+        raise ArtifactError(f"{file_name[:40]!r} cannot name an artifact: use letters, digits and signs, not too many.")
     found = content if content is not None else _read(name)
     target = data.artifact(hashlib.sha256(found).hexdigest(), file_name)
     folder = target.parent
@@ -34,9 +44,30 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
 
 def _read(location: str) -> bytes:
     try:
-        with fsspec.open(location, "rb") as file:
-            return bytes(file.read())
+        found = _download(location) if location.startswith(("http://", "https://")) else _open(location)
     except FileNotFoundError:
         raise ArtifactError(f"File {location} could not be found.") from None
     except Exception as error:
         raise ArtifactError(f"File {location} cannot be read: {error}.") from error
+    if len(found) > MOST_BYTES:
+        raise TooLargeError(f"File {location} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
+    return found
+
+
+def _open(location: str) -> bytes:
+    with fsspec.open(location, "rb") as file:
+        return bytes(file.read(MOST_BYTES + 1))
+
+
+def _download(url: str) -> bytes:
+    """At most one byte more than is allowed. fsspec would need another HTTP client for this than the one that we have."""
+    found = bytearray()
+    with httpx2.stream("GET", url, follow_redirects=True, timeout=DOWNLOAD_SECONDS) as response:
+        if response.status_code == NOT_FOUND:
+            raise FileNotFoundError(url)
+        response.raise_for_status()
+        for part in response.iter_bytes():
+            found += part
+            if len(found) > MOST_BYTES:
+                break
+    return bytes(found)

@@ -38,9 +38,10 @@ from pitstop.plan.model import Plan
 from pitstop.service import updates
 from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.artifacts import store_artifact
+from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.changes import Changes
 from pitstop.service.map_verbs import MapVerbs
-from pitstop.service.reads import LOOK_SECONDS, Reads
+from pitstop.service.reads import Reads
 from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
 
@@ -97,6 +98,9 @@ class LocalService(Reads, MapVerbs):
         return CheckResult(checked.plan, checked.report, checked.report.text() if checked.report else _fresh(checked.plan))
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
+        return wait(self.ask_update(name_or_id, request, watch_seconds), self.changes)
+
+    def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]:
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
@@ -104,38 +108,52 @@ class LocalService(Reads, MapVerbs):
         wanted = updates.update_request(job, artifact, request, watch_seconds)
         with self._registry.transaction():
             self._refuse_if_exporting(wanted.snapshot, but=job)
-            asked = self._registry.add_operation(job.id, wanted)
-        done = self._answer(job, asked, UPDATE_SECONDS).result
-        assert isinstance(done, Updated)
-        assert done.report is not None
-        if watch_seconds and done.gap_seconds is not None:
-            updates.watch(self._registry, self._changes, job.id, done.version, watch_seconds)
-        return UpdateResult(done.version, done.snapshot, done.gap_seconds, done.report, done.report.text())
+            operation = self._registry.add_operation(job.id, wanted)
+        asked = self._asked(job, operation, UPDATE_SECONDS + watch_seconds)
+        watched = updates.Watch(self._registry, job.id, watch_seconds)
+
+        def look() -> UpdateResult | None:
+            answer = asked.look()
+            done = answer.result if answer is not None else None
+            if not isinstance(done, Updated) or done.report is None:
+                return None
+            if watch_seconds and done.gap_seconds is not None and not watched.is_over(done.version):
+                return None
+            return UpdateResult(done.version, done.snapshot, done.gap_seconds, done.report, done.report.text())
+
+        return Asked(asked.sign, look, asked.late, asked.seconds)
 
     def suspend(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Suspend())
+        self._carry_out(name_or_id, Suspend())
 
     def resume(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Resume())
+        self._carry_out(name_or_id, Resume())
 
     def restart(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Restart())
+        self._carry_out(name_or_id, Restart())
 
     def cancel(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Cancel())
+        self._carry_out(name_or_id, Cancel())
 
     def discard(self, name_or_id: str) -> None:
-        self._carry_out(self._find(name_or_id), Discard())
+        self._carry_out(name_or_id, Discard())
 
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
+        done = wait(self.ask_export(name_or_id, snapshot, cancel), self.changes).result
+        assert isinstance(done, SnapshotRecord)
+        return done
+
+    def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]:
         check_name("snapshot", snapshot)
         job = self._find(name_or_id)
         with self._registry.transaction():
             self._refuse_if_exporting(snapshot, but=job)
-            asked = self._registry.add_operation(job.id, CancelAndExport(snapshot) if cancel else Export(snapshot))
-        done = self._answer(job, asked).result
-        assert isinstance(done, SnapshotRecord)
-        return done
+            operation = self._registry.add_operation(job.id, CancelAndExport(snapshot) if cancel else Export(snapshot))
+        return self._asked(job, operation)
+
+    def ask(self, name_or_id: str, request: Request) -> Asked[Operation]:
+        job = self._find(name_or_id)
+        return self._asked(job, self._registry.add_operation(job.id, request))
 
     # snapshots
 
@@ -164,28 +182,26 @@ class LocalService(Reads, MapVerbs):
 
     # inside
 
-    def _carry_out(self, job: Job, request: Request) -> Operation:
-        return self._answer(job, self._registry.add_operation(job.id, request))
+    def _carry_out(self, name_or_id: str, request: Request) -> None:
+        wait(self.ask(name_or_id, request), self.changes)
 
-    def _answer(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Operation:
-        """Wait for the end of an operation that is written; its error is raised."""
+    def _asked(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Asked[Operation]:
+        """The end of an operation that is written; its error is raised."""
         self._wake.wake(CONTROL)
-        deadline = time.monotonic() + seconds
-        while True:
-            seen = self._changes.seen
+
+        def look() -> Operation | None:
             found = self._registry.get_operation(operation.id)
             if found is None:
                 raise NotFoundError(f"Job '{job.display_name}' was forgotten before {operation.verb.value} was answered.")
             if found.state is OperationState.FAILED:
                 raise found.error.error() if found.error is not None else EngineError(f"{operation.verb.value} failed.")
-            if found.state is OperationState.DONE:
-                return found
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise WaitTimeoutError(
-                    f"{operation.verb.value} of job '{job.display_name}' is not done after {seconds:.0f} seconds; it goes on."
-                )
-            self._changes.wait(seen, min(LOOK_SECONDS, left))
+            return found if found.state is OperationState.DONE else None
+
+        def late() -> WaitTimeoutError:
+            verb, name = operation.verb.value, job.display_name
+            return WaitTimeoutError(f"{verb} of job '{name}' is not done after {seconds:.0f} seconds; it goes on.")
+
+        return Asked(Answered(operation.id), look, late, seconds)
 
     def _refuse_if_needed(self, snapshot: str) -> None:
         job = job_that_needs(snapshot, self._registry, self._data)

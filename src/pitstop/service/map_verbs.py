@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pitstop.errors import UsageError
 from pitstop.kit.ids import check_name
+from pitstop.kit.wire import check_text
 from pitstop.maps.model import Entry, MapConfig
 from pitstop.maps.ports import MapStore
 from pitstop.service.results import JournalPage, MapFacts
@@ -24,6 +25,8 @@ class MapVerbs:
 
     def map_put(self, name: str, entries: dict[str, str]) -> None:
         check_name("map", name)
+        for key in entries:
+            check_text(f"Key {key!r} for map '{name}'", key)
         self._maps.put_all(name, entries.items())
 
     def map_delete(self, name: str, key: str) -> bool:
@@ -38,7 +41,7 @@ class MapVerbs:
     def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
         before = self._maps.config(name) or MapConfig(check_name("map", name))
         capacity = before.journal_capacity if journal_capacity is None else journal_capacity
-        if capacity < 0 or (ttl_seconds is not None and ttl_seconds < 0):
+        if capacity < 0 or (ttl_seconds is not None and not ttl_seconds >= 0):
             raise UsageError(f"The settings of map '{name}' can't be negative.")
         ttl = before.ttl_seconds if ttl_seconds is None else (ttl_seconds or None)
         self._maps.configure(MapConfig(name, capacity, ttl))

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Collection
 
 from pitstop.control.ports import Registry
 from pitstop.control.retention import has_begun, kept_until, state_bytes
 from pitstop.errors import NotFoundError, WaitTimeoutError
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Job, JobState
+from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
+from pitstop.service.asked import Answered, Asked, JobIs, Sign, wait
 from pitstop.service.changes import Changes
 from pitstop.service.results import JobStatus, KeptState, LogPage, SnapshotDiff
 from pitstop.service.snapshot_facts import differences
 from pitstop.snapshots import manifest
 
-LOOK_SECONDS = 0.5
-"""How often to look at the store while waiting: runners write to it from processes that cannot notify this one."""
+MOST_KEPT = 10_000
+"""Views of jobs that are kept."""
+PAGE_BYTES = 1 << 20
+"""So much of a log at once. A longer line is given in pieces of this size."""
 
 
 class Reads:
     """The part of the service that only looks at jobs and snapshots."""
 
     def __init__(self, registry: Registry, data: DataFolder, changes: Changes) -> None:
-        self._registry, self._data, self._changes = registry, data, changes
+        self._registry, self._data, self.changes = registry, data, changes
+        self._statuses = _Statuses()
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
-        return [self._status(job) for job in self._registry.jobs(include_ended)]
+        return [self._statuses.of(job, progress) for job, progress in self._registry.overview(include_ended)]
 
     def job(self, name_or_id: str) -> JobStatus:
-        return self._status(self._find(name_or_id))
+        found = self._registry.overview(named=name_or_id)
+        return self._statuses.of(*found[0]) if found else self._status(self._find(name_or_id))
 
     def kept_states(self) -> list[KeptState]:
         found = []
@@ -42,32 +47,42 @@ class Reads:
         return sorted(found, key=lambda state: -state.bytes)
 
     def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
-        deadline = time.monotonic() + timeout
+        return wait(self.ask_wait_for(name_or_id, states, timeout), self.changes)
+
+    def ask_wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> Asked[JobStatus]:
         job = self._find(name_or_id)
-        while True:
-            seen = self._changes.seen
-            job = self._registry.get_job(job.id) or job
-            if job.state in states:
-                return self._status(job)
-            left = deadline - time.monotonic()
-            if left <= 0:
-                wanted = " or ".join(states)
-                raise WaitTimeoutError(f"Job '{name_or_id}' is {job.state}, not {wanted}, after {timeout:.0f} seconds.")
-            self._changes.wait(seen, min(LOOK_SECONDS, left))
+
+        def now() -> Job:
+            return self._registry.get_job(job.id) or job
+
+        def look() -> JobStatus | None:
+            found = now()
+            return self._status(found) if found.state in states else None
+
+        def late() -> WaitTimeoutError:
+            wanted = " or ".join(states)
+            return WaitTimeoutError(f"Job '{name_or_id}' is {now().state}, not {wanted}, after {timeout:.0f} seconds.")
+
+        return Asked(JobIs(job.id, states), look, late, timeout)
+
+    def shown(self, signs: Collection[Sign]) -> set[Sign]:
+        """Those of the signs that have come."""
+        jobs = [sign for sign in signs if isinstance(sign, JobIs)]
+        states = self._registry.states({sign.job_id for sign in jobs}) if jobs else {}
+        operations = {sign.operation for sign in signs if isinstance(sign, Answered)}
+        unanswered = self._registry.unanswered(operations) if operations else set()
+        found: set[Sign] = {Answered(operation) for operation in operations - unanswered}
+        return found | {sign for sign in jobs if states.get(sign.job_id) in (None, *sign.states)}
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         path = self._data.job(self._find(name_or_id).id).log
-        lines: list[str] = []
-        if not path.exists():
-            return LogPage(lines, after)
-        with path.open("rb") as file:
-            file.seek(max(0, after))
-            for line in file:
-                if len(lines) >= limit or not line.endswith(b"\n"):
-                    break
-                lines.append(line.rstrip(b"\n").decode("utf-8", errors="replace"))
-                after += len(line)
-        return LogPage(lines, after)
+        try:
+            with path.open("rb") as file:
+                file.seek(min(max(0, after), path.stat().st_size))
+                lines, read = whole_lines(file.read(PAGE_BYTES), limit)
+        except FileNotFoundError:
+            return LogPage([], after)
+        return LogPage(lines, after + read)
 
     def snapshots(self) -> list[SnapshotRecord]:
         return self._registry.snapshots()
@@ -99,3 +114,43 @@ class Reads:
         if record is None:
             raise NotFoundError(f"Didn't find a snapshot named '{name}'")
         return record
+
+
+class _Statuses:
+    """The view of each job, made anew only when its record or its progress has changed: lists are asked for all the time."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Job, Progress, JobStatus]] = {}
+
+    def of(self, job: Job, progress: Progress) -> JobStatus:
+        made = self._made.get(job.id)
+        if made is None or made[0] is not job or made[1] is not progress:
+            if len(self._made) > MOST_KEPT:
+                self._made.clear()
+            made = self._made[job.id] = job, progress, JobStatus.of(job, progress)
+        return made[2]
+
+
+def whole_lines(page: bytes, limit: int) -> tuple[list[str], int]:
+    """At most so many lines, and how many bytes they were. What has no end yet counts only if it fills the whole page."""
+    lines: list[str] = []
+    read = 0
+    while len(lines) < limit and (end := page.find(b"\n", read)) >= 0:
+        lines.append(_text(page[read:end]))
+        read = end + 1
+    if not lines and len(page) == PAGE_BYTES:
+        piece = page[: _before_last_character(page)]
+        return [_text(piece)], len(piece)
+    return lines, read
+
+
+def _before_last_character(page: bytes) -> int:
+    """Where its last character begins: it may go on beyond the page. Bytes that are no UTF-8 may be cut anywhere."""
+    for back in range(1, 5):
+        if page[-back] & 0xC0 != 0x80:
+            return len(page) - back
+    return len(page)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", errors="replace")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
@@ -101,6 +104,11 @@ class JobStatus:
             updating=coming or job.preparation is not None,
         )
 
+    @cached_property
+    def json(self) -> bytes:
+        """As it travels. Those who watch many jobs ask for them all the time, and few have changed since."""
+        return _status_form().dump_json(self)
+
     @property
     def display_name(self) -> str:
         """Its name for people; ``N/A`` if it has none."""
@@ -110,6 +118,11 @@ class JobStatus:
     def active(self) -> bool:
         """True until it has ended: its name is taken so long."""
         return not self.status.terminal
+
+
+@cache
+def _status_form() -> TypeAdapter[JobStatus]:
+    return TypeAdapter(JobStatus)
 
 
 @described

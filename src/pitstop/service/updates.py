@@ -13,7 +13,6 @@ from pitstop.model.config import JobConfig, renamed_stages
 from pitstop.model.job import Job, JobSource, JobState
 from pitstop.model.operation import UpdateJob, Verb
 from pitstop.service.api import SubmitRequest
-from pitstop.service.changes import Changes
 
 
 def update_request(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> UpdateJob:
@@ -36,19 +35,22 @@ def refuse_unless_updatable(job: Job) -> None:
         raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING or SUSPENDED")
 
 
-def watch(registry: Registry, changes: Changes, job_id: str, version: int, seconds: float) -> None:
-    """Wait so long; EngineError if the version has been rolled back, or has failed, meanwhile."""
-    deadline = time.monotonic() + seconds
-    while True:
-        seen = changes.seen
-        job = registry.get_job(job_id)
+class Watch:
+    """Looks whether a new version that is up has gone well for so many seconds."""
+
+    def __init__(self, registry: Registry, job_id: str, seconds: float) -> None:
+        self._registry, self._job_id, self._seconds = registry, job_id, seconds
+        self._until: float | None = None
+
+    def is_over(self, version: int) -> bool:
+        """True once the time is up; EngineError if the version has been rolled back, or has failed, before."""
+        if self._until is None:
+            self._until = time.monotonic() + self._seconds
+        job = self._registry.get_job(self._job_id)
         if job is None or job.version.number != version or job.state is JobState.FAILED:
             reason = (job.update_failure or job.failure) if job is not None else None
             raise EngineError(reason or "The job is gone.")
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return
-        changes.wait(seen, left)
+        return time.monotonic() >= self._until
 
 
 def with_args_of(job: Job, request: SubmitRequest) -> SubmitRequest:

@@ -191,14 +191,15 @@ def scan_entries(
     cursor: Cursor, found: MapRow, low: str, high: str | None, after: str | None, limit: int | None, now: float
 ) -> Iterable[Entry]:
     """Entries with ``low <= key < high`` (None: no end) and key > ``after``, ordered by key; at most ``limit`` of them."""
-    sql = f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key >= ? AND {_LIVE}"
-    arguments: list[Any] = [found.id, low, now]
+    # One lower bound: of two, SQLite goes by the first, and a page deep in the map would read all pages before it.
+    beyond, bound = (">", after) if after is not None and after >= low else (">=", low)
+    sql = (
+        f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key {beyond} ? AND {_LIVE}"
+    )
+    arguments: list[Any] = [found.id, bound, now]
     if high is not None:
         sql += " AND key < ?"
         arguments.append(high)
-    if after is not None:
-        sql += " AND key > ?"
-        arguments.append(after)
     return (Entry(*row) for row in cursor.execute(*_limited(f"{sql} ORDER BY key", arguments, limit)))
 
 

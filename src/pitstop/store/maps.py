@@ -32,7 +32,7 @@ class SqlMapStore:
     def config(self, name: str) -> MapConfig | None:
         with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
-        return MapConfig(name, found.capacity, found.ttl) if found else None
+        return MapConfig.kept(name, found.capacity, found.ttl) if found else None
 
     def names(self) -> list[str]:
         with self._database.read_rows() as cursor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,12 +14,13 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError, EngineError, Problem
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import to_json
-from pitstop.model.job import Job, Progress
+from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.operation import Operation, OperationState, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database
+from pitstop.store.overview import Overview, open_among, states_of
 from pitstop.store.records import job_of, observation_of, operation_of, progress_of, readable
 
 _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
@@ -29,6 +31,7 @@ class SqlRegistry:
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
         self._database, self._clock = database, clock or SystemClock()
+        self._overview = Overview()
 
     def transaction(self) -> AbstractContextManager[object]:
         return self._database.write()
@@ -55,7 +58,8 @@ class SqlRegistry:
             rows = connection.execute(
                 select(schema.jobs)
                 .where((table.id == name_or_id) | (table.name == name_or_id))
-                .order_by(table.active.desc(), table.submission_time.desc())
+                # No job can stand before another one by taking its id for a name.
+                .order_by((table.id == name_or_id).desc(), table.active.desc(), table.submission_time.desc())
             ).all()
         found = readable(job_of, rows)
         return found if found or not rows else [job_of(rows[0])]
@@ -67,6 +71,18 @@ class SqlRegistry:
             query = query.where(table.active)
         with self._database.read() as connection:
             return readable(job_of, connection.execute(query))
+
+    def overview(self, include_ended: bool = True, named: str | None = None) -> list[tuple[Job, Progress]]:
+        with self._database.read_rows() as cursor:
+            return self._overview.read(cursor, include_ended, named)
+
+    def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
+        with self._database.read_rows() as cursor:
+            return states_of(cursor, job_ids, self._database.dialect.json_text("body", "state"))
+
+    def unanswered(self, operations: Collection[int]) -> set[int]:
+        with self._database.read_rows() as cursor:
+            return open_among(cursor, operations, _OPEN)
 
     def unreadable_jobs(self) -> list[str]:
         with self._database.read() as connection:

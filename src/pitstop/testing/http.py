@@ -10,15 +10,17 @@ from contextlib import contextmanager
 import uvicorn
 
 from pitstop.rest.app import create_app
-from pitstop.service.api import Service
+from pitstop.rest.gate import Access
+from pitstop.service.api import ServerService
 
 STOP_SECONDS = 5
 
 
 @contextmanager
-def serving(service: Service, token: str | None = None, port: int = 0) -> Iterator[str]:
+def serving(service: ServerService, token: str, port: int = 0) -> Iterator[str]:
     """Serve on a free port (or ``port``), and yield the URL; the server is gone afterwards."""
-    config = uvicorn.Config(create_app(service, token), log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS)
+    app = create_app(service, Access(token))
+    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS)
     server = uvicorn.Server(config)
     # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import ConflictError, FencedError, NotFoundError, Problem
 from pitstop.kit.clock import Clock, SystemClock
-from pitstop.model.job import Job, Progress
+from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.operation import Operation, OperationState, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
@@ -86,7 +86,18 @@ class MemoryRegistry:
 
     def find_jobs(self, name_or_id: str) -> list[Job]:
         found = [job for job in self.jobs() if name_or_id in (job.id, job.name)]
-        return sorted(found, key=lambda job: not job.active)
+        return sorted(found, key=lambda job: (job.id != name_or_id, not job.active))
+
+    def overview(self, include_ended: bool = True, named: str | None = None) -> list[tuple[Job, Progress]]:
+        found = self.jobs(include_ended) if named is None else self.find_jobs(named)
+        return [(job, self.progress(job.id)) for job in found]
+
+    def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
+        return {job.id: job.state for job in self.jobs() if job.id in job_ids}
+
+    def unanswered(self, operations: Collection[int]) -> set[int]:
+        with self._lock:
+            return {number for number in operations if number in self._open}
 
     def jobs(self, include_ended: bool = True) -> list[Job]:
         with self._lock:

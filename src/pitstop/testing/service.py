@@ -60,7 +60,7 @@ class ScriptedService(LocalService):
         job = self.registry.get_job(job_id)
         assert job is not None
         self.registry.save_job(dataclasses.replace(job, **fields))
-        self._changes.notify()
+        self.changes.notify()
 
     def write_log(self, job_id: str, text: str) -> None:
         """Append to a job's log; a line counts once it has its end."""

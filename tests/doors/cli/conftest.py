@@ -6,12 +6,25 @@ import sys
 import pytest
 
 from pitstop.cli import main as cli_main
+from pitstop.kit.private import write_private
 from tests.doors.conftest import TOKEN
 
 
 @pytest.fixture
 def url(serve, state):
     return serve(state)
+
+
+@pytest.fixture
+def token_file(tmp_path):
+    """A file with a token, that only its owner may read."""
+
+    def write(token):
+        path = tmp_path / "token-of-a-user"
+        write_private(path, token)
+        return path
+
+    return write
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Every error is one sentence on standard error, and its exit code is that of its kind."""
 
+import os
 import socket
 
 import pytest
@@ -72,10 +73,7 @@ def test_what_the_server_forbids_is_told_in_its_words(cli, state, arguments, sta
         (("map", "get", "m", "k"), "Map 'm' has no entry 'k'."),
         (("map", "delete", "m", "k"), "Map 'm' has no entry 'k'."),
         (("serve", "--token-file", "/no/such"), "The token file /no/such cannot be read: No such file or directory."),
-        (
-            ("serve", "--token-file", "ARTIFACT", "--token", "x"),
-            "Give the token with --token or with --token-file, not with both.",
-        ),
+        (("list-jobs", "--token-file", "/no/such"), "The token file /no/such cannot be read: No such file or directory."),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(cli, state, tmp_path, arguments, sentence):
@@ -93,9 +91,27 @@ def test_a_wrong_regular_expression(cli, state):
     assert err.startswith("ERROR: --grep '(' is no regular expression: ")
 
 
-def test_a_wrong_token(cli):
-    sentence = "The token is missing or wrong: give it with --token or PITSTOP_TOKEN."
-    assert cli("--token", "wrong", "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+def test_a_wrong_token(cli, token_file):
+    sentence = (
+        "The token is missing or wrong: it stands in the file 'token' of the server's data folder; "
+        "give it with --token-file or PITSTOP_TOKEN."
+    )
+    assert cli("--token-file", token_file("wrong"), "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+
+
+@pytest.mark.parametrize("command", ["serve", "list-jobs"])
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o622])
+def test_a_token_file_that_others_may_read_or_change_is_refused(bare, token_file, command, mode):
+    path = token_file("sesame-open")
+    path.chmod(mode)
+    sentence = f"The token file {path} may be read by other users: make it yours alone (chmod 600 {path})."
+    assert bare(command, "--token-file", path) == (1, "", f"ERROR: {sentence}{HINT}")
+
+
+def test_a_token_is_never_an_argument(bare):
+    code, _, err = bare("list-jobs", "--token", "sesame-open")
+    assert code == 2
+    assert "No such option: --token" in err
 
 
 def test_no_server(bare):
@@ -184,3 +200,23 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
 def test_the_version(bare):
     for option in ("-V", "--version"):
         assert bare(option) == (0, "pitstop 0.1.0\n", "")
+
+
+@pytest.mark.parametrize("value", ["1e400", "[-1e400]", '"\\ud800"', '{"a": 1e999}'])
+def test_a_value_that_json_cannot_hold_is_one_sentence(cli, value):
+    code, out, err = cli("map", "put", "m", "k", value)
+    assert (code, out) == (1, "")
+    assert err.startswith(("ERROR: The value is no JSON: ", "ERROR: The value is no text: "))
+
+
+def test_an_argument_that_is_no_text_is_one_sentence(cli):
+    code, out, err = cli("map", "put", "m", os.fsdecode(b"k\xff"), "1")
+    assert (code, out) == (1, "")
+    assert err == f"ERROR: The argument 'k\\udcff' is no text: it holds one half of a surrogate pair.{HINT}"
+
+
+def test_a_name_in_the_form_of_an_id_is_refused(cli, tmp_path):
+    path = tmp_path / "job.py"
+    path.touch()
+    sentence = "'0401-9f77-b9c0-0001' cannot name a job: it is the id of one, or may become it."
+    assert cli("submit", "-n", "0401-9f77-b9c0-0001", path)[2] == f"ERROR: {sentence}{HINT}"

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from pitstop.model.job import JobState, Progress
+from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, running
 
 JOB = "0401-9f77-b9c0-0001"
@@ -327,11 +328,12 @@ def test_with_structured_output_progress_goes_beside_it(cli, artifact):
     assert err == f"Submitting artifact '{path}' with arguments []\nJob {DESCRIBED} is RUNNING.\n"
 
 
-def test_global_options_may_stand_before_or_after_the_command(bare, url, state):
+def test_global_options_may_stand_before_or_after_the_command(bare, url, state, token_file):
     running(state)
-    before = bare("--url", url, "--token", "the-long-token", "-o", "json", "list-jobs")
-    after = bare("list-jobs", "-t", url, "--token", "the-long-token", "--output", "json")
-    host = bare("-t", url.removeprefix("http://"), "list-jobs", "--token", "the-long-token", "-o", "json")
+    file = token_file(TOKEN)
+    before = bare("--url", url, "--token-file", file, "-o", "json", "list-jobs")
+    after = bare("list-jobs", "-t", url, "--token-file", file, "--output", "json")
+    host = bare("-t", url.removeprefix("http://"), "list-jobs", "--token-file", file, "-o", "json")
     assert before == after == host
     assert json.loads(before[1])[0]["id"] == JOB
 

@@ -13,6 +13,7 @@ from pitstop.errors import ArtifactError, DeniedError, UnreachableError, WaitTim
 from pitstop.model.job import JobState
 from pitstop.service.api import SubmitRequest
 from pitstop.testing.http import serving
+from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, request, running
 
 
@@ -118,8 +119,8 @@ def test_a_file_is_sent_and_a_url_is_left_to_the_server(state, tmp_path):
     state.submit = lambda wanted: received.append(wanted) or submit(request("x"))
     path = tmp_path / "jöb.py"
     path.write_bytes(b"# \xc3\xa4 \r\n\x00")
-    with serving(state) as url:
-        service = HttpService(url)
+    with serving(state, TOKEN) as url:
+        service = HttpService(url, TOKEN)
         service.submit(SubmitRequest(str(path)))
         service.cancel("x")
         service.submit(SubmitRequest("https://example.org/job.py"))
@@ -137,24 +138,24 @@ def test_a_file_that_cannot_be_read_is_told_before_anything_is_sent(tmp_path):
 
 def test_a_long_wait_is_made_of_short_ones(state, monkeypatch):
     monkeypatch.setattr(client_http, "_WAIT_SECONDS", 0.05)
-    with serving(state) as url:
-        service = HttpService(url)
+    with serving(state, TOKEN) as url:
+        service = HttpService(url, TOKEN)
         job = brought_to(state, JobState.STARTING, "slow")
         began = time.monotonic()
         with pytest.raises(WaitTimeoutError, match=r"^Job 'slow' is STARTING, not RUNNING, after 0 seconds\.$"):
             service.wait_for("slow", (JobState.RUNNING,), 0.3)
         assert time.monotonic() - began >= 0.3
         asked = threading.Event()
-        wait_for = state.wait_for
+        ask_wait_for = state.ask_wait_for
         pieces = []
 
         def counted(*arguments):
             pieces.append(arguments)
             if len(pieces) == 3:
                 asked.set()
-            return wait_for(*arguments)
+            return ask_wait_for(*arguments)
 
-        state.wait_for = counted
+        state.ask_wait_for = counted
         found = []
         waiter = threading.Thread(target=lambda: found.append(service.wait_for(job, (JobState.FAILED,), 60)))
         waiter.start()
@@ -165,11 +166,11 @@ def test_a_long_wait_is_made_of_short_ones(state, monkeypatch):
 
 
 def test_a_server_that_was_started_again_is_found_again(state):
-    with serving(state) as url:
-        service = HttpService(url)
+    with serving(state, TOKEN) as url:
+        service = HttpService(url, TOKEN)
         job = running(state)
         assert service.job(job).status is JobState.RUNNING
     with pytest.raises(UnreachableError):
         service.jobs()
-    with serving(state, port=int(url.rsplit(":", 1)[1])):
+    with serving(state, TOKEN, port=int(url.rsplit(":", 1)[1])):
         assert service.job(job).status is JobState.RUNNING

@@ -1,7 +1,6 @@
 """The REST contract, against the application itself."""
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,18 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pitstop.model.job import JobState, Progress
 from pitstop.rest.app import create_app
-from pitstop.rest.waiting import MOST_WAITING
-from tests.doors.doors import brought_to, request, running
+from pitstop.rest.gate import Access
+from tests.doors.doors import brought_to, running
 
 TOKEN = "the-long-token"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+ACCESS = Access(TOKEN, frozenset({"testserver"}))
 JOB = "0401-9f77-b9c0-0001"
 
 
 @pytest.fixture
 def http(state):
-    with TestClient(create_app(state), raise_server_exceptions=False) as client:
+    with TestClient(create_app(state, ACCESS), headers=BEARER, raise_server_exceptions=False) as client:
         yield client
 
 
@@ -130,34 +131,6 @@ def test_a_wait_that_is_too_long_is_told_with_its_own_status(http, state):
     assert problem(response) == ("TIMEOUT", "Job 'slow' is STARTING, not RUNNING, after 0 seconds.")
 
 
-def test_those_who_wait_keep_nobody_else_waiting(http, state):
-    """More waiting requests than the thread pool of the framework has threads (40)."""
-    waiting, ready = 60, threading.Barrier(61, timeout=30)
-    assert waiting < MOST_WAITING
-    job = state.submit(request("slow", "# hangs")).id
-    wait_for = state.wait_for
-
-    def counted(*arguments):
-        ready.wait()
-        return wait_for(*arguments)
-
-    state.wait_for = counted
-    answers = []
-    params = {"wait_for": "FAILED", "timeout": 60}
-    threads = [
-        threading.Thread(target=lambda: answers.append(http.get(f"/api/v1/jobs/{job}", params=params).json()["status"]))
-        for _ in range(waiting)
-    ]
-    for thread in threads:
-        thread.start()
-    ready.wait()
-    assert http.get("/api/v1/snapshots").json() == []
-    state.cancel(job)
-    for thread in threads:
-        thread.join(30)
-    assert answers == ["FAILED"] * waiting
-
-
 def test_a_snapshot_is_exported_listed_and_deleted(http, state):
     running(state)
     made = http.post(f"/api/v1/jobs/{JOB}/snapshots", json={"name": "s", "cancel": True})
@@ -201,7 +174,7 @@ def test_maps_speak_json(http):
     "headers", [{}, {"Authorization": TOKEN}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}]
 )
 def test_without_the_token_nothing_but_the_probes_answers(state, headers):
-    http = TestClient(create_app(state, TOKEN))
+    http = TestClient(create_app(state, ACCESS))
     paths = [path for path, operations in http.get("/openapi.json").json()["paths"].items() if "get" in operations]
     for path in paths:
         response = http.get(path.replace("{", "").replace("}", ""), headers=headers)
@@ -215,7 +188,7 @@ def test_without_the_token_nothing_but_the_probes_answers(state, headers):
 
 
 def test_with_the_token_it_answers(state):
-    http = TestClient(create_app(state, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"})
+    http = TestClient(create_app(state, ACCESS), headers=BEARER)
     assert http.get("/api/v1/jobs").json() == []
     assert http.get("/metrics").status_code == 200
 
@@ -260,3 +233,61 @@ def test_metrics_are_what_prometheus_reads(http, state):
     assert states == {state.value: float(state is JobState.RUNNING) for state in JobState}
     of_ended = {name: value for (name, labels), value in samples.items() if ("id", ended) in labels}
     assert of_ended == {"pitstop_job_status": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/api/v1/maps/m", '{"journal_capacity": 1e30}'),
+        ("PUT", "/api/v1/maps/m", '{"journal_capacity": 9223372036854775808}'),
+        ("PUT", "/api/v1/maps/m", '{"ttl_seconds": 1e300}'),
+        ("PUT", "/api/v1/maps/m", '{"ttl_seconds": NaN}'),
+        ("PUT", "/api/v1/maps/m", '{"ttl_seconds": 1e400}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": "\\ud800"}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"\\udc00": 1}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": NaN}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": [1e400]}}'),
+        ("POST", "/api/v1/maps/m/entries", '{"entries": {"k": ' + "[" * 5000 + "]" * 5000 + "}}"),
+        ("GET", "/api/v1/maps/m/journal?after=9223372036854775808", ""),
+        ("GET", "/api/v1/jobs/x/logs?after=9223372036854775808", ""),
+        ("GET", "/api/v1/jobs/x?wait_for=RUNNING&timeout=NaN", ""),
+        ("POST", "/api/v1/jobs", '{"artifact": "a\\u0000.py"}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "' + "x" * 300 + '.py"}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "\\ud800.py"}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval": 1e308}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval": 1e400}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval": "9e999 days"}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"snapshot_interval_ms": 1e30}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "options": {"partitions": 99999999999999999999}}'),
+        ("POST", "/api/v1/jobs", '{"artifact": "ARTIFACT", "name": "0401-9f77-b9c0-0001"}'),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_and_leaves_nothing(http, tmp_path, method, path, body):
+    """Each of these once was an error of the server, or made every later read one."""
+    artifact = tmp_path / "a.py"
+    artifact.touch()
+    content = body.replace("ARTIFACT", str(artifact))
+    response = http.request(method, path, content=content, headers={"content-type": "application/json"})
+    assert response.status_code == 400
+    assert problem(response)[0] in ("USAGE", "ARTIFACT")
+    for read in ("/api/v1/maps", "/api/v1/maps/m/entries", "/api/v1/maps/m/journal", "/api/v1/jobs?all=true", "/metrics"):
+        assert http.get(read).status_code == 200
+    assert http.get("/api/v1/jobs?all=true").json() == []
+
+
+def test_the_largest_settings_of_a_map_can_be_read_again(http):
+    most = {"journal_capacity": 1_000_000_000, "ttl_seconds": 100 * 366 * 86_400}
+    assert http.put("/api/v1/maps/m", json=most).status_code == 204
+    assert http.post("/api/v1/maps/m/entries", json={"entries": {"k": 1}}).status_code == 204
+    assert http.get("/api/v1/maps/m/entries").json()[0]["expires"].startswith("2120-")
+
+
+def test_a_store_that_an_older_release_has_poisoned_can_be_read(http, state):
+    http.post("/api/v1/maps/m/entries", json={"entries": {"k": 1}})
+    with state.registry._database.write_rows() as cursor:
+        cursor.execute("UPDATE maps SET ttl_seconds = 1e300, journal_capacity = 9000000000000000000")
+        cursor.execute("UPDATE map_entries SET expires = 1e300, value = 'NaN'")
+    entry = http.get("/api/v1/maps/m/entries").json()[0]
+    assert (entry["value"], entry["expires"][:4]) == ("NaN", "9999")
+    assert http.get("/api/v1/maps").status_code == http.get("/api/v1/maps/m/journal").status_code == 200
+    assert http.get("/api/v1/maps/m/entry?key=k").json() == {"key": "k", "value": "NaN"}

@@ -9,11 +9,12 @@ from fastapi.testclient import TestClient
 from pitstop.client.http import HttpService
 from pitstop.plan.diff import Report, StageVerdict, Verdict, Way
 from pitstop.rest.app import create_app
+from pitstop.rest.gate import Access
 
 
 @pytest.fixture(scope="module")
 def document():
-    return TestClient(create_app(HttpService())).get("/openapi.json").json()
+    return TestClient(create_app(HttpService(), Access("the-long-token", {"testserver"}))).get("/openapi.json").json()
 
 
 def operations(document):

@@ -5,6 +5,7 @@ import zipfile
 import pytest
 
 from pitstop.errors import ArtifactError, PipelineError, UsageError
+from pitstop.runner import artifacts
 from pitstop.runner.artifacts import load_entry
 
 JOB = """
@@ -73,3 +74,32 @@ def test_wrong_arguments_are_told_with_those_the_job_takes(artifact, arguments):
     definition = load_entry(artifact(JOB.format(name="picky")), None)
     with pytest.raises((UsageError, PipelineError), match=r"picky.*folder.*limit"):
         definition.build(arguments)
+
+
+def archive(path, members, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as made:
+        for name, content in members.items():
+            made.writestr(name, content)
+    return path
+
+
+def test_an_archive_that_unpacks_to_much_more_is_refused(tmp_path, monkeypatch):
+    """A zip of 0.6 MB once took 1.2 GB."""
+    monkeypatch.setattr(artifacts, "MOST_UNPACKED", 1 << 20)
+    path = archive(tmp_path / "bomb.zip", {"data.bin": bytes(1 << 21)})
+    with pytest.raises(ArtifactError, match=r"^bomb\.zip is larger than 1 MiB once it is unpacked\.$"):
+        load_entry(path, "m:f")
+
+
+def test_so_is_a_module_that_is_huge(tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts, "MOST_OF_MODULE", 1 << 20)
+    path = archive(tmp_path / "bomb.zip", {"m.py": b"#" * (1 << 21)})
+    with pytest.raises(ArtifactError, match=r"^Module m\.py in bomb\.zip is larger than 1 MiB\.$"):
+        load_entry(path, "m:f")
+
+
+def test_and_one_that_is_larger_than_it_says(tmp_path):
+    path = archive(tmp_path / "liar.zip", {"m.py": b"#" * 5000})
+    path.write_bytes(path.read_bytes().replace((5000).to_bytes(4, "little"), (50).to_bytes(4, "little")))
+    with pytest.raises(ArtifactError, match=r"^liar\.zip is damaged: m\.py is not what the archive says\.$"):
+        load_entry(path, "m:f")

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pitstop.kit.java import find_java
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import StateStore
+from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, without_rules
 
 STREAM_SETTINGS = {
@@ -65,6 +66,7 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
 
 def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
     """Start (or get) the session of this process, the driver of that cluster, with scratch files in ``work_dir``."""
+    accept_own_peers_only()
     # With another interpreter in the workers the query hangs silently at its first batch.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -85,9 +87,17 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )
-    for key, value in (STREAM_SETTINGS | (settings or {})).items():
+    for key, value in (_ports(cluster) | STREAM_SETTINGS | (settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _ports(cluster: ClusterSettings) -> dict[str, str]:
+    """Settings by which Spark's own ports (RPC, blocks) serve nobody but Spark: they deserialize what they are sent.
+
+    With a local master Spark makes up the secret. On a cluster its members must share one: that is its administrator's to set.
+    """
+    return {"spark.authenticate": "true"} if cluster.master.startswith("local") else {}
 
 
 def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str]) -> None:

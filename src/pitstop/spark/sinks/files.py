@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from pitstop.control.ports import Ownership
+from pitstop.kit.private import usual_mode
 from pitstop.pipeline.sinks import FilesSink
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind
 
@@ -34,6 +35,7 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     if not manifest.exists():
         staging = control / f"{context.epoch}{_of_run(context)}.staging"
         shutil.rmtree(staging, ignore_errors=True)
+        _open_folder(folder)
         writer = rows.write.mode("overwrite").format(sink.format)
         if sink.partition_by:
             writer = writer.partitionBy(*sink.partition_by)
@@ -115,10 +117,21 @@ def _commit(path: Path, manifest: _Manifest, ownership: Ownership) -> None:
 
 def _move(moves: dict[str, str], staging: Path, folder: Path) -> None:
     for source, target in moves.items():
-        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        path = staging / source
         with contextlib.suppress(FileNotFoundError):  # moved before
-            (staging / source).rename(folder / target)
+            _open_folder((folder / target).parent)
+            # What is written is for others to read, as far as the user lets them; all else of a run is its user's alone.
+            path.chmod(usual_mode(0o666))
+            path.rename(folder / target)
     shutil.rmtree(staging, ignore_errors=True)
+
+
+def _open_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are not there, with the permissions that the user's own would have."""
+    if not folder.exists():
+        _open_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        folder.chmod(usual_mode(0o777))
 
 
 def _forget(control: Path, epoch: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from pitstop.errors import EngineError
+from pitstop.kit.wire import from_json_text, json_text
 from pitstop.maps.ports import EpochId
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.sinks import MapSink
@@ -83,12 +85,21 @@ def _on_values(function: Callable[[Any, Any], Any]) -> Callable[[str | None, str
     """The user's function sees Python objects, the store JSON text."""
 
     def change(old: str | None, new: str | None) -> str | None:
-        before = None if old is None else json.loads(old)
+        before = None if old is None else from_json_text(old)
         after = None if new is None else json.loads(new)
         result = function(before, after)
-        return None if result is None else json.dumps(result)
+        return None if result is None else json_text(_as_spark_writes(result), f"What {function.__name__} has made")
 
     return change
+
+
+def _as_spark_writes(value: Any) -> Any:
+    """NaN and infinities as text, as ``to_json`` writes them: JSON has no such numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
+    if isinstance(value, dict):
+        return {key: _as_spark_writes(part) for key, part in value.items()}
+    return [_as_spark_writes(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def collect_changes(sink: MapSink, rows: DataFrame, context: EpochContext) -> None:

@@ -58,6 +58,10 @@ class Dialect(Protocol):
         """Insert a row, or overwrite these values of the row that has the same key."""
         ...
 
+    def json_text(self, column: str, field: str) -> str:
+        """SQL for the text of a field of the object in a JSON column."""
+        ...
+
     def cursor(self, connection: Connection) -> Cursor:
         """A cursor of the driver in the connection's transaction, for statements where each microsecond a row counts."""
         ...

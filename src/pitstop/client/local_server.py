@@ -1,0 +1,95 @@
+"""Servers of this user on this machine: where their data are, and their tokens, which nobody has to type.
+
+A server leaves word in ``~/.pitstop/servers`` where the token of its port is kept. It is sent only where a process of the same
+user listens: another user who takes the port while the server is away learns nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import httpx2
+
+from pitstop.errors import UsageError
+from pitstop.kit.private import private_folder, read_private, write_private
+from pitstop.kit.tcp import is_own_server
+from pitstop.model.data_folder import DataFolder
+
+DENIED = 401
+HOME = Path(os.path.expanduser("~")) / ".pitstop"
+
+
+class LocalToken(httpx2.Auth):
+    """Finds the token at the first request, and once more when the server does not take it: another may serve there now."""
+
+    def __init__(self) -> None:
+        self._token: str | None = None
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        port = request.url.port or (443 if request.url.scheme == "https" else 80)
+        known = self._token
+        if known is None:
+            self._token = find_token(request.url.host, port)
+        response = yield _with(request, self._token)
+        if response.status_code == DENIED and known is not None:
+            self._token = find_token(request.url.host, port)
+            yield _with(request, self._token)
+
+    def forget(self) -> None:
+        """The server has gone away: who listens there next must show again whose it is."""
+        self._token = None
+
+
+def usual_data_folder() -> Path:
+    """``$PITSTOP_DATA``, else ``~/.pitstop``."""
+    return Path(os.environ.get("PITSTOP_DATA") or HOME)
+
+
+def _with(request: httpx2.Request, token: str | None) -> httpx2.Request:
+    request.headers.pop("Authorization", None)
+    if token is not None:
+        request.headers["Authorization"] = f"Bearer {token}"
+    return request
+
+
+def find_token(host: str, port: int) -> str | None:
+    """The token of this user's own server there; None if it is not on this machine, or there is none to be found."""
+    if not is_own_server(host, port):
+        return None
+    for path in (_told(port), DataFolder(usual_data_folder()).token):
+        with contextlib.suppress(OSError, UsageError):
+            if path is not None:
+                return read_private(path, "token file").strip()
+    return None
+
+
+@contextlib.contextmanager
+def announced(port: int, token_file: Path) -> Iterator[None]:
+    """Let this user's clients find the token of the server on that port, as long as the server lives.
+
+    Where the home folder cannot be written they still find it by ``$PITSTOP_DATA``.
+    """
+    word = _word(port)
+    with contextlib.suppress(OSError, UsageError):
+        private_folder(word.parent)
+        write_private(word, str(token_file))
+    try:
+        yield
+    finally:
+        if _told(port) == token_file:
+            with contextlib.suppress(OSError):
+                word.unlink()
+
+
+def _told(port: int) -> Path | None:
+    try:
+        return Path(read_private(_word(port), "file"))
+    except (OSError, UsageError):
+        return None
+
+
+def _word(port: int) -> Path:
+    return HOME / "servers" / str(port)

@@ -1,0 +1,64 @@
+"""Files and folders that nobody but their owner may look into."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from pitstop.errors import UsageError
+
+UMASK = 0o077
+"""Permissions that nothing has which a process makes with this mask: those of all other users."""
+
+_USUAL = "PITSTOP_USUAL_UMASK"
+
+
+def keep_private() -> None:
+    """From now on nothing that this process, or one that it starts, makes can be read by other users.
+
+    The mask before is remembered, also for those processes, for what is written to be read by others (:func:`usual_mode`).
+    """
+    before = os.umask(UMASK)
+    os.environ.setdefault(_USUAL, f"{before:o}")
+
+
+def usual_mode(mode: int) -> int:
+    """Permissions under the umask that the user has set."""
+    usual = os.environ.get(_USUAL)
+    if usual is None:  # nobody has called keep_private, so it is the one in force, which can only be read by setting it
+        usual = f"{(found := os.umask(UMASK)):o}"
+        os.umask(found)
+    return mode & ~int(usual, 8)
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder that is the owner's alone, or close one to others that stood open; UsageError if it is somebody else's."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.stat()
+    if found.st_uid != os.geteuid():
+        raise UsageError(f"The folder {path} belongs to another user: give one of your own.")
+    if found.st_mode & UMASK:
+        path.chmod(stat.S_IMODE(found.st_mode) & ~UMASK)
+    return path
+
+
+def read_private(path: Path, what: str) -> str:
+    """The text of a file; UsageError if others may read or change it, or it is no text. FileNotFoundError if there is none."""
+    try:
+        with path.open() as file:
+            found = os.fstat(file.fileno())
+            if found.st_uid not in (os.geteuid(), 0) or found.st_mode & UMASK:
+                raise UsageError(f"The {what} {path} may be read by other users: make it yours alone (chmod 600 {path}).")
+            return file.read()
+    except UnicodeDecodeError:
+        raise UsageError(f"The {what} {path} cannot be read: it is no text.") from None
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read; it appears whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    temporary.rename(path)

@@ -1,0 +1,93 @@
+"""Whose the TCP sockets of this machine are, as the kernel tells in ``/proc/net``."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+LOOKS = 5
+LOOK_SECONDS = 0.01
+"""The table changes while it is read, so that a line may be missed: it is read again before anybody is turned away."""
+
+_ESTABLISHED, _LISTENS = "01", "0A"
+
+Address = tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]
+"""Host and port."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    local: str
+    remote: str
+    state: str
+    uid: int
+
+
+def is_own_peer(connection: socket.socket) -> bool:
+    """True if a process of this user, on this machine, holds the other end of an accepted connection.
+
+    A socket that its process has closed belongs to nobody; the kernel then says 0, so only an open connection counts.
+    """
+    there, here = connection.getpeername()[:2], connection.getsockname()[:2]
+    wanted = (_address(*there), _address(*here))
+    for look in range(LOOKS):
+        if look:
+            time.sleep(LOOK_SECONDS)
+        port = f":{there[1]:04X}"
+        for line in _lines():
+            if line.local.endswith(port) and (_parsed(line.local), _parsed(line.remote)) == wanted:
+                return line.state == _ESTABLISHED and line.uid == os.geteuid()
+    return False
+
+
+def is_own_server(host: str, port: int) -> bool:
+    """True if a process of this user listens there, on a loopback address of this machine, and nobody else does."""
+    addresses = loopback_addresses(host)
+    hosts = {*addresses, ipaddress.ip_address("0.0.0.0"), ipaddress.ip_address("::")}
+    ending = f":{port:04X}"
+    lines = [line for line in _lines() if line.state == _LISTENS and line.local.endswith(ending)]
+    owners = {line.uid for line in lines if _parsed(line.local)[0] in hosts}
+    return bool(addresses) and owners == {os.geteuid()}
+
+
+def loopback_addresses(host: str) -> set[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    """The loopback addresses that a host stands for; none if it is another machine, or may be."""
+    if host.lower() == "localhost":
+        return {ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")}
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return set()
+    return {found} if found.is_loopback else set()
+
+
+def _lines() -> Iterator[_Line]:
+    for table in TABLES:
+        try:
+            rows = table.read_text().splitlines()[1:]
+        except FileNotFoundError:  # a kernel without IPv6
+            continue
+        for row in rows:
+            fields = row.split()
+            yield _Line(fields[1], fields[2], fields[3], int(fields[7]))
+
+
+def _parsed(text: str) -> Address:
+    """``0100007F:21FD``: words of four bytes, each in the machine's own order, and the port."""
+    host, port = text.split(":")
+    words = (bytes.fromhex(host[start : start + 8]) for start in range(0, len(host), 8))
+    raw = b"".join(int.from_bytes(word, "big").to_bytes(4, sys.byteorder) for word in words)
+    return _address(str(ipaddress.ip_address(raw)), int(port, 16))
+
+
+def _address(host: str, port: int) -> Address:
+    found = ipaddress.ip_address(host.partition("%")[0])
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return mapped or found, port

@@ -1,0 +1,28 @@
+"""The environment of runners and workers: what they need of the server's, and not what else stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+NEEDED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "VIRTUAL_ENV", "XDG_*"),
+    *("LANG", "LANGUAGE", "LC_*", "TZ"),
+    *("JAVA_*", "JDK_*", "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_*", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_*"),
+    *("PYTHON*", "PYSPARK_*", "SPARK_*", "HADOOP_*", "PITSTOP_*"),
+    *("SSL_CERT_*", "REQUESTS_CA_BUNDLE", "KRB5*", "KUBERNETES_*"),
+    *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+)
+"""Names, or patterns of them, that every runner gets: of the system, Java, Python, Spark and Pitstop."""
+NEVER = ("PITSTOP_TOKEN",)
+"""Who runs jobs is not who may ask for them."""
+
+
+def runner_environment(of_server: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
+    """The variables that a runner gets; ``also``: further names or patterns, such as ``AWS_*``."""
+    wanted = (*NEEDED, *also)
+    return {
+        name: value
+        for name, value in of_server.items()
+        if name not in NEVER and any(fnmatchcase(name, pattern) for pattern in wanted)
+    }

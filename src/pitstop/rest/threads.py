@@ -1,0 +1,41 @@
+"""Where calls of the service run: each kind in threads of its own, so that none keeps another waiting.
+
+Whoever finds all threads of a kind busy waits without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Kind:
+    def __init__(self, name: str, threads: int) -> None:
+        self._threads = threads
+        self._limiter: RunVar[CapacityLimiter] = RunVar(name)
+
+    async def __call__(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the call gives, run in a thread of this kind."""
+        try:
+            limiter = self._limiter.get()
+        except LookupError:
+            limiter = CapacityLimiter(self._threads)
+            self._limiter.set(limiter)
+        return await run_sync(lambda: call(*args, **kwargs), limiter=limiter)
+
+
+reading = _Kind("pitstop_reading", 8)
+"""For calls that read the store and small files: they take milliseconds, and wait for nobody."""
+probing = _Kind("pitstop_probing", 1)
+"""For the probe of readiness, which is to answer however busy all others are."""
+writing = _Kind("pitstop_writing", 4)
+"""For calls that write the store: they wait for all writers before them, which SQLite lets in one by one."""
+working = _Kind("pitstop_working", 4)
+"""For calls that start a process or move large files: they take seconds to minutes."""

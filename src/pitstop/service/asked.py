@@ -1,0 +1,66 @@
+"""What is asked for and not answered yet, as a value: whoever waits for it decides how, with a thread or without one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from pitstop.errors import PitstopError
+from pitstop.model.job import JobState
+from pitstop.service.changes import Changes
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 0.5
+"""How often to look at the store while waiting: runners write to it from processes that cannot notify this one."""
+
+
+@dataclass(frozen=True)
+class JobIs:
+    """A job is in one of these states, or gone."""
+
+    job_id: str
+    states: tuple[JobState, ...]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An operation is answered, or gone."""
+
+    operation: int
+
+
+Sign = JobIs | Answered
+"""What an answer is not to be had before. The signs of thousands who wait are read in one query."""
+
+
+@dataclass(frozen=True)
+class Asked(Generic[T]):
+    """Look when the sign has come, until there is an answer or the time is up."""
+
+    sign: Sign
+    look: Callable[[], T | None]
+    """The answer, None if there is none yet; raises what went wrong. Reads the store, quickly."""
+    late: Callable[[], PitstopError]
+    """What to raise when the time is up."""
+    seconds: float
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """Seconds that may still be waited."""
+        return self.began + self.seconds - time.monotonic()
+
+
+def wait(asked: Asked[T], changes: Changes) -> T:
+    """The answer; blocks this thread until there is one. Raises ``late`` when the time is up."""
+    while True:
+        seen = changes.seen
+        found = asked.look()
+        if found is not None:
+            return found
+        if asked.left <= 0:
+            raise asked.late()
+        changes.wait(seen, min(LOOK_SECONDS, asked.left))

@@ -1,0 +1,39 @@
+"""The port on which the JVM calls functions of this process (py4j's callback server): only its own user gets in.
+
+The protocol has no secret: who can connect can detach the objects of a running query and end it. py4j loses the token that its
+callback server could ask for when it copies its settings.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from py4j.java_gateway import server_started
+
+from pitstop.kit.tcp import is_own_peer
+
+
+class _OwnPeersOnly(socket.socket):
+    """A listening socket that closes what another user connects."""
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        while True:
+            connection, address = super().accept()
+            try:
+                if is_own_peer(connection):
+                    return connection, address
+            except OSError:  # it has gone already
+                pass
+            connection.close()
+
+
+def _guard(*, server: Any, **_: Any) -> None:
+    # py4j says that it has started just before it accepts the first connection.
+    if not isinstance(server.server_socket, _OwnPeersOnly):
+        server.server_socket = _OwnPeersOnly(fileno=server.server_socket.detach())
+
+
+def accept_own_peers_only() -> None:
+    """Every callback server that is started in this process from now on asks the kernel who connects."""
+    server_started.connect(_guard)

@@ -1,0 +1,102 @@
+"""Many jobs at once, for those who ask all the time. What has not changed is not read into values again.
+
+The statements go to the driver. They are such as SQLite and PostgreSQL both understand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from pitstop.model.job import Job, JobState, Progress
+from pitstop.store.dialects.ports import Cursor
+from pitstop.store.records import job_of, progress_of, readable
+
+MOST_KEPT = 10_000
+"""Values kept of each kind."""
+_AT_ONCE = 500
+_ROWS = "SELECT jobs.id, jobs.body, job_progress.body FROM jobs LEFT JOIN job_progress ON job_progress.job_id = jobs.id"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """As records read it."""
+
+    id: str
+    body: Any
+
+    @property
+    def job_id(self) -> str:
+        return self.id
+
+
+class Overview:
+    """Jobs with their progress, from one query."""
+
+    def __init__(self) -> None:
+        self._jobs: _Kept[Job] = _Kept(job_of)
+        self._progress: _Kept[Progress] = _Kept(progress_of)
+        self._none = Progress()
+
+    def read(self, cursor: Cursor, include_ended: bool, named: str | None) -> list[tuple[Job, Progress]]:
+        """As control.ports.Registry.overview."""
+        if named is not None:
+            order = "ORDER BY jobs.id = ? DESC, active DESC, submission_time DESC"
+            rows = cursor.execute(f"{_ROWS} WHERE jobs.id = ? OR name = ? {order}", (named, named, named))
+        else:
+            which = "" if include_ended else "WHERE active "
+            rows = cursor.execute(f"{_ROWS} {which}ORDER BY submission_time DESC")
+        return readable(self._pair, rows)
+
+    def _pair(self, row: tuple[str, str, str | None]) -> tuple[Job, Progress]:
+        job_id, body, progress = row
+        return self._jobs.of(job_id, body), self._none if progress is None else self._progress.of(job_id, progress)
+
+
+class _Kept(Generic[T]):
+    """The value of each row as it was last read."""
+
+    def __init__(self, read: Callable[[Any], T]) -> None:
+        self._read = read
+        self._values: dict[str, tuple[str, T]] = {}
+
+    def of(self, key: str, text: str) -> T:
+        kept = self._values.get(key)
+        if kept is None or kept[0] != text:
+            if len(self._values) > MOST_KEPT:
+                self._values.clear()
+            kept = self._values[key] = text, self._read(_Row(key, json.loads(text)))
+        return kept[1]
+
+
+def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str, JobState]:
+    """As control.ports.Registry.states; ``state``: SQL for it. One that this release does not know is left out."""
+    known = {word.value: word for word in JobState}
+    found: dict[str, JobState] = {}
+    for some in _portions(job_ids):
+        marks = ",".join("?" * len(some))
+        rows = cursor.execute(f"SELECT id, {state} FROM jobs WHERE id IN ({marks})", some)
+        found |= {job_id: known[word] for job_id, word in rows if word in known}
+    return found
+
+
+def open_among(cursor: Cursor, operations: Collection[int], open_states: Collection[str]) -> set[int]:
+    """As control.ports.Registry.unanswered."""
+    found: set[int] = set()
+    states = ",".join("?" * len(open_states))
+    for some in _portions(operations):
+        marks = ",".join("?" * len(some))
+        sql = f"SELECT id FROM operations WHERE id IN ({marks}) AND state IN ({states})"
+        found |= {number for (number,) in cursor.execute(sql, (*some, *open_states))}
+    return found
+
+
+def _portions(values: Iterable[T]) -> Iterator[list[T]]:
+    left = iter(values)
+    while some := list(islice(left, _AT_ONCE)):
+        yield some
