@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 Expression = Callable[[Any, Any], Any]
@@ -59,7 +60,7 @@ def _union(values: list[Any], value: Any) -> list[Any]:
     return values if value in values else [*values, value]
 
 
-SUM = Combining("sum", lambda F, c: F.sum(c), fold=lambda a, b: a + b, readable=True)
+SUM = Combining("sum", lambda F, c: F.sum(c), fold=add, readable=True)
 MIN = Combining("min", lambda F, c: F.min(c), fold=_smaller, readable=True)
 MAX = Combining("max", lambda F, c: F.max(c), fold=_larger, readable=True)
 LIST = Combining(
