@@ -36,7 +36,8 @@ class Rows(Protocol):
     def part(self, start: int, count: int) -> Self:
         """So many of them, from the given place."""
 
-    def __iadd__(self, more: Self) -> Self: ...
+    def extend(self, more: Self) -> None:
+        """Add more rows behind them."""
 
 
 R = TypeVar("R", bound=Rows)
@@ -89,7 +90,7 @@ class KeyedBatches(Generic[R]):
                 if items is None:
                     items = own
                 else:
-                    items += own
+                    items.extend(own)
                 if told["isLastChunk"]:
                     yield key, items, state
                     state = items = None

@@ -7,13 +7,14 @@ Sessions name this module in their settings (settings.py); in one that does not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pyspark import worker
 from pyspark.util import PythonEvalType
-from pyspark.worker_util import get_sock_file_to_executor
+from pyspark.worker_util import get_sock_file_to_executor, read_command
 
-_read_udfs = worker.read_udfs
+_read_udfs: Callable[..., tuple[Any, Any, Any, Any]] = worker.read_udfs
 
 
 def _read(pickled: Any, told: Any, eval_type: int, settings: Any, evaluation: Any) -> tuple[Any, Any, Any, Any]:
@@ -21,7 +22,7 @@ def _read(pickled: Any, told: Any, eval_type: int, settings: Any, evaluation: An
     found = _read_udfs(pickled, told, eval_type, settings, evaluation)
     if eval_type != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF_WITH_STATE:
         return found
-    function, output = worker.read_command(pickled, told[0].udfs[0])
+    function, output = read_command(pickled, told[0].udfs[0])
     if not hasattr(function, "of_key"):
         return found  # a user's own
     # Only here: most workers run no such function, and Arrow takes half a second.

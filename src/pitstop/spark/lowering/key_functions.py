@@ -55,12 +55,12 @@ class Items:
         end = start + count
         return Items(self.rows[start:end], self.times[start:end], None if self.saved is None else self.saved[start:end])
 
-    def __iadd__(self, more: Items) -> Items:
+    def extend(self, more: Items) -> None:
+        """Add more items behind them."""
         self.rows += more.rows
         self.times += more.times
         if self.saved is not None and more.saved is not None:
             self.saved += more.saved
-        return self
 
     def live(self) -> Items:
         """Only the rows."""
@@ -102,7 +102,7 @@ class KeyedFunction:
         """Spark's own way: the rows of one key as pandas objects."""
         items = Items([], [], [])
         for frame in frames if not state.hasTimedOut else ():
-            items += self._of_pandas(frame)
+            items.extend(self._of_pandas(frame))
         out = self.of_key(key, items, state)
         if out:
             yield pd.DataFrame(out, columns=[*self.keys, *self.outputs], dtype=object)
@@ -110,7 +110,7 @@ class KeyedFunction:
     def of_arrow(self, batch: pa.RecordBatch) -> Items:
         """The rows of a batch with the columns ROW, AT and SAVED, of which the last two may be missing."""
         rows, names = self.shape.rows(batch.column(ROW)), batch.schema.names
-        times = _millis(batch.column(AT)) if AT in names else [None] * len(rows)
+        times: list[int | None] = _millis(batch.column(AT)) if AT in names else [None] * len(rows)
         return Items(rows, times, batch.column(SAVED).to_pylist() if SAVED in names else None)
 
     def keys_of_arrow(self, columns: Sequence[pa.Array]) -> list[Values]:

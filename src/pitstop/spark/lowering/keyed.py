@@ -150,7 +150,7 @@ def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ..
     def whole(key: tuple[Any, ...], rows: pa.Table) -> pa.Table:
         items = Items([], [])
         for batch in rows.to_batches():
-            items += function.of_arrow(batch)
+            items.extend(function.of_arrow(batch))
         made = function.of_key(tuple(plain(pa.array([value]))[0] for value in key), items, NoState())
         return pa.Table.from_batches([arrow_rows(made, shown)])
 
