@@ -15,7 +15,7 @@ SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 LONG := rules or long
 APART := matrix
 
-.PHONY: help install demo story test test-fast test-long compatibility support-matrix soak chaos simulation bench bench-beside lint lock pictures clean
+.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak chaos simulation bench bench-beside lint lock pictures clean
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
@@ -25,6 +25,7 @@ help:
 	@echo "make test-long          ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
+	@echo "make stage-chains       every stage behind every other x changes; writes docs/stage-chains.md"
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"
@@ -53,6 +54,9 @@ test-long: $(STAMP)
 
 support-matrix: $(STAMP)
 	@PITSTOP_WRITE_MATRIX=1 $(PY) -m pytest tests/spark/test_matrix.py
+
+stage-chains: $(STAMP)
+	@PITSTOP_WRITE_MATRIX=1 $(PY) -m pytest -m matrix tests/spark/test_chains.py
 
 compatibility: $(STAMP)
 	@$(PY) -m pytest -m rules

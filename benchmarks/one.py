@@ -114,6 +114,38 @@ def measure_map_sink(folder, spark):
     return {"upserts_per_second": step * epochs / seconds}
 
 
+def steady(built, spark, folder, rows, step):
+    """Rows a second of the epochs after the first, which also starts the workers."""
+    job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
+    checkpoint = job._run.running.checkpoint
+    assert wait_until(lambda: checkpoint.committed() >= 0, 300, step=0.001)
+    began, first = time.monotonic(), checkpoint.committed()
+    until_read(checkpoint, rows)
+    seconds, epochs = time.monotonic() - began, checkpoint.committed() - first
+    job.stop()
+    return {"rows_per_second": step * epochs / seconds}
+
+
+def count_so_far(state, row):
+    state.n = (state.n or 0) + 1
+    return (row.v, state.n)
+
+
+def measure_keyed(which, keys, folder, spark):
+    """Stages with a row of state a key, of so many keys."""
+
+    def finish(source, size):
+        by_key = source.group_by("key")
+        if which == "rolling":
+            stage = by_key.rolling_aggregate("so-far", n=ps.count())
+        else:
+            stage = by_key.map_stateful("so-far", count_so_far, "n bigint", "v bigint, n bigint")
+        stage.write_to(ps.sinks.noop(), name="out")
+
+    rows, step = 5_000_000, 500_000
+    return steady(pipeline(rows, step, keys, finish), spark, folder, rows, step)
+
+
 def measure_export(folder, spark):
     """Epoch durations with a million keys in state, before and while a snapshot is exported."""
     keys, step = 1_000_000, 100_000
@@ -149,6 +181,8 @@ def main():
         spark = build_session(ClusterSettings("local[2]"), folder / "work")
         if name in ("plain", "pitstop"):
             result = measure_throughput(name, folder, spark)
+        elif name in ("rolling", "state"):
+            result = measure_keyed(name, int(sys.argv[2]), folder, spark)
         else:
             result = {"map-sink": measure_map_sink, "export": measure_export}[name](folder, spark)
         print(json.dumps(result), flush=True)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 HERE = Path(__file__).parent
-ROUNDS = 3
+ROUNDS, KEYS = 3, 10_000
 
 
 def run(*arguments, script="one.py", killed=False, **environment):
@@ -57,6 +57,18 @@ def map_sink(results, say):
     rate = run("map-sink")["upserts_per_second"]
     how = "1 million upserts of 10,000 keys into SQLite with journal, 100,000 an epoch, exactly once, after the first epoch"
     results.append(result("map_sink_upserts", rate, "upserts/s", ">= 50000", rate >= 50_000, how))
+
+
+def keyed(results, say):
+    for which, aim in (("rolling", 150_000), ("state", 80_000)):
+        for keys in (KEYS, 1_000_000):
+            say(f"{which} by key, {keys:,} keys")
+            rate = run(which, str(keys))["rows_per_second"]
+            what = "rolling count by key" if which == "rolling" else "map_stateful with a Python function that counts"
+            how = f"{what}, {keys:,} keys, 500,000 rows an epoch, two partitions, after the first epoch"
+            wanted = keys == KEYS
+            name = f"{which}_by_key_{keys}"
+            results.append(result(name, rate, "rows/s", f">= {aim}" if wanted else "-", rate >= aim or not wanted, how))
 
 
 def export(results, say):
@@ -156,7 +168,7 @@ def update_gap(results, say):
         results.append(result(f"update_gap_{name}_structure_vs_plain", ratio, "ratio", "< 1", ratio < 1, against))
 
 
-MEASURES = {measure.__name__: measure for measure in (throughput, map_sink, export, update_gap, sliding, million)}
+MEASURES = {measure.__name__: measure for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million)}
 
 
 def main():

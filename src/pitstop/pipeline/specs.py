@@ -225,9 +225,6 @@ class RollingSpec(Spec):
     def describe(self) -> str:
         return f"rolling by {_listed(self.keys)}: {_kinds(self.aggregates)}"
 
-    def event_time(self, inputs: Sequence[str | None]) -> str | None:
-        return None
-
 
 @dataclass(frozen=True)
 class MapStatefulSpec(Spec):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import milliseconds
+from pitstop.pipeline.chains import check_chains, streams
 from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Graph, Node, Rows
@@ -26,6 +27,7 @@ from pitstop.pipeline.specs import (
     SelectSpec,
     SinkSpec,
     SourceSpec,
+    Spec,
     TimestampsSpec,
     TransformSpec,
     WithColumnsSpec,
@@ -90,6 +92,8 @@ class Pipeline:
             raise PipelineError("The pipeline has no sink: end at least one stage with write_to.")
         reached = {id(node) for sink in sinks for node in sink.upstream()}
         self._check_migrations()
+        if any(streams(node) for node in self.nodes):
+            check_chains(self.nodes)
         for node in self.nodes:
             if id(node) not in reached:
                 raise PipelineError(
@@ -108,6 +112,12 @@ class Stage(Rows):
 
     A column is given by name, as a SQL expression, or as a Spark Column.
     """
+
+    def _then(self, spec: Spec, name: str | None, *others: Rows) -> Self:
+        made = super()._then(spec, name, *others)
+        if streams(made._node):
+            check_chains((made._node,))
+        return made
 
     def select(self, *columns: Any, name: str | None = None) -> Stage:
         """Keep or compute these columns. A name or SQL expression, or a Spark Column."""

@@ -13,7 +13,7 @@ from pitstop.kit.java import find_java
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import StateStore
 from pitstop.spark.internals.callbacks import accept_own_peers_only
-from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, without_rules
+from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
 STREAM_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -87,7 +87,7 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )
-    for key, value in (_ports(cluster) | STREAM_SETTINGS | (settings or {})).items():
+    for key, value in (_ports(cluster) | STREAM_SETTINGS | WORKER | (settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pitstop.spark.internals.jvm import analyzed, children, classes
 
@@ -19,6 +20,10 @@ STATEFUL_NODES = frozenset(
     }
 )  # fmt: skip
 """Names of the nodes that keep state in a streaming plan; a join does if both its sides are streams."""
+
+
+_EVENT_TIME = "EventTime"
+"""How Spark shows the time mode of a ``transformWithState`` that has event time."""
 
 
 def stateful_nodes(frame: DataFrame) -> list[str]:
@@ -50,6 +55,22 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[tuple[str, 
     return found
 
 
+def has_watermark(frame: DataFrame) -> bool:
+    """True if an operator behind this streaming DataFrame would be given a watermark: functions that keep state pass none on."""
+
+    def reaches(node: Any) -> bool:
+        name = node.nodeName()
+        if name == "EventTimeWatermark":
+            return True
+        if name in ("FlatMapGroupsWithState", "FlatMapGroupsInPandasWithState"):
+            return False
+        if name.startswith("TransformWithState") and str(node.timeMode()) != _EVENT_TIME:
+            return False
+        return any(reaches(child) for child in children(node))
+
+    return reaches(analyzed(frame))
+
+
 def source_relations(frame: DataFrame) -> list[int]:
     """For each reader in the analysed plan of a streaming DataFrame, in Spark's order, the number of its relation.
 
@@ -77,6 +98,12 @@ def check_streamable(frame: DataFrame) -> None:
     catalyst = classes(frame.sparkSession).org.apache.spark.sql.catalyst
     mode = catalyst.streaming.InternalOutputModes.__getattr__("Append$").__getattr__("MODULE$")
     catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(analyzed(frame), mode)
+
+
+def stand_in(frame: DataFrame) -> DataFrame:
+    """A stream without rows that looks like this one, event time included, for checks of what follows it."""
+    columns = [F.lit(None).cast(f.dataType).alias(f.name, metadata=f.metadata) for f in frame.schema.fields]
+    return frame.sparkSession.readStream.format("rate").load().select(*columns)
 
 
 def _keeps_state(node: Any, below: list[Any]) -> bool:

@@ -22,6 +22,14 @@ def with_event_time(frame: DataFrame, column: str, lag_ms: int) -> DataFrame:
     return frame.withColumn(column, marked(column, lag_ms))
 
 
+def with_event_time_of(frame: DataFrame, column: str) -> DataFrame:
+    """Make a column the event time of rows that have a watermark: only the mark moves to it."""
+    others = [field.name for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
+    unmarked = {name: F.col(quoted(name)).alias(name, metadata={}) for name in others}
+    own = {name: F.col(quoted(name)) for name in frame.columns} | unmarked | {column: marked(column, 0)}
+    return frame.select(*own.values())
+
+
 def marked(column: str, delay_ms: int) -> Column:
     """The column with a mark of that delay."""
     return F.col(quoted(column)).alias(column, metadata={WATERMARK_DELAY: delay_ms})

@@ -12,6 +12,7 @@ from pyspark.sql.types import TimestampType
 
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StateLayout
+from pitstop.pipeline.chains import carries_on
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
@@ -40,14 +41,17 @@ from pitstop.plan.cuts import streams_of
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
-from pitstop.spark.internals.plans import check_streamable, stateful_nodes
+from pitstop.spark.internals.plans import check_streamable, has_watermark, stand_in, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.lowering.event_time import far_ahead, not_ahead, with_event_time
+from pitstop.spark.lowering.event_time import event_time, far_ahead, not_ahead, with_event_time, with_event_time_of
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
 from pitstop.spark.lowering.own_code import lower_own_code
 from pitstop.spark.lowering.window import lower_window
+
+LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
+"""Kinds of stages behind which Spark may know of no watermark."""
 
 OpenSource = Callable[[Node], DataFrame]
 
@@ -71,16 +75,30 @@ class Lowering:
     """Hash join stage -> its table."""
     event_times: dict[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
+    followers: set[str] = field(default_factory=set)
+    """Ids of watermark operators that pass on the watermark of those above: what they see of rows must not count."""
 
     def frame(self, node: Node) -> DataFrame:
         """The DataFrame of a node."""
         if id(node) not in self.given:
             inputs = [self.frame(parent) for parent in streams_of(node)]
+            if node.spec.stateful:
+                inputs = [self._timed(node, parent, rows) for parent, rows in zip(streams_of(node), inputs, strict=True)]
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = lower(node.spec, self, node, inputs)
                 _ = result.schema  # analyse now, while we know whose fault it is
             self.given[id(node)] = result
         return self.given[id(node)]
+
+    def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
+        """The rows of an input of a stage with state; behind functions that keep state Spark knows of no watermark any more."""
+        if parent.event_time is None or not rows.isStreaming or not any(other.spec.op in LOSING for other in parent.upstream()):
+            return rows
+        if has_watermark(rows):
+            return rows
+        found = with_event_time(rows, event_time(node, rows, parent.event_time), 0)
+        self.followers.add(watermark_id(found))
+        return found
 
     def table(self, spec: HashJoinSpec, node: Node) -> DataFrame:
         """The table of a hash join, read now and kept in memory."""
@@ -175,8 +193,15 @@ def _merge(spec: MergeSpec, lowering: Lowering, node: Node, inputs: list[DataFra
 
 @lower.register
 def _timestamps(spec: TimestampsSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    _check_time(node, inputs[0], spec.column)
-    return _with_event_time(lowering, node, inputs[0], spec.column, spec.allowed_lag_ms)
+    frame = inputs[0]
+    _check_time(node, frame, spec.column)
+    if carries_on(node):
+        return with_event_time_of(frame, spec.column)
+    if frame.isStreaming and any(other.spec.op in LOSING for other in node.upstream()) and has_watermark(frame):
+        raise PipelineError(
+            f"Stage '{node.name}' ({node.location}) sets the event time behind Spark code that has set it: set it there only."
+        )
+    return _with_event_time(lowering, node, frame, spec.column, spec.allowed_lag_ms)
 
 
 @lower.register
@@ -244,17 +269,26 @@ def _join(spec: JoinSpec, lowering: Lowering, node: Node, inputs: list[DataFrame
 
 @lower.register
 def _own_code(spec: OwnCodeSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    if inputs[0].isStreaming and _behind_python_state(node):
+        check_streamable(spec.function(*map(stand_in, inputs)))
     return _stateful(lowering, node, lower_own_code(node, spec, inputs))
 
 
 def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLayout | None]) -> DataFrame:
     frame, layout = lowered
-    if frame.isStreaming:
-        # The query as a whole is not checked (session.STREAM_SETTINGS), so each stage is, with all that leads to it.
+    # The query as a whole is not checked (session.STREAM_SETTINGS), so each stage is, with all that leads to it. Of state in
+    # Python Spark believes that it must be alone, which held for its older watermark only: pipeline.chains checks that.
+    if frame.isStreaming and not _behind_python_state(node):
         check_streamable(frame)
     if layout is not None:
         lowering.layouts[node.name] = layout
     return frame
+
+
+def _behind_python_state(node: Node) -> bool:
+    """True if state in Python and other state follow one another up to this stage."""
+    kinds = [other.spec for other in node.upstream() if other.spec.stateful]
+    return len(kinds) > 1 and any(isinstance(spec, (RollingSpec, MapStatefulSpec)) for spec in kinds)
 
 
 @lower.register

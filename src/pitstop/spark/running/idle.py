@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from typing import cast
 
@@ -26,6 +26,8 @@ from pitstop.spark.running.progress import waits_for_data
 
 Log = Callable[[str, str, str], None]
 
+_NEVER_LOWEST_MS = 253_402_300_799_000
+"""The end of the year 9999."""
 _START_SECONDS = 60.0
 _LOOK_SECONDS = 10.0
 """A query without rows looks for idle stages this often, or as often as the shortest idle timeout if that is shorter."""
@@ -66,11 +68,20 @@ class IdleWatch:
     """Applies an IdleClock to a running query: after each epoch, and now and then while there is nothing to read."""
 
     def __init__(
-        self, checkpoint: Checkpoint, stages: Mapping[str, str], clock: IdleClock, look_seconds: float, log: Log
+        self,
+        checkpoint: Checkpoint,
+        stages: Mapping[str, str],
+        clock: IdleClock,
+        look_seconds: float | None,
+        log: Log,
+        followers: Collection[str] = (),
     ) -> None:
-        """``stages``: id of a watermark operator -> stage."""
+        """``stages``: id of a watermark operator -> stage. ``look_seconds`` None: no stage can be idle.
+
+        ``followers`` are ids of watermark operators that pass on the watermark of those above them.
+        """
         self._checkpoint, self._log = checkpoint, log
-        self._stages = dict(stages)
+        self._stages, self._followers = dict(stages), frozenset(followers)
         self._look_seconds = look_seconds
         self.clock = clock
         self._query: Future[StreamingQuery] = Future()
@@ -79,21 +90,30 @@ class IdleWatch:
     def follow(self, query: StreamingQuery) -> None:
         """Begin to watch this query, which has just been started."""
         self._query.set_result(query)
-        threading.Thread(target=self._watch, args=(query,), daemon=True).start()
+        if self._look_seconds is not None:
+            threading.Thread(target=self._watch, args=(query, self._look_seconds), daemon=True).start()
 
     def epoch_written(self, begun: float) -> None:
         """Called before Spark commits an epoch: note which stages had rows, and raise the watermarks of idle ones."""
-        nodes = watermark_nodes(self._query.result(_START_SECONDS))
+        nodes = self._own(self._query.result(_START_SECONDS))
         for node in nodes:
             if node.rows:
                 self.clock.saw(self._stage(node.id), node.watermark_ms, begun)
         self._raise(nodes, begun)
         self._epochs = True
 
-    def _watch(self, query: StreamingQuery) -> None:
+    def _own(self, query: StreamingQuery) -> list[WatermarkNode]:
+        """The watermark operators of stages with timestamps; all others are raised out of the way: Spark takes the lowest."""
+        nodes = watermark_nodes(query)
+        for node in nodes:
+            if node.id in self._followers:
+                node.raise_to(_NEVER_LOWEST_MS)
+        return [node for node in nodes if node.id not in self._followers]
+
+    def _watch(self, query: StreamingQuery, look_seconds: float) -> None:
         try:
             # Spark takes parts of a second, too; its types say whole ones.
-            while not query.awaitTermination(cast(int, self._look_seconds)):
+            while not query.awaitTermination(cast(int, look_seconds)):
                 if self._epochs and waits_for_data(query):
                     self._look(query)
         except StreamingQueryException:
@@ -107,7 +127,7 @@ class IdleWatch:
             # What Spark found before the lock was had says nothing of what came meanwhile.
             committed = self._checkpoint.committed()
             nothing_new = waits_for_data(query) and self._checkpoint.planned() == committed
-            if nothing_new and self._raise(watermark_nodes(query), time.monotonic()):
+            if nothing_new and self._raise(self._own(query), time.monotonic()):
                 take_up_watermarks(query, committed + 1)
 
     def _raise(self, nodes: list[WatermarkNode], now: float) -> bool:
@@ -127,19 +147,22 @@ class IdleWatch:
         return self._stages.get(node_id, node_id)
 
 
-def idle_watch(checkpoint: Checkpoint, event_times: Mapping[str, Node], log: Log, before: IdleWatch | None) -> IdleWatch | None:
-    """What watches a query that is about to start for idle stages; None if none of its stages has an idle timeout.
+def idle_watch(
+    checkpoint: Checkpoint, event_times: Mapping[str, Node], followers: Collection[str], log: Log, before: IdleWatch | None
+) -> IdleWatch | None:
+    """What watches over the watermarks of a query that is about to start; None if Spark needs no help with them.
 
-    ``event_times``: id of a watermark operator -> the stage that sets the event time there. ``before``: the watch of the query
-    whose place this one takes.
+    ``event_times``: id of a watermark operator -> the stage that sets the event time there. ``followers``: ids of those that pass
+    on a watermark. ``before``: the watch of the query whose place this one takes.
     """
     timeouts = {node.name: _idle_timeout_ms(node) / 1000 for node in event_times.values()}
     wanted = [timeout for timeout in timeouts.values() if timeout]
-    if not wanted:
+    if not wanted and not followers:
         return None
     clock = IdleClock(timeouts, time.monotonic(), before.clock.last_rows if before is not None else None)
     stages = {number: node.name for number, node in event_times.items()}
-    return IdleWatch(checkpoint, stages, clock, min([_LOOK_SECONDS, *wanted]), log)
+    look_seconds = min([_LOOK_SECONDS, *wanted]) if wanted else None
+    return IdleWatch(checkpoint, stages, clock, look_seconds, log, followers)
 
 
 def _idle_timeout_ms(node: Node) -> int:

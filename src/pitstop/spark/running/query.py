@@ -63,7 +63,7 @@ class RunningQuery:
         frame = streaming_frame(lowering, pipeline)
         cuts = cuts_of(pipeline.nodes)
         earlier = before.idle if before is not None else None
-        idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, environment.log, earlier)
+        idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, lowering.followers, environment.log, earlier)
         early = _early_results(checkpoint, cuts, lowering.layouts)
         writer = EpochWriter(cuts, environment, early, idle.epoch_written if idle is not None else None, write)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)

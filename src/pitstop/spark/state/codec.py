@@ -1,4 +1,4 @@
-"""Turns a key's state into JSON text and back, strictly by its schema, and makes the rows that a user's function gets.
+"""Turns a key's state into JSON text and back, strictly by its schema.
 
 Spark's state for Python functions loses the types of arrays and the case of names, so a key's state is one text. Spark
 reads it with ``from_json`` and the same schema.
@@ -40,6 +40,9 @@ KEPT = f"{STATE} string, {LAST} bigint"
 
 Convert = Callable[[Any], Any]
 
+_WRITE = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_READ = json.JSONDecoder(parse_float=Decimal).decode
+
 
 class StateCodec:
     """Values of a state's fields to text and back; None stays None."""
@@ -61,31 +64,12 @@ class StateCodec:
                     raise TypeError(
                         f"field '{name}' of the state of stage '{self._stage}' cannot be {value!r}: {error}"
                     ) from None
-        return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+        return _WRITE(found)
 
     def decode(self, text: str | None) -> dict[str, Any]:
         """Field -> its value, None where the text has none; all None without a text."""
-        found = {} if text is None else json.loads(text, parse_float=Decimal)
+        found = {} if text is None else _READ(text)
         return {name: None if found.get(name) is None else convert(found[name]) for name, convert in self._in.items()}
-
-
-class RowShape:
-    """Makes a Row, nested structs included, of the mapping that pandas has for a struct."""
-
-    def __init__(self, schema: StructType) -> None:
-        self._plain = tuple(field.name for field in schema.fields)
-        self._special = {f.name: made for f in schema.fields if (made := _shaper(f.dataType)) is not None}
-
-    def row(self, value: Mapping[str, Any]) -> Row:
-        special = self._special
-        if not special:
-            return Row(**value)
-        return Row(
-            **{
-                name: special[name](value[name]) if name in special and value[name] is not None else value[name]
-                for name in self._plain
-            }
-        )
 
 
 def _whole(value: Any) -> int:
@@ -182,14 +166,3 @@ def _decoder(kind: DataType) -> Convert:
     if nested is not None:
         return nested
     return next((convert for types, convert in _IN if isinstance(kind, types)), lambda value: value)
-
-
-def _shaper(kind: DataType) -> Convert | None:
-    """A function that makes Rows of the structs within a value of this type; None if there are none."""
-    if isinstance(kind, ArrayType):
-        item = _shaper(kind.elementType) or (lambda value: value)
-        return lambda values: [None if value is None else item(value) for value in values]
-    if isinstance(kind, StructType):
-        shape = RowShape(kind)
-        return lambda value: shape.row(value)
-    return None

@@ -1,0 +1,176 @@
+"""Which stages may follow which: what would lose rows is refused where the stage is defined.
+
+Spark has one watermark for a query, which the first ``with_timestamps`` of a chain makes. Stages with state pass it on to those
+behind them, and ``with_timestamps`` behind such a stage only says which column is the event time from there on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pitstop.errors import PipelineError
+from pitstop.kit.durations import text
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import (
+    DistinctSpec,
+    HashJoinSpec,
+    IngestionTimestampsSpec,
+    JoinSpec,
+    MapStatefulSpec,
+    RollingSpec,
+    SourceSpec,
+    TimestampsSpec,
+    TransformSpec,
+    WindowSpec,
+    WithColumnsSpec,
+)
+from pitstop.pipeline.windows import Window
+
+START = "window_start"
+_TIMESTAMPS = (TimestampsSpec, IngestionTimestampsSpec)
+
+
+def check_chains(nodes: Iterable[Node]) -> None:
+    """PipelineError unless each stage of a streaming job can follow those before it. Batch jobs have no watermark."""
+    for node in nodes:
+        if isinstance(node.spec, _TIMESTAMPS):
+            _check_timestamps(node)
+        elif node.spec.stateful:
+            _check_order(node)
+
+
+def streams(node: Node) -> bool:
+    """True if a source of the stage's rows does not end."""
+    return any(isinstance(other.spec, SourceSpec) and not other.source.bounded for other in [node, *_before(node)])
+
+
+def carries_on(node: Node) -> bool:
+    """True if a stage with timestamps stands behind one with state that has an event time: its watermark is that one's."""
+    return any(other.spec.stateful and _timed(other) for other in _nearest(node))
+
+
+def _check_timestamps(node: Node) -> None:
+    nearest = list(_nearest(node))
+    for other in nearest:
+        if isinstance(other.spec, _TIMESTAMPS):
+            raise PipelineError(f"{_the(node)} sets the event time that {_other(other)} has set: keep one of the two.")
+    timed = next((other for other in nearest if other.spec.stateful and _timed(other)), None)
+    if timed is None:
+        return
+    if isinstance(node.spec, IngestionTimestampsSpec):
+        raise PipelineError(
+            f"{_the(node)} stamps the rows of {_other(timed)}, which have an event time: use with_timestamps on a column "
+            "of theirs."
+        )
+    assert isinstance(node.spec, TimestampsSpec)
+    if node.spec.allowed_lag_ms or node.spec.idle_timeout_ms:
+        raise PipelineError(
+            f"{_the(node)} goes on with the watermark of {_other(timed)}: give allowed_lag and idle_timeout to the first "
+            "with_timestamps only."
+        )
+    odd = next((other for other in nearest if not _timed(other)), None)
+    if odd is not None:
+        raise PipelineError(
+            f"{_the(node)} gets rows with an event time, of {_other(timed)}, and without one, of {_other(odd)}: call "
+            "with_timestamps before they are merged."
+        )
+
+
+def _check_order(node: Node) -> None:
+    """PipelineError if its rows would be late because they bear the start of a window that comes when it has ended."""
+    for parent in _inputs(node):
+        for windows, timestamps in _starts(parent):
+            if not _bears_starts(node, windows):
+                assert isinstance(windows.spec, WindowSpec)
+                raise PipelineError(
+                    f"{_the(node)} would get rows of {_other(windows)} too late: their event time is the start of a window, "
+                    f"{windows.spec.window.describe()}, which comes when it has ended; use "
+                    f"with_timestamps('window_end') in {_other(timestamps)}" + _aligned(node, windows) + "."
+                )
+
+
+def _bears_starts(node: Node, windows: Node) -> bool:
+    """True if the stage gives the right rows though the event time of its input is the start of those windows."""
+    if isinstance(node.spec, (JoinSpec, DistinctSpec)):
+        return isinstance(node.spec, DistinctSpec) and node.spec.within_ms is None
+    if isinstance(node.spec, MapStatefulSpec):
+        return node.spec.ttl_ms is None
+    if not isinstance(node.spec, WindowSpec):
+        return True
+    assert isinstance(windows.spec, WindowSpec)
+    first, second = windows.spec.window, node.spec.window
+    if not isinstance(first, Window) or not isinstance(second, Window):
+        return False
+    return first.tumbling and second.slide_ms % first.size_ms == 0
+
+
+def _aligned(node: Node, windows: Node) -> str:
+    assert isinstance(windows.spec, WindowSpec)
+    first = windows.spec.window
+    if (
+        isinstance(node.spec, WindowSpec)
+        and isinstance(node.spec.window, Window)
+        and isinstance(first, Window)
+        and first.tumbling
+    ):
+        return f", or a slide of a multiple of {text(first.size_ms)}"
+    return ""
+
+
+def _starts(node: Node) -> Iterator[tuple[Node, Node]]:
+    """(stage with windows, the timestamps behind it) of the windows whose start is the event time of the node's rows."""
+    if isinstance(node.spec, TimestampsSpec):
+        if node.spec.column == START:
+            yield from ((windows, node) for windows in _windows(node))
+    elif not node.spec.stateful or isinstance(node.spec, (RollingSpec, DistinctSpec)):
+        for parent in _inputs(node):
+            yield from _starts(parent)
+
+
+def _windows(node: Node) -> Iterator[Node]:
+    """The stages whose windows' start reaches the node's input as it is, as far as names tell."""
+    for parent in _inputs(node):
+        if isinstance(parent.spec, WindowSpec):
+            yield parent
+        made = isinstance(parent.spec, TransformSpec) or (
+            isinstance(parent.spec, WithColumnsSpec) and START in parent.spec.columns
+        )
+        if not parent.spec.stateful and not made:
+            yield from _windows(parent)
+
+
+def _nearest(node: Node) -> Iterator[Node]:
+    """The stages before it that set the event time, keep state or are sources, where only others lie between."""
+    for parent in _inputs(node):
+        if parent.spec.stateful or isinstance(parent.spec, (*_TIMESTAMPS, SourceSpec)):
+            yield parent
+        else:
+            yield from _nearest(parent)
+
+
+def _timed(node: Node) -> bool:
+    return any(isinstance(other.spec, _TIMESTAMPS) for other in _before(node))
+
+
+def _before(node: Node) -> Iterator[Node]:
+    """All stages that its rows come from, each once, nearest first; tables of hash joins are none."""
+    seen: set[int] = set()
+    pending = list(_inputs(node))
+    while pending:
+        other = pending.pop(0)
+        if id(other) not in seen:
+            seen.add(id(other))
+            yield other
+            pending.extend(_inputs(other))
+
+
+def _inputs(node: Node) -> tuple[Node, ...]:
+    return node.inputs[:1] if isinstance(node.spec, HashJoinSpec) else node.inputs
+
+
+def _the(node: Node) -> str:
+    return f"Stage '{node.name}' ({node.location})"
+
+
+def _other(node: Node) -> str:
+    return f"stage '{node.name}' ({node.location})"

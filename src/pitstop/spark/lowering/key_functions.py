@@ -1,0 +1,303 @@
+"""What runs in Spark's Python workers for stages that keep one row of state a key.
+
+A row travels as one struct, so that nothing changes its values, and comes out of Arrow as plain Python values: a whole batch at
+once where Pitstop's own worker runs (internals/keyed_worker.py), and key by key, through pandas, in a session that has Spark's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import le
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import pandas as pd
+import pyarrow as pa
+
+from pitstop.spark.state.codec import LAST, STATE, StateCodec
+from pitstop.spark.state.row_shape import RowShape, plain
+
+ROW, AT, SAVED = "__row", "__at", "__saved"
+"""Columns in which the rows of a keyed stage travel: the row, its event time, and state that is restored."""
+
+Values = tuple[Any, ...]
+
+
+class KeyState(Protocol):
+    """What a keyed function needs of Spark's GroupState: the state of one key, and the key's timeout."""
+
+    @property
+    def exists(self) -> bool: ...
+    @property
+    def hasTimedOut(self) -> bool: ...
+    @property
+    def get(self) -> tuple[Any, ...]: ...
+    def update(self, values: tuple[Any, ...]) -> None: ...
+    def remove(self) -> None: ...
+    def setTimeoutTimestamp(self, at: int) -> None: ...
+    def getCurrentWatermarkMs(self) -> int: ...
+
+
+@dataclass
+class Items:
+    """Rows for a keyed function in the order in which they came, and what came with each."""
+
+    rows: list[Any]
+    times: list[int | None]
+    """Event times in ms since 1970."""
+    saved: list[dict[str, Any] | None] | None = None
+    """State to begin with, which comes in the place of a row; None if there is none at all."""
+
+    def part(self, start: int, count: int) -> Items:
+        """So many of them, from the given place."""
+        end = start + count
+        return Items(self.rows[start:end], self.times[start:end], None if self.saved is None else self.saved[start:end])
+
+    def extend(self, more: Items) -> None:
+        """Add more items behind them."""
+        self.rows += more.rows
+        self.times += more.times
+        if self.saved is not None and more.saved is not None:
+            self.saved += more.saved
+
+    def live(self) -> Items:
+        """Only the rows."""
+        if self.saved is None:
+            return self
+        kept = [place for place, saved in enumerate(self.saved) if saved is None]
+        return Items([self.rows[place] for place in kept], [self.times[place] for place in kept])
+
+    def in_order(self) -> Items:
+        """By event time; of equal times in the order in which they came. Rows without one come first."""
+        times = [0 if at is None else at for at in self.times]
+        if all(map(le, times, times[1:])):
+            return self
+        order = sorted(range(len(times)), key=times.__getitem__)
+        return Items([self.rows[place] for place in order], [self.times[place] for place in order])
+
+
+@dataclass(frozen=True)
+class KeyedFunction:
+    """What Spark calls for each key of an epoch; it is pickled and runs in the workers."""
+
+    keys: tuple[str, ...]
+    codec: StateCodec
+    """Between the state's fields and the text that Spark keeps."""
+    shape: RowShape
+    """Makes rows of the structs in which they travel."""
+    outputs: tuple[str, ...]
+    """Columns of the rows that it makes, beside the keys."""
+    handle: Callable[[SimpleNamespace, list[Any]], Iterable[Values]]
+    """``(state, rows) -> rows``; changes the state."""
+    evict: Callable[[SimpleNamespace, Values, int], Iterable[Values]]
+    """``(state, key, time in ms) -> rows``, when a key's state is dropped."""
+    ttl_ms: int | None
+    """How long after its last event a key's state is dropped; None: never."""
+    timed: bool
+    """True if rows have an event time, by which those of an epoch are then ordered."""
+
+    def __call__(self, key: Values, frames: Iterator[pd.DataFrame], state: KeyState) -> Iterator[pd.DataFrame]:
+        """Spark's own way: the rows of one key as pandas objects."""
+        items = Items([], [], [])
+        for frame in frames if not state.hasTimedOut else ():
+            items.extend(self._of_pandas(frame))
+        out = self.of_key(key, items, state)
+        if out:
+            yield pd.DataFrame(out, columns=[*self.keys, *self.outputs], dtype=object)
+
+    def of_arrow(self, batch: pa.RecordBatch) -> Items:
+        """The rows of a batch with the columns ROW, AT and SAVED, of which the last two may be missing."""
+        rows, names = self.shape.rows(batch.column(ROW)), batch.schema.names
+        times: list[int | None] = _millis(batch.column(AT)) if AT in names else [None] * len(rows)
+        return Items(rows, times, batch.column(SAVED).to_pylist() if SAVED in names else None)
+
+    def keys_of_arrow(self, columns: Sequence[pa.Array]) -> list[Values]:
+        """The keys that stand in these columns."""
+        return list(zip(*map(plain, columns), strict=True))
+
+    def of_key(self, key: Values, items: Items, state: KeyState) -> list[Values]:
+        """The rows, keys first, that one key's items make; keeps what the key's state then is."""
+        held, last = self._open(state)
+        if state.hasTimedOut:
+            out = self._evicted(held, last, key)
+            state.remove()
+        else:
+            for saved in filter(None, items.saved or ()):
+                held, last = self._namespace(saved[STATE]), saved[LAST]
+            live = items.live()
+            held, last, out = self._handled(key, live.in_order() if self.timed else live, held, last)
+            out += self._close(held, last, key, state)
+        return [(*key, *values) for values in out] if self.keys else out
+
+    def _handled(
+        self, key: Values, items: Items, held: SimpleNamespace, last: int | None
+    ) -> tuple[SimpleNamespace, int | None, list[Values]]:
+        """(state, time of its last event, rows) after these items."""
+        out: list[Values] = []
+        begun = 0
+        for place, at in enumerate(items.times) if self.timed else ():
+            if self._expired(last, at):
+                # By the row's own time, not by the epoch's watermark: the outcome must not hang on where epochs end.
+                out += self.handle(held, items.rows[begun:place])
+                out += self._evicted(held, last, key)
+                held, last, begun = self._namespace(None), None, place
+            if last is None or (at is not None and at > last):
+                last = at
+        out += self.handle(held, items.rows[begun:] if begun else items.rows)
+        return held, last, out
+
+    def _of_pandas(self, frame: pd.DataFrame) -> Items:
+        columns = [name for name in (ROW, AT, SAVED) if name in frame]
+        found = self.of_arrow(pa.RecordBatch.from_pydict({name: self._arrow(name, frame[name]) for name in columns}))
+        return found if found.saved is not None else Items(found.rows, found.times, [None] * len(found.rows))
+
+    def _arrow(self, name: str, values: pd.Series) -> pa.Array:
+        if name == ROW:
+            return pa.array(list(values), self.shape.arrow)
+        return pa.array(list(values), pa.timestamp("us") if name == AT else _SAVED)
+
+    def _open(self, state: KeyState) -> tuple[SimpleNamespace, int | None]:
+        text, last = state.get if state.exists else (None, None)
+        return self._namespace(text), last
+
+    def _namespace(self, text: str | None) -> SimpleNamespace:
+        return SimpleNamespace(**self.codec.decode(text))
+
+    def _close(self, held: SimpleNamespace, last: int | None, key: Values, state: KeyState) -> list[Values]:
+        """Keep the state until its time has come, which may be now."""
+        # Without a time to live the stage may have no event time, and Spark then knows of no watermark.
+        if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs()):
+            if state.exists:
+                state.remove()
+            return self._evicted(held, last, key)
+        state.update((self.codec.encode(vars(held)), last))
+        if self.ttl_ms is not None and last is not None:
+            state.setTimeoutTimestamp(last + self.ttl_ms)
+        return []
+
+    def _expired(self, last: int | None, now: int | None) -> bool:
+        return self.ttl_ms is not None and last is not None and now is not None and last + self.ttl_ms <= now
+
+    def _evicted(self, held: SimpleNamespace, last: int | None, key: Values) -> list[Values]:
+        return list(self.evict(held, key if self.keys else (), (last or 0) + (self.ttl_ms or 0)))
+
+
+class NoState:
+    """Stands in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
+
+    exists = hasTimedOut = False
+    get: tuple[Any, ...] = (None, None)
+
+    def getCurrentWatermarkMs(self) -> int:
+        return -(2**62)
+
+    def update(self, values: tuple[Any, ...]) -> None:
+        pass
+
+    def remove(self) -> None:
+        pass
+
+    def setTimeoutTimestamp(self, at: int) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class UserFunction:
+    """A function of the user's and what it may return: None, a row, or a list of rows."""
+
+    function: Callable[..., Any]
+    outputs: tuple[str, ...]
+    stage: str
+
+    def each(self, held: SimpleNamespace, rows: list[Any]) -> list[Values]:
+        """Call it with the state and each row."""
+        out: list[Values] = []
+        function, width = self.function, len(self.outputs)
+        for row in rows:
+            result = function(held, row)
+            if type(result) is tuple and len(result) == width:
+                out.append(result)
+            elif result is not None:
+                out += self._rows(result)
+        return out
+
+    def once(self, *arguments: Any) -> list[Values]:
+        """Call it with these arguments."""
+        result = self.function(*arguments)
+        return [] if result is None else self._rows(result)
+
+    def _rows(self, result: Any) -> list[Values]:
+        return [self._row(row) for row in (result if isinstance(result, list) else [result])]
+
+    def _row(self, row: Any) -> Values:
+        if isinstance(row, dict):
+            odd = set(row) - set(self.outputs)
+            if odd:
+                raise ValueError(f"stage '{self.stage}' returned a column '{min(odd)}'; its output is {', '.join(self.outputs)}")
+            return tuple(row.get(name) for name in self.outputs)
+        values = tuple(row) if isinstance(row, tuple) else (row,)
+        if len(values) != len(self.outputs):
+            raise ValueError(f"stage '{self.stage}' returned {len(values)} values; its output is {', '.join(self.outputs)}")
+        return values
+
+
+def never(*_: Any) -> list[Values]:
+    """The ``evict`` of stages that never drop state."""
+    return []
+
+
+@dataclass(frozen=True)
+class FoldInto:
+    """How an accumulator takes in one lifted value after the other."""
+
+    name: str
+    fold: Callable[[Any, Any], Any]
+    collects: bool
+    """True if the accumulator is a list of lifted values, so that the first value becomes a list of one."""
+
+    def running(self, before: Any, values: Sequence[Any]) -> list[Any]:
+        """The accumulator after each of the values; ``before`` is what it was."""
+        if not self.collects and None not in values:
+            return list(accumulate(values, self.fold) if before is None else accumulate(values, self.fold, initial=before))[
+                -len(values) :
+            ]
+        found = []
+        for value in values:
+            if value is not None:
+                first = [value] if self.collects else value
+                before = first if before is None else self.fold(before, value)
+            found.append(before)
+        return found
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Folds rows into the accumulators of their key, and gives each row with the values that they then have.
+
+    The lifted values stand at the end of the row, one for each accumulator.
+    """
+
+    folds: tuple[FoldInto, ...]
+    carried: tuple[int, ...]
+    """Which of the row's values are given on."""
+
+    def __call__(self, held: SimpleNamespace, rows: list[Values]) -> list[Values]:
+        if not rows:
+            return []
+        columns = list(zip(*rows, strict=True))
+        lifted = columns[-len(self.folds) :]
+        totals = [fold.running(getattr(held, fold.name), values) for fold, values in zip(self.folds, lifted, strict=True)]
+        for fold, own in zip(self.folds, totals, strict=True):
+            setattr(held, fold.name, own[-1])
+        return list(zip(*[columns[place] for place in self.carried], *totals, strict=True))
+
+
+_SAVED = pa.struct([(STATE, pa.string()), (LAST, pa.int64())])
+
+
+def _millis(times: pa.Array) -> list[int | None]:
+    # Whole numbers: a float of seconds would lose a millisecond now and then.
+    micros = times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64()).to_pylist()
+    return [None if at is None else at // 1000 for at in micros]

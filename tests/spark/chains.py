@@ -1,0 +1,243 @@
+"""Stages that follow one another: each kind of stage with state, from rows (key, v, ts) to such rows, and in plain Python.
+
+The sources count milliseconds, so what plain Python makes of all events is what a job has given once its watermark has passed
+them; where it ends, open windows and sessions are left.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pitstop as ps
+from tests.spark.harness import numbers
+from tests.spark.sequence import events, millis
+
+ROWS, KEYS, BURST, PAUSE = 24_000, 6, 6_000, 9_000
+STEP, OTHERS = 6_000, 51_000
+SIZE, SLIDE, GAP, TTL, WITHIN, REMEMBERED = 2_000, 1_000, 3_000, 4_000, 70, 3_000
+EVERY, OTHER = 35, 25
+"""Every so manieth event is used, and on the other side of joins: there those of a key are 150 ms apart, so a row finds one."""
+
+Rows = list[tuple[int, int, int]]
+"""(key, v, time in ms)"""
+
+
+def all_rows() -> Rows:
+    return [(key, v, ms) for seq, key, v, ms in events(ROWS, KEYS, BURST, PAUSE) if seq % EVERY == 0]
+
+
+def other_rows() -> Rows:
+    """Those that joins find: they come without a pause, over the same time."""
+    return [(key, v, ms) for seq, key, v, ms in events(OTHERS, KEYS) if seq % OTHER == 0]
+
+
+def by_key(rows: Rows):
+    found = defaultdict(list)
+    for key, v, ms in sorted(rows, key=lambda row: row[2]):
+        found[key].append((v, ms))
+    return found
+
+
+def shaped(stage, v, ts):
+    """The columns that every stage here reads, with their event time."""
+    return stage.select("key", f"cast({v} as bigint) as v", f"{ts} as ts")
+
+
+class Chain:
+    """A pipeline in the making; names of stages are numbered."""
+
+    def __init__(self, name=""):
+        self.pipeline, self.name, self.count, self.sources = ps.Pipeline(), name, 0, {}
+
+    def source(self):
+        return self._source("numbers", EVERY, rows=ROWS, step=STEP, burst=BURST, pause=PAUSE)
+
+    def others(self):
+        return self._source("others", OTHER, rows=OTHERS, step=OTHERS // (ROWS // STEP))
+
+    def _source(self, name, every, **options):
+        if name not in self.sources:
+            timed = numbers(self.pipeline, name, keys=KEYS, **options)
+            self.sources[name] = timed.filter(f"seq % {every} = 0").select("key", "v", "ts")
+        return self.sources[name]
+
+    def named(self, kind):
+        self.count += 1
+        return f"{self.name}{kind}-{self.count}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of stage: ``add`` puts one behind a stage with rows (key, v, ts); ``plain`` is the same in plain Python."""
+
+    name: str
+    add: Callable
+    plain: Callable[[Rows], Rows]
+    open_ms: int
+    """How long before the watermark its last result may be."""
+    sets_time: bool = False
+    """True if its rows need with_timestamps to have an event time."""
+
+
+def windows(window):
+    def add(chain, stage):
+        made = stage.group_by("key").window(window).aggregate(chain.named("window"), total=ps.sum("v"))
+        return shaped(made, "total", "window_end")
+
+    return add
+
+
+def plain_windows(size, slide):
+    def plain(rows):
+        found = defaultdict(int)
+        for key, v, ms in rows:
+            start = ms - ms % slide
+            while start + size > ms:
+                found[(key, start + size)] += v
+                start -= slide
+        return [(key, total, end) for (key, end), total in found.items()]
+
+    return plain
+
+
+def sessions(chain, stage):
+    made = stage.group_by("key").window(ps.session(GAP / 1000)).aggregate(chain.named("session"), total=ps.sum("v"))
+    return shaped(made, "total", "window_end")
+
+
+def plain_sessions(rows):
+    found = []
+    for key, own in by_key(rows).items():
+        total, last = own[0]
+        for v, ms in own[1:]:
+            if ms >= last + GAP:
+                found.append((key, total, last + GAP))
+                total = 0
+            total, last = total + v, ms
+        found.append((key, total, last + GAP))
+    return found
+
+
+def rolling(chain, stage):
+    made = stage.group_by("key").rolling_aggregate(chain.named("rolling"), total=ps.sum("v"), n=ps.count(), high=ps.max("v"))
+    return made.select("key", "total + n + high as v", "ts")
+
+
+def plain_rolling(rows):
+    found = []
+    for key, own in by_key(rows).items():
+        total, high = 0, own[0][0]
+        for n, (v, ms) in enumerate(own, 1):
+            total, high = total + v, max(high, v)
+            found.append((key, total + n + high, ms))
+    return found
+
+
+def step(state, row):
+    before, state.last, state.n = state.last or 0, row.v, (state.n or 0) + 1
+    return None if state.n % 2 else (before + row.v, row.ts)
+
+
+def state(chain, stage):
+    return stage.group_by("key").map_stateful(chain.named("state"), step, "n bigint, last bigint", "v bigint, ts timestamp")
+
+
+def plain_state(rows):
+    pairs = [(key, own[n - 1 : n + 1]) for key, own in by_key(rows).items() for n in range(1, len(own), 2)]
+    return [(key, first + second, ms) for key, ((first, _), (second, ms)) in pairs]
+
+
+def keep(state, row):
+    state.total = (state.total or 0) + row.v
+
+
+def evict(state, key, time):
+    return (state.total, time)
+
+
+def dying(chain, stage):
+    grouped, ttl = stage.group_by("key"), TTL / 1000
+    made = grouped.map_stateful(chain.named("dying"), keep, "total bigint", "v bigint, at bigint", ttl=ttl, on_evict=evict)
+    return made.select("key", "v", "timestamp_millis(at) as ts")
+
+
+def plain_dying(rows):
+    found = []
+    for key, own in by_key(rows).items():
+        total, last = own[0]
+        for v, ms in own[1:]:
+            if ms >= last + TTL:
+                found.append((key, total, last + TTL))
+                total = 0
+            total, last = total + v, ms
+        found.append((key, total, last + TTL))
+    return found
+
+
+def distinct(**options):
+    def add(chain, stage):
+        twins = stage.select("key", "v", "ts", "explode(array(1, 2)) as twin")
+        return twins.group_by("key", "v", "ts").distinct(chain.named("distinct"), **options).select("key", "v", "ts")
+
+    return add
+
+
+def plain_distinct(rows):
+    return list(dict.fromkeys(rows))
+
+
+def join(chain, stage):
+    other = chain.others().select("key", "v as w", "ts as at")
+    made = stage.join(chain.named("join"), other, on="key", within=WITHIN / 1000)
+    return made.select("key", "v + w as v", "ts")
+
+
+def plain_join(rows):
+    others = by_key(other_rows())
+    return [(key, v + w, ms) for key, v, ms in rows for w, at in others[key] if abs(at - ms) <= WITHIN]
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("window", windows(ps.tumbling(SIZE / 1000)), plain_windows(SIZE, SIZE), SIZE, sets_time=True),
+        Kind("sliding window", windows(ps.sliding(SIZE / 1000, SLIDE / 1000)), plain_windows(SIZE, SLIDE), SIZE, sets_time=True),
+        Kind("session", sessions, plain_sessions, GAP, sets_time=True),
+        Kind("rolling aggregate", rolling, plain_rolling, 0),
+        Kind("state of one's own", state, plain_state, 0, sets_time=True),
+        Kind("state with time to live", dying, plain_dying, TTL, sets_time=True),
+        Kind("distinct", distinct(), plain_distinct, 0),
+        Kind("distinct within", distinct(within=REMEMBERED / 1000), plain_distinct, 0),
+        Kind("join", join, plain_join, WITHIN),
+    )
+}
+
+
+def follow(chain, stage, kinds):
+    """Stages of these kinds, one behind the other, each with the event time of the one before."""
+    timed = stage
+    for place, kind in enumerate(kinds):
+        stage = kind.add(chain, timed)
+        timed = stage.with_timestamps("ts", name=f"{chain.named('time')}") if kind.sets_time and place < len(kinds) - 1 else stage
+    return stage
+
+
+def plain(rows, kinds):
+    for kind in kinds:
+        rows = kind.plain(rows)
+    return sorted(rows)
+
+
+def got(rows):
+    return sorted((row.key, row.v, millis(row.ts)) for row in rows)
+
+
+def check(rows, kinds, watermark):
+    """That a chain gave what plain Python says, but for what is open still at the watermark."""
+    found, expected = got(rows), plain(all_rows(), kinds)
+    until = watermark - sum(kind.open_ms for kind in kinds)
+    assert until > expected[0][2]
+    assert [row for row in expected if row[2] <= until] == [row for row in found if row[2] <= until]
+    assert len(found) >= len(expected) / 2
+    assert set(found) <= set(expected)
+    assert len(found) == len(set(found)) or len(set(expected)) < len(expected)

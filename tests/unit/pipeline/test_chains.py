@@ -1,0 +1,133 @@
+"""Which stages follow which is judged where the second one is defined, in a sentence with both."""
+
+import pytest
+
+import pitstop as ps
+from pitstop.errors import PipelineError
+
+MINUTE = ps.tumbling("1 minute")
+
+
+def step(state, row):
+    return 1
+
+
+def numbers(**options):
+    return ps.Pipeline().read_from(ps.sources.rate(5, **options), name="numbers").with_timestamps("time", "2 s")
+
+
+def windows(stage, window=MINUTE, name="minutes"):
+    return stage.group_by("sequence").window(window).aggregate(name, n=ps.count())
+
+
+def state(stage, **options):
+    return stage.group_by("sequence").map_stateful("mine", step, "n bigint", "at timestamp", **options)
+
+
+@pytest.mark.parametrize("column", ["window_start", "window_end"])
+def test_windows_of_a_multiple_follow_windows_by_either_of_their_times(column):
+    hours = windows(windows(numbers()).with_timestamps(column), ps.sliding("1 hour", "2 minutes"), "hours")
+    assert hours.name == "hours"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "remedy"),
+    [
+        (ps.tumbling("1 minute"), ps.tumbling("90 seconds"), ", or a slide of a multiple of 1 minutes"),
+        (ps.tumbling("1 minute"), ps.sliding("1 minute", "30 seconds"), ", or a slide of a multiple of 1 minutes"),
+        (ps.tumbling("1 minute"), ps.session("1 hour"), ""),
+        (ps.sliding("1 minute", "10 seconds"), ps.tumbling("1 minute"), ""),
+        (ps.session("1 minute"), ps.tumbling("1 minute"), ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.describe(),
+)
+def test_windows_that_would_get_the_start_of_others_too_late_are_refused(first, second, remedy):
+    starts = windows(numbers(), first).with_timestamps("window_start", name="starts").filter("n > 1")
+    with pytest.raises(PipelineError) as caught:
+        windows(starts, second, "second")
+    said = str(caught.value)
+    assert said.startswith("Stage 'second' (test_chains.py:")
+    assert " would get rows of stage 'minutes' (test_chains.py:" in said
+    assert said.endswith(f"{remedy}.")
+    assert "use with_timestamps('window_end') in stage 'starts' (test_chains.py:" in said
+    assert windows(windows(numbers(), first).with_timestamps("window_end"), second, "second").name == "second"
+
+
+@pytest.mark.parametrize(
+    "follow",
+    [
+        lambda rows: rows.group_by("sequence").distinct("seen", within="1 hour"),
+        lambda rows: state(rows, ttl="1 hour"),
+        lambda rows: rows.join("pairs", rows.select("sequence", "window_start as at"), on="sequence", within="1 hour"),
+    ],
+    ids=["distinct", "state", "join"],
+)
+def test_what_looks_at_lateness_row_by_row_takes_no_start_of_a_window(follow):
+    starts = windows(numbers()).with_timestamps("window_start").group_by("sequence").distinct("once")
+    with pytest.raises(PipelineError, match=r"would get rows of stage 'minutes' \(.*\) too late"):
+        follow(starts)
+
+
+def test_state_that_is_kept_for_ever_takes_the_start_of_a_window():
+    assert state(windows(numbers()).with_timestamps("window_start")).name == "mine"
+
+
+def test_a_column_that_replaces_the_start_of_a_window_is_another_one():
+    later = windows(numbers()).with_columns(window_start="window_end").with_timestamps("window_start")
+    assert later.group_by("sequence").distinct("seen", within="1 hour").name == "seen"
+
+
+def test_rolling_aggregates_pass_their_event_time_on():
+    so_far = numbers().group_by("sequence").rolling_aggregate("so-far", m=ps.count())
+    assert so_far.timestamp_column() == "time"
+    assert windows(so_far).name == "minutes"
+
+
+def test_an_event_time_that_is_set_twice_is_refused():
+    with pytest.raises(
+        PipelineError, match=r"Stage 'timestamps-2' \(.*\) sets the event time that stage 'timestamps' \(.*\) has"
+    ):
+        numbers().filter("sequence > 3").with_timestamps("time")
+
+
+@pytest.mark.parametrize("options", [{"allowed_lag": "1 s"}, {"idle_timeout": "1 minute"}])
+def test_a_lag_or_an_idle_timeout_behind_state_is_refused(options):
+    with pytest.raises(PipelineError, match=r"Stage 'timestamps-2' \(.*\) goes on with the watermark of stage 'minutes' \(.*\)"):
+        windows(numbers()).with_timestamps("window_end", **options)
+
+
+def test_ingestion_timestamps_behind_a_watermark_are_refused():
+    with pytest.raises(PipelineError, match=r"stamps the rows of stage 'minutes' \(.*\), which have an event time"):
+        windows(numbers()).with_ingestion_timestamps()
+
+
+def test_ingestion_timestamps_behind_state_without_a_watermark_are_the_first():
+    rows = ps.Pipeline().read_from(ps.sources.rate(5), name="numbers")
+    assert windows(state(rows).with_ingestion_timestamps().with_columns(sequence="1")).name == "minutes"
+
+
+def test_rows_with_and_without_event_time_are_not_given_one_together():
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.rate(5), name="numbers")
+    ends = windows(rows.with_timestamps("time")).select("sequence", "window_end as time")
+    with pytest.raises(
+        PipelineError, match=r"of stage 'minutes' \(.*\), and without one, of stage 'numbers' \(.*\): call with_time"
+    ):
+        ends.merge(rows.select("sequence", "time")).with_timestamps("time")
+
+
+def test_a_batch_job_has_no_watermark_that_could_be_in_the_way():
+    rows = ps.Pipeline().read_from(ps.sources.items([(1,)], "sequence bigint"), name="rows")
+    timed = rows.with_columns(time="timestamp_seconds(sequence)").with_timestamps("time").with_timestamps("time", "1 s")
+    starts = windows(timed, ps.sliding("1 minute", "1 s")).with_timestamps("window_start")
+    assert windows(starts, name="again").name == "again"
+
+
+def test_a_batch_source_in_a_job_that_streams_is_judged_as_a_stream():
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([(1,)], "sequence bigint"), name="rows")
+    rows.with_timestamps("time").with_timestamps("time").write_to(ps.sinks.noop(), name="out")
+    p.check()
+    p.read_from(ps.sources.rate(5), name="numbers").write_to(ps.sinks.noop(), name="out-2")
+    with pytest.raises(PipelineError, match="keep one of the two"):
+        p.check()
