@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from pitstop.control.ports import Registry
 from pitstop.control.retention import has_begun, kept_until, state_bytes
@@ -28,14 +28,14 @@ class Reads:
 
     def __init__(self, registry: Registry, data: DataFolder, changes: Changes) -> None:
         self._registry, self._data, self.changes = registry, data, changes
-        self._statuses = _Statuses()
+        self._statuses = _Statuses(self._view)
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         return [self._statuses.of(job, progress) for job, progress in self._registry.overview(include_ended)]
 
     def job(self, name_or_id: str) -> JobStatus:
         found = self._registry.overview(named=name_or_id)
-        return self._statuses.of(*found[0]) if found else self._status(self._find(name_or_id))
+        return self._view(*found[0]) if found else self._status(self._find(name_or_id))
 
     def kept_states(self) -> list[KeptState]:
         found = []
@@ -96,7 +96,10 @@ class Reads:
         return SnapshotDiff(differences(before, after), report)
 
     def _status(self, job: Job) -> JobStatus:
-        return JobStatus.of(job, self._registry.progress(job.id), self._has_state(job), kept_until(job))
+        return self._view(job, self._registry.progress(job.id))
+
+    def _view(self, job: Job, progress: Progress) -> JobStatus:
+        return JobStatus.of(job, progress, self._has_state(job), kept_until(job))
 
     def _has_state(self, job: Job) -> bool:
         """Looks at what is there: somebody may have removed it by hand."""
@@ -119,7 +122,8 @@ class Reads:
 class _Statuses:
     """The view of each job, made anew only when its record or its progress has changed: lists are asked for all the time."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: Callable[[Job, Progress], JobStatus]) -> None:
+        self._view = view
         self._made: dict[str, tuple[Job, Progress, JobStatus]] = {}
 
     def of(self, job: Job, progress: Progress) -> JobStatus:
@@ -127,7 +131,7 @@ class _Statuses:
         if made is None or made[0] is not job or made[1] is not progress:
             if len(self._made) > MOST_KEPT:
                 self._made.clear()
-            made = self._made[job.id] = job, progress, JobStatus.of(job, progress)
+            made = self._made[job.id] = job, progress, self._view(job, progress)
         return made[2]
 
 
