@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pitstop.model.job import JobSource
-from pitstop.model.operation import Cancel, CancelAndExport, Discard, Export, Restart, Resume, Suspend, UpdateJob
+from pitstop.model.operation import Cancel, CancelAndExport, Discard, Export, Restart, Resume, Rollback, Suspend, UpdateJob
 from tests.simulation.world import World
 
 SCHEDULES = int(os.environ.get("PITSTOP_SCHEDULES", "300"))
@@ -35,6 +35,11 @@ class Schedules(RuleBasedStateMachine):
     @rule(request=st.sampled_from([Suspend(), Resume(), Restart(), Export("kept"), CancelAndExport("last"), Cancel(), Resume()]))
     def ask(self, request):
         self.world.ask(request)
+
+    @rule()
+    def roll_back(self):
+        self.world.ask(Rollback())
+        self.watched = True
 
     @rule()
     def discard(self):

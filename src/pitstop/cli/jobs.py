@@ -56,7 +56,7 @@ def add_to(app: typer.Typer) -> None:
     register(app, submit, allow_interspersed_args=False)
     register(app, check, ignore_unknown_options=True)
     register(app, update, allow_interspersed_args=False)
-    for command in (suspend, resume, restart, cancel, discard):
+    for command in (suspend, resume, restart, cancel, rollback, discard):
         register(app, command)
 
 
@@ -154,6 +154,18 @@ def cancel(call: Call, job: JobArgument) -> None:
     with call.waiting("Cancelling"):
         call.service().cancel(found.id)
     _done(call, found, "cancelled")
+
+
+def rollback(call: Call, job: JobArgument) -> None:
+    """Go back to the version before an update that is being made ready, starts or is watched."""
+    found = call.service().job(job)
+    call.say(f"Rolling back job {describe(found)}...")
+    call.service().rollback(found.id)
+    now = call.service().job(found.id)
+    if now.status is JobState.SUSPENDED:
+        _done(call, found, f"has version {now.version} again")
+    else:
+        _finish(call, found, lambda now: f"Job rolled back: version {now.version} runs.")
 
 
 def discard(

@@ -141,6 +141,10 @@ class JobHandle:
         """End at once; the state is kept for a day, so that :meth:`resume` brings it back. Nothing happens if it has ended."""
         self._service.cancel(self.id)
 
+    def rollback(self) -> None:
+        """Go back to the version before an update that is being made ready, starts or is watched."""
+        self._service.rollback(self.id)
+
     def discard(self) -> None:
         """Remove the state that the ended job keeps. ConflictError if it has not ended."""
         self._service.discard(self.id)

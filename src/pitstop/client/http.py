@@ -92,6 +92,9 @@ class HttpService:
     def cancel(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/cancel")
 
+    def rollback(self, name_or_id: str) -> None:
+        self._send("POST", _job(name_or_id) + "/rollback")
+
     def discard(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/discard")
 

@@ -26,6 +26,7 @@ from pitstop.model.operation import (
     Operation,
     Restart,
     Resume,
+    Rollback,
     Submit,
     Suspend,
     UpdateJob,
@@ -137,6 +138,7 @@ _ROWS: tuple[Row, ...] = (
     ((S,),          (None,),                  (CancelAndExport,), asking.export_suspended(Mode.CANCEL_AND_EXPORT), (X,)),
     ((S,),          (None,),                  (Resume,),        asking.resume,                      (N,)),
     ((N, T, R, S),  MODES[R],                 (Cancel,),        asking.cancel,                      (F,)),
+    ((N, T, R, S),  (None,),                  (Rollback,),      updating.roll_back,                 (N, T, R, S)),
     ((N, T, R, X, C), (None, *ANY),           (Resume,),        asking.accept,                      None),
     ((F, D),        MODES[F],                 (Cancel,),        asking.accept,                      None),
     # What is asked of a job that has failed or was cancelled, and keeps its state
@@ -185,15 +187,16 @@ _OF_RUNS = (Suspend, Restart, CancelAndExport, Export)
 
 _REFUSALS: tuple[Row, ...] = (
     # What is asked for where it is not legal: nothing changes, and the sentence is that of the reference
-    ((R,),          ENDING,                   (*_OF_RUNS, UpdateJob),  asking.busy,                 None),
+    ((R,),          ENDING,                   (*_OF_RUNS, UpdateJob, Rollback), asking.busy,        None),
     ((N, T, S, X, C), (None, *ANY),           (Suspend, Restart), asking.not_in_this_state("RUNNING"), None),
     ((N, T, X, C),  (None, *ANY), (CancelAndExport, Export, UpdateJob), asking.not_in_this_state("RUNNING or SUSPENDED"), None),
     ((X, C),        (None, *ANY),             (Cancel,),        asking.no_cancel,                   None),
+    ((X, C),        (None, *ANY),             (Rollback,),      asking.not_in_this_state("RUNNING or SUSPENDED"), None),
     ((N, T, R, S, X, C), (None, *ANY),        (Discard,),       asking.still_going,                 None),
     ((D,),          (None,),                  (Resume,),        asking.no_resume,                   None),
-    ((F,),          (None,),                  (Suspend, Restart, CancelAndExport), asking.has_result, None),
-    ((D,),          (None,),                  (*_OF_RUNS, UpdateJob),  asking.has_result,           None),
-    ((F,),          (Mode.EXPORT,),           (*_OF_RUNS, UpdateJob, Resume, Discard), asking.busy_export, None),
+    ((F,),          (None,),                  (Suspend, Restart, CancelAndExport, Rollback), asking.has_result, None),
+    ((D,),          (None,),                  (*_OF_RUNS, UpdateJob, Rollback), asking.has_result,  None),
+    ((F,),          (Mode.EXPORT,),           (*_OF_RUNS, UpdateJob, Rollback, Resume, Discard), asking.busy_export, None),
 )  # fmt: skip
 
 

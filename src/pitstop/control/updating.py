@@ -11,11 +11,11 @@ import dataclasses
 from typing import Any
 
 from pitstop.control.actions import Action, DropCheckpoint, ExportSuspended, FailExports, KillRun, RegisterSnapshot, SendCommand
-from pitstop.control.decision import Decision, answered, waiting
+from pitstop.control.decision import Decision, answered, refuse, waiting
 from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Asked, Job, JobState, Mode, Starting, Termination, Update, Version, Watched
-from pitstop.model.operation import Updated, Verb
+from pitstop.model.operation import Operation, Updated, Verb
 from pitstop.model.run import Exported, ExportFailed, PreparationFailed, Running, Stopped, StopRun, UpdatePrepared
 
 
@@ -124,24 +124,40 @@ def watched_long_enough(job: Job) -> Decision:
 
 def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
     """The new version has failed: the old one goes on where it had stopped. None if there is nothing to go back to."""
-    update = job.update
-    if update is None or isinstance(update.phase, Asked):
-        return None
+    phase = job.update.phase if job.update is not None else None
     until = watched_until(job)
-    if until is not None and now >= until:
+    if not isinstance(phase, Starting | Watched) or (until is not None and now >= until):
         return None
-    previous = update.phase.previous
-    message = (
-        f"Version {job.version.number} of job '{job.display_name}' failed, so version {previous.number} goes on where it had "
-        f"stopped: {reason}"
-    )
-    old = _resumable(previous, job.version.options["initial_snapshot"])
-    back = dataclasses.replace(waiting(job), version=old, update=None, update_failure=message)
+    return _go_back(job, phase, f"failed, so version {phase.previous.number} goes on where it had stopped: {reason}")
+
+
+def roll_back(job: Job, operation: Operation, now: float) -> Decision:
+    """A user does not want the new version any more."""
+    done = answered(operation.id)
+    if job.preparation is not None:
+        called_off = answered(job.preparation, ConflictError(f"The update of job '{job.display_name}' was called off."))
+        return Decision(dataclasses.replace(job, preparation=None), (called_off, done))
+    phase = job.update.phase if job.update is not None else None
+    if not isinstance(phase, Starting | Watched):
+        return refuse(job, operation, f"Cannot {operation.verb.name} job '{job.display_name}': it has no update to go back from.")
+    back = _go_back(job, phase, f"was rolled back on request: version {phase.previous.number} goes on where it had stopped")
+    if job.state is JobState.SUSPENDED:
+        stays = dataclasses.replace(back.job, state=JobState.SUSPENDED, suspension_cause=job.suspension_cause)
+        return Decision(stays, (*back.actions, done))
+    return Decision(back.job, (*back.actions, done))
+
+
+def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
+    assert job.update is not None
+    message = f"Version {job.version.number} of job '{job.display_name}' {what}"
+    old = _resumable(phase.previous, job.version.options["initial_snapshot"])
+    back = dataclasses.replace(waiting(job), version=old, update=None, update_failure=message, suspension_cause=None)
     told: list[Action] = []
-    if isinstance(update.phase, Starting):
-        told.append(answered(update.operation, EngineError(message, trace=job.failure_details)))
+    # An update of a suspended job was answered when its new version was in place.
+    if isinstance(phase, Starting):
+        told.append(answered(job.update.operation, EngineError(message, trace=job.failure_details)))
     lineage = job.version.lineage
-    dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != previous.lineage else []
+    dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != phase.previous.lineage else []
     return Decision(back, (*told, FailExports(), KillRun(job.token), *dropped))
 
 

@@ -24,6 +24,7 @@ class Verb(StrEnum):
     CANCEL_AND_EXPORT = "cancel_and_export"
     UPDATE = "update"
     DISCARD = "discard"
+    ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,22 @@ class UpdateJob:
 
 
 @dataclass(frozen=True)
+class Rollback:
+    """Go back to the version before: while the new one is made ready, starts or is watched, or waits for its job's resume."""
+
+    verb: ClassVar = Verb.ROLLBACK
+
+
+@dataclass(frozen=True)
 class Discard:
     """Remove the state that an ended job keeps; it cannot be brought back after that."""
 
     verb: ClassVar = Verb.DISCARD
 
 
-Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Discard
+Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Discard | Rollback
 REQUESTS: dict[Verb, type[Request]] = {
-    kind.verb: kind for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob, Discard)
+    kind.verb: kind for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob, Discard, Rollback)
 }
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.errors import UsageError
 from pitstop.model.job import JobState, Progress
-from pitstop.model.operation import Cancel, Discard, Restart, Resume, Suspend
+from pitstop.model.operation import Cancel, Discard, Restart, Resume, Rollback, Suspend
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.rest import uploads
 from pitstop.rest.models import (
@@ -38,7 +38,7 @@ def router(service: ServerService) -> APIRouter:
     waiters = Waiters(service)
     _add_submit(routes, service, waiters)
     _add_reads(routes, service, waiters)
-    for verb in (Suspend(), Resume(), Restart(), Cancel(), Discard()):
+    for verb in (Suspend(), Resume(), Restart(), Cancel(), Rollback(), Discard()):
         _add_verb(routes, service, waiters, verb)
 
     @routes.post("/jobs/{job}/snapshots", status_code=201, summary="Export a named snapshot")
@@ -133,7 +133,7 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         return await reading(service.logs, job, after, limit)
 
 
-_Verb = Suspend | Resume | Restart | Cancel | Discard
+_Verb = Suspend | Resume | Restart | Cancel | Rollback | Discard
 """What takes nothing but a job."""
 
 

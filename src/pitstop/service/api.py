@@ -99,6 +99,13 @@ class Service(Protocol):
         """End a job at once. Its state is kept for a day: resume brings it back. Does nothing to a job that has ended."""
         ...
 
+    def rollback(self, name_or_id: str) -> None:
+        """Go back to the version before an update that is being made ready, starts or is watched; returns before that runs.
+
+        ConflictError if there is no such update.
+        """
+        ...
+
     def discard(self, name_or_id: str) -> None:
         """Remove the state that an ended job keeps. ConflictError if the job has not ended."""
         ...

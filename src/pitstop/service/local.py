@@ -27,6 +27,7 @@ from pitstop.model.operation import (
     Request,
     Restart,
     Resume,
+    Rollback,
     Submit,
     Suspend,
     Updated,
@@ -134,6 +135,9 @@ class LocalService(Reads, MapVerbs):
 
     def cancel(self, name_or_id: str) -> None:
         self._carry_out(name_or_id, Cancel())
+
+    def rollback(self, name_or_id: str) -> None:
+        self._carry_out(name_or_id, Rollback())
 
     def discard(self, name_or_id: str) -> None:
         self._carry_out(name_or_id, Discard())

@@ -20,7 +20,7 @@ from pitstop.errors import Problem
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Job, JobSource, JobState, Mode, Termination, Version
-from pitstop.model.operation import Cancel, Operation, Resume, Suspend, Updated, UpdateJob
+from pitstop.model.operation import Cancel, Operation, Resume, Rollback, Suspend, Updated, UpdateJob
 from pitstop.model.report import Report, Way
 from pitstop.model.run import (
     Compiled,
@@ -314,3 +314,51 @@ def test_what_will_be_started_later_keeps_no_spare_from_warming_up():
     assert not under_way(updated(suspended()).job)
     assert under_way(resumed(updated(suspended()).job))
     assert not under_way(running())
+
+
+def ask_back(job, now=104.0):
+    return decide(job, Operation(9, "id", Rollback()), now)
+
+
+def test_a_new_version_that_starts_is_rolled_back_on_request():
+    job = compiled(changed_over()[1])
+    back = ask_back(job)
+    assert (back.job.state, back.job.version.number, back.job.version.lineage) == (S.NOT_RUNNING, 1, "L1")
+    said = "Version 2 of job 'job' was rolled back on request: version 1 goes on where it had stopped"
+    update, rollback = answers(back)
+    assert (update.operation, update.error.message) == (7, said)
+    assert (rollback.operation, rollback.error) == (9, None)
+    assert KillRun(job.token) in back.actions
+    assert DropCheckpoint("L2") in back.actions
+
+
+def test_a_new_version_that_is_watched_is_rolled_back_on_request():
+    up = decide(compiled(changed_over(watch=60.0)[1]), seen(compiled(changed_over(watch=60.0)[1]), Running(0)), 103.0).job
+    back = ask_back(up)
+    assert (back.job.state, back.job.version.number) == (S.NOT_RUNNING, 1)
+    assert [finish.operation for finish in answers(back)] == [9], "the update was answered when it was up"
+
+
+def test_an_update_that_is_being_made_ready_is_called_off():
+    job = decide(running(), wish(), 99.0).job
+    back = ask_back(job)
+    assert back.job == running()
+    called_off, done = answers(back)
+    assert (called_off.operation, called_off.error.message) == (7, "The update of job 'job' was called off.")
+    assert done.error is None
+
+
+def test_a_suspended_job_that_was_updated_has_its_old_version_again_and_stays_suspended():
+    exactly_once = JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE)
+    suspended = dataclasses.replace(running(exactly_once), state=S.SUSPENDED, suspension_cause="Requested by user")
+    exporting = prepared(suspended, wish()).job
+    updated = decide(exporting, seen(exporting, Exported(7, RECORD)), 101.0).job
+    assert updated.version.number == 2
+    back = ask_back(updated).job
+    assert (back.state, back.suspension_cause, back.version) == (S.SUSPENDED, "Requested by user", suspended.version)
+
+
+def test_without_an_update_there_is_nothing_to_go_back_from():
+    refused = ask_back(running())
+    assert message(refused) == "Cannot ROLLBACK job 'job': it has no update to go back from."
+    assert refused.job == running()
