@@ -112,9 +112,7 @@ class ProgressTracker:
             if name.startswith(AHEAD) and row["rows"]:
                 bad += int(row["rows"])
                 stage = name.removeprefix(AHEAD)
-                told = (
-                    f"{row['rows']} rows are too far ahead of the clock for '{stage}', up to {row['farthest']}: left out"
-                )
+                told = f"{row['rows']} rows are too far ahead of the clock for '{stage}', up to {row['farthest']}: left out"
                 self._log("WARN", "pitstop.engine", told)
             if not name.startswith(OBSERVED):
                 continue
