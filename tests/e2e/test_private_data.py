@@ -7,7 +7,8 @@ import pytest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
-OTHERS = 0o077
+OTHERS = 0o066
+"""To read and to write; Spark lets everybody execute the files of jobs, which lie in folders that are closed."""
 JOB = """
 import pitstop as ps
 
