@@ -7,6 +7,7 @@ CHAINS ?= 30
 SEED ?= 1
 KILLS ?= 100
 SCHEDULES ?= 5000
+MINUTES ?= 10
 MEASURES ?=
 BEFORE ?=
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
@@ -15,7 +16,8 @@ SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 LONG := rules or long
 APART := matrix
 
-.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak chaos simulation bench bench-beside lint lock pictures clean
+.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation \
+	bench bench-beside lint lock pictures clean
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
@@ -27,6 +29,7 @@ help:
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
 	@echo "make stage-chains       every stage behind every other x changes; writes docs/stage-chains.md"
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
+	@echo "make fuzz [MINUTES=10] [SEED=1]  random requests to the REST API; no error of the server, nothing unreadable afterwards"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
@@ -63,6 +66,9 @@ compatibility: $(STAMP)
 
 soak: $(STAMP)
 	@$(PY) -m tests.soak --chains $(CHAINS) --seed $(SEED)
+
+fuzz: $(STAMP)
+	@$(PY) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 chaos: $(STAMP)
 	@PITSTOP_TEST_KILLS=$(KILLS) $(PY) -m pytest -m chaos

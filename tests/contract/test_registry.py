@@ -245,6 +245,8 @@ def test_a_job_that_has_the_id_of_another_one_as_its_name_does_not_stand_before_
     registry.add_job(job("id-2", name="0401-9f77-b9c0-0001", submitted=2.0))
     assert [found.id for found in registry.find_jobs("0401-9f77-b9c0-0001")] == ["0401-9f77-b9c0-0001", "id-2"]
     assert [found.id for found, _ in registry.overview(named="0401-9f77-b9c0-0001")] == ["0401-9f77-b9c0-0001", "id-2"]
+    found, _ = registry.overview_of(["0401-9f77-b9c0-0001"])["0401-9f77-b9c0-0001"]
+    assert found.id == "0401-9f77-b9c0-0001"
 
 
 def test_an_overview_shows_jobs_with_their_progress_as_they_are_now(store):
@@ -261,6 +263,8 @@ def test_an_overview_shows_jobs_with_their_progress_as_they_are_now(store):
     registry.save_job(job("id-0", "job-0", JobState.SUSPENDED, submitted=0.0))
     assert [found.state for found, _ in registry.overview()] == [JobState.RUNNING, JobState.FAILED, JobState.SUSPENDED]
     assert registry.overview(named="nobody") == []
+    some = registry.overview_of(["job-2", "id-0", "nobody"])
+    assert some == {"job-2": registry.overview(named="job-2")[0], "id-0": registry.overview(named="id-0")[0]}
 
 
 def test_states_of_many_jobs_are_read_at_once(registry):

@@ -13,6 +13,7 @@ from pitstop.rest import jobs, maps, problems, snapshots, states
 from pitstop.rest.gate import Access, Gate
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import HealthModel
+from pitstop.rest.quick import Quick
 from pitstop.rest.threads import probing, reading
 from pitstop.service.api import ServerService
 from pitstop.service.results import ClusterInfo
@@ -27,12 +28,12 @@ _bearer = HTTPBearer(auto_error=False, description="The server's token")
 class _App(FastAPI):
     """The gate stands before everything, and problems have a media type of their own in the description."""
 
-    def __init__(self, access: Access, **settings: Any) -> None:
+    def __init__(self, access: Access, service: ServerService, **settings: Any) -> None:
         super().__init__(**settings)
-        self._access = access
+        self._access, self._service = access, service
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Gate(super().build_middleware_stack(), self._access)
+        return Gate(Quick(super().build_middleware_stack(), self._service, f"{PREFIX}/jobs"), self._access)
 
     def openapi(self) -> dict[str, Any]:
         described = self.openapi_schema is not None
@@ -50,6 +51,7 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     # The usual documentation pages load their scripts from elsewhere; /openapi.json is all we serve of them.
     app = _App(
         access,
+        service,
         max_body_size=MOST_BYTES,
         title="Pitstop",
         version=__version__,

@@ -20,6 +20,7 @@ from pitstop.rest.models import (
     UpdateBody,
     UpdatedModel,
 )
+from pitstop.rest.quick import listed
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working, writing
 from pitstop.rest.waiting import Waiters
@@ -96,7 +97,7 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
     @routes.get("/jobs", summary="List jobs", response_model=list[JobStatus])
     async def list_jobs(all: Annotated[bool, Query(description="Ended jobs, too")] = False) -> Any:
         """Those that have not ended, or all that are remembered."""
-        return Response(await reading(_written, service, all), media_type="application/json")
+        return Response(await reading(listed, service, all), media_type="application/json")
 
     @routes.get("/kept-states", summary="List the state that ended jobs keep")
     async def kept_states() -> list[KeptState]:
@@ -147,11 +148,6 @@ def _add_verb(routes: APIRouter, service: ServerService, waiters: Waiters, verb:
 
     name = verb.verb.value
     routes.add_api_route(f"/jobs/{{job}}/{name}", act, methods=["POST"], name=f"{name}_job", summary=f"{name.capitalize()} a job")
-
-
-def _written(service: ServerService, include_ended: bool) -> bytes:
-    """The list as JSON, of pieces that are kept: it is asked for again and again."""
-    return b"[" + b",".join([job.json for job in service.jobs(include_ended)]) + b"]"
 
 
 def _answer(job: JobStatus) -> Response:

@@ -9,8 +9,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
-from pitstop.errors import DeniedError, EngineError, NotFoundError, PitstopError, UsageError
+from pitstop.errors import DeniedError, EngineError, NotFoundError, PitstopError, UnreachableError, UsageError
 from pitstop.rest.models import Problem
 
 MEDIA_TYPE = "application/problem+json"
@@ -25,6 +26,7 @@ def add_to(app: FastAPI) -> None:
     app.add_exception_handler(PitstopError, _pitstop)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _unexpected)
 
 
@@ -55,6 +57,11 @@ def _framework(request: Request, error: Exception) -> JSONResponse:
     else:
         told = UsageError(f"{asked} is wrong: {error.detail}")
     return _answer(told, error.status_code, dict(error.headers or {}))
+
+
+def _gone(request: Request, error: Exception) -> JSONResponse:
+    # Nobody reads it; but to hang up in the middle of a request is no failure of the server, either.
+    return answer(UnreachableError("The client has gone."))
 
 
 def _unexpected(request: Request, error: Exception) -> JSONResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import signal
 import socket
 import sys
@@ -33,6 +34,7 @@ def run_server(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. One sentence for each thing that prevents it (port in use, no Java, second server)."""
     _configure_logs()
     keep_private()
+    _allow_many_connections()
     data = DataFolder(private_folder(settings.data_dir.resolve()))
     access = Access(settings.effective_token(), own_names(settings.host_names))
     with only_server(data), listening(settings.host, settings.port) as listener:
@@ -45,6 +47,12 @@ def run_server(settings: Settings) -> None:
                 _serve(plane, access, listener, lambda: _say_where(address, data, settings))
         finally:
             plane.end()
+
+
+def _allow_many_connections() -> None:
+    """As many as the system lets this user have: each client that waits has one, and the usual bound is a thousand."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def own_names(given: Sequence[str]) -> frozenset[str]:

@@ -214,6 +214,10 @@ class ServerService(Service, Protocol):
     changes: Changes
     """Tells when to look whether there is an answer."""
 
+    def jobs_named(self, names: Collection[str]) -> dict[str, JobStatus]:
+        """The job of each of these names and ids, of those that there are."""
+        ...
+
     def shown(self, signs: Collection[Sign]) -> set[Sign]:
         """Those of the signs that have come; quick for thousands."""
         ...

@@ -33,6 +33,9 @@ class Reads:
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         return [self._statuses.of(job, progress) for job, progress in self._registry.overview(include_ended)]
 
+    def jobs_named(self, names: Collection[str]) -> dict[str, JobStatus]:
+        return {name: self._statuses.of(*found) for name, found in self._registry.overview_of(names).items()}
+
     def job(self, name_or_id: str) -> JobStatus:
         found = self._registry.overview(named=name_or_id)
         return self._view(*found[0]) if found else self._status(self._find(name_or_id))

@@ -53,6 +53,20 @@ class Overview:
             rows = cursor.execute(f"{_ROWS} {which}ORDER BY submission_time DESC")
         return readable(self._pair, rows)
 
+    def read_first(self, cursor: Cursor, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
+        """As control.ports.Registry.overview_of."""
+        # By id first, since that has an index: by name the whole table is read.
+        found = {job.id: (job, progress) for job, progress in self._among(cursor, "jobs.id", names)}
+        for job, progress in self._among(cursor, "name", [name for name in names if name not in found]):
+            found.setdefault(job.name or "", (job, progress))
+        return found
+
+    def _among(self, cursor: Cursor, column: str, values: Collection[str]) -> Iterator[tuple[Job, Progress]]:
+        for some in _portions(values):
+            marks = ",".join("?" * len(some))
+            order = "ORDER BY active DESC, submission_time DESC"
+            yield from readable(self._pair, cursor.execute(f"{_ROWS} WHERE {column} IN ({marks}) {order}", some))
+
     def _pair(self, row: tuple[str, str, str | None]) -> tuple[Job, Progress]:
         job_id, body, progress = row
         return self._jobs.of(job_id, body), self._none if progress is None else self._progress.of(job_id, progress)

@@ -76,6 +76,10 @@ class SqlRegistry:
         with self._database.read_rows() as cursor:
             return self._overview.read(cursor, include_ended, named)
 
+    def overview_of(self, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
+        with self._database.read_rows() as cursor:
+            return self._overview.read_first(cursor, names)
+
     def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
         with self._database.read_rows() as cursor:
             return states_of(cursor, job_ids, self._database.dialect.json_text("body", "state"))

@@ -92,6 +92,9 @@ class MemoryRegistry:
         found = self.jobs(include_ended) if named is None else self.find_jobs(named)
         return [(job, self.progress(job.id)) for job in found]
 
+    def overview_of(self, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
+        return {name: found[0] for name in names if (found := self.overview(named=name))}
+
     def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
         return {job.id: job.state for job in self.jobs() if job.id in job_ids}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pitstop.kit.java import find_java
+from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import StateStore
 from pitstop.spark.internals.callbacks import accept_own_peers_only
@@ -83,6 +84,8 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
         .config("spark.driver.host", cluster.driver_host)
         .config("spark.driver.bindAddress", cluster.bind_address)
         .config("spark.local.dir", scratch)
+        # Hadoop sets permissions itself, past the umask of the process.
+        .config("spark.hadoop.fs.permissions.umask-mode", f"{UMASK:03o}")
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
