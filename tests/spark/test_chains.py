@@ -131,11 +131,11 @@ def page():
 
 def _cell(first, second):
     held = [shown for change, shown in CHANGES.items() if (first, second, change) in found]
-    return "all" if len(held) == len(CHANGES) else ", ".join(held) or "no"
+    return "all" if len(held) == len(CHANGES) else ", ".join(held) or "not tried"
 
 
 @pytest.mark.matrix
 def test_the_page_says_what_was_found():
-    assert len(found) == len(KINDS) ** 2 * len(CHANGES)
     if os.environ.get("PITSTOP_WRITE_MATRIX"):
         PAGE.write_text(page())
+    assert len(found) == len(KINDS) ** 2 * len(CHANGES)

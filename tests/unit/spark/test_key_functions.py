@@ -5,6 +5,7 @@ import pickle
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import Row
@@ -194,3 +195,14 @@ def test_rows_hold_plain_values_in_every_year():
     assert empty == Row(**dict.fromkeys(given))
     with pytest.raises(AttributeError):
         _ = row.missing
+
+
+def test_spark_s_own_way_gives_the_same_rows():
+    """In a session that was not made by Pitstop rows come as pandas objects, key by key."""
+    rows = [(7, 1, 30), (7, 2, 10), (7, 3, 20)]
+    frames = iter(
+        [pd.DataFrame({"__row": [{"key": key, "v": v}], "__at": pd.to_datetime([at], unit="ms")}) for key, v, at in rows]
+    )
+    made = list(counting()((7,), frames, NoState()))
+    assert [tuple(row) for frame in made for row in frame.itertuples(index=False)] == [(7, 2, 1), (7, 3, 2), (7, 1, 3)]
+    assert run(counting(), batch(rows, [told(0, 3)]))[0] == [(7, 2, 1), (7, 3, 2), (7, 1, 3)]

@@ -12,8 +12,8 @@ IN_MEMORY = f"{_STATE}.HDFSBackedStateStoreProvider"
 STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 """The setting that chooses one of these."""
 
-WORKER = {"spark.python.worker.module": f"{__package__}.keyed_worker"}
-"""What a new session needs so that functions with state run in the faster worker of ours."""
+WORKER = {"spark.python.daemon.module": f"{__package__}.daemon"}
+"""What a new session needs so that functions with state run in the faster way of ours."""
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"

@@ -1,7 +1,7 @@
 """What runs in Spark's Python workers for stages that keep one row of state a key.
 
 A row travels as one struct, so that nothing changes its values, and comes out of Arrow as plain Python values: a whole batch at
-once where Pitstop's own worker runs (internals/keyed_worker.py), and key by key, through pandas, in a session that has Spark's.
+once where Pitstop's own daemon runs (internals/daemon.py), and key by key, through pandas, in a session that has Spark's.
 """
 
 from __future__ import annotations

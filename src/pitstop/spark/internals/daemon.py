@@ -1,0 +1,53 @@
+"""Spark's daemon of Python workers, whose workers have a faster way for functions that keep state (``applyInPandasWithState``).
+
+Spark makes several pandas objects for each key of an epoch, which takes more than a millisecond. Here a batch comes out of Arrow
+at once, its keys are gone through as plain Python, and the rows that they make go back as one batch. What is sent is the same.
+Sessions name this module in their settings (settings.py); in one that does not Spark's own way runs the same functions.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from pyspark import daemon
+
+_WORKER = "pyspark.worker"
+_run_worker: Callable[..., int] = daemon.worker
+
+
+def _worker(*arguments: Any) -> int:
+    """What the daemon runs in each process that it forks."""
+    if sys.argv[1:] == [_WORKER]:
+        _prepare()
+    return _run_worker(*arguments)
+
+
+def _prepare() -> None:
+    """Let Spark's worker read functions in our way. Nothing is imported before the fork: Arrow and others start threads."""
+    from pyspark import worker
+    from pyspark.util import PythonEvalType
+    from pyspark.worker_util import read_command
+
+    read_udfs: Callable[..., tuple[Any, Any, Any, Any]] = worker.read_udfs
+
+    def read(pickled: Any, told: Any, eval_type: int, settings: Any, evaluation: Any) -> tuple[Any, Any, Any, Any]:
+        """Spark's ``read_udfs``: (function, profiler, what reads batches, what writes them)."""
+        found = read_udfs(pickled, told, eval_type, settings, evaluation)
+        if eval_type != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF_WITH_STATE:
+            return found
+        function, output = read_command(pickled, told[0].udfs[0])
+        if not hasattr(function, "of_key"):
+            return found  # a user's own
+        from pitstop.spark.internals.keyed_batches import KeyedBatches
+
+        _, keys, *places = told[0].args
+        return (KeyedBatches(function, places[:keys], output, evaluation.state_value_schema), *found[1:])
+
+    worker.read_udfs = read
+
+
+if __name__ == "__main__":
+    daemon.worker = _worker
+    daemon.manager()
