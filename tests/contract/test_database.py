@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, StoreError
 from pitstop.store import schema
-from pitstop.store.database import open_database
+from pitstop.store.database import open_database, sqlite_url
 from tests.contract.stores import DATABASES
 
 SNAPSHOT = {"name": "s", "job_id": "j", "job_name": None, "created": 1.5, "bytes": 1, "path": "/x", "epoch": 3, "details": {}}
@@ -137,3 +137,22 @@ def test_a_file_that_is_no_store_is_told_in_one_sentence(tmp_path):
     (tmp_path / "pitstop.db").write_text("no database at all, but long enough to have a header " * 20)
     with pytest.raises(EngineError, match=r"^The store sqlite:///.*/pitstop.db cannot be used: .*not a database\.$"):
         open_database(f"sqlite:///{tmp_path}/pitstop.db")
+
+
+def test_a_store_that_was_removed_or_replaced_is_away_until_it_is_back(tmp_path):
+    file = tmp_path / "pitstop.db"
+    database = open_database(sqlite_url(file))
+    with database.write() as connection:
+        add(connection, "kept")
+    aside = file.rename(tmp_path / "aside.db")
+    for replaced in (False, True):
+        if replaced:
+            file.write_bytes(b"")
+        with pytest.raises(StoreError, match="was removed or replaced while it was in use"):
+            names(database)
+        with pytest.raises(StoreError), database.write() as connection:
+            add(connection, "lost")
+    file.unlink()
+    aside.rename(file)
+    assert names(database) == ["kept"]
+    database.close()

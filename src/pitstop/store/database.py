@@ -24,6 +24,8 @@ class Database:
     def __init__(self, engine: Engine, url: str, dialect: Dialect) -> None:
         self.engine, self.url, self.dialect = engine, url, dialect
         self._local = threading.local()
+        self._place: object | None = None
+        """What the URL led to when the store was opened; None while it is being opened."""
         self._watch_lock = threading.Lock()
         self._watching: VersionReader | None = None
 
@@ -98,6 +100,7 @@ class Database:
     @contextmanager
     def _told(self) -> Iterator[None]:
         """What the database says becomes one sentence; broken rules of the schema stay for the caller to explain."""
+        self._check_place()
         try:
             yield
         except (DBAPIError, self.dialect.driver_error) as error:
@@ -106,6 +109,16 @@ class Database:
             if sentence is not None:
                 raise StoreError(sentence) from error
             raise
+
+    def settle(self) -> None:
+        """Note what has been opened: from now on the store is away if that is not in its place any more."""
+        self._place = self.dialect.place(self.url)
+
+    def _check_place(self) -> None:
+        if self._place is not None and self.dialect.place(self.url) != self._place:
+            raise StoreError(
+                f"The store {self.url} was removed or replaced while it was in use: put it back, or restart the server."
+            )
 
     @contextmanager
     def _savepoint(self, connection: Connection) -> Iterator[None]:
@@ -130,6 +143,7 @@ def open_database(url: str) -> Database:
     dialect = Sqlite()
     database = Database(dialect.engine(url), url, dialect)
     migrate(database)
+    database.settle()
     return database
 
 

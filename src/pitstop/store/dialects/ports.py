@@ -42,6 +42,10 @@ class Dialect(Protocol):
         """An engine whose connections have all settings that the store relies on."""
         ...
 
+    def place(self, url: str) -> object | None:
+        """What the URL leads to now, cheaply: another value once the store was removed or replaced. None: there is nothing."""
+        ...
+
     def begin_read(self, connection: Connection) -> None:
         """Begin a transaction whose statements all see the store at one moment, and keep no writer waiting."""
         ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Executable, Table, create_engine, event, make_url
@@ -41,6 +42,14 @@ class Sqlite:
         event.listen(engine, "connect", _prepare)
         return engine
 
+    def place(self, url: str) -> object | None:
+        # A process that has the file open goes on with it although nobody else finds it any more.
+        try:
+            found = os.stat(_file(url))
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
     def begin_read(self, connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
 
@@ -63,7 +72,7 @@ class Sqlite:
         return _driver(connection).cursor()
 
     def version_reader(self, url: str) -> DataVersion:
-        return DataVersion(make_url(url).database or "")
+        return DataVersion(_file(url))
 
     def explain(self, error: Exception, url: str) -> str | None:
         if not isinstance(error, sqlite3.OperationalError) and type(error) is not sqlite3.DatabaseError:
@@ -91,6 +100,11 @@ class DataVersion:
 
     def close(self) -> None:
         self._connection.close()
+
+
+@cache
+def _file(url: str) -> str:
+    return make_url(url).database or ""
 
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
