@@ -125,6 +125,29 @@ def test_ended_jobs_beyond_a_number_or_an_age_are_forgotten_with_all_that_belong
     assert len(registry.open_operations("id-0")) == 1
 
 
+def test_a_job_that_goes_on_for_long_does_not_gather_answers_commands_and_leases(store):
+    registry = store.registry
+    for token in range(1, 5):
+        now = job(token=token)
+        if token == 1:
+            registry.add_job(now)
+        registry.save_job(now)
+        store.link().claim("id-1", token, f"handle-{token}", 10)
+        registry.add_command("id-1", token, StopRun())
+    answered, late, open_one = (registry.add_operation("id-1", Suspend()) for _ in range(3))
+    registry.finish_operation(answered.id)
+    store.clock.advance(100)
+    registry.finish_operation(late.id)
+    registry.prune(store.clock.now() - 50)
+    assert [registry.handle_of("id-1", token) for token in range(1, 5)] == [None, None, "handle-3", "handle-4"]
+    assert registry.get_operation(answered.id) is None
+    assert registry.get_operation(late.id).state is OperationState.DONE
+    assert [operation.id for operation in registry.open_operations("id-1")] == [open_one.id]
+    link = store.link()
+    link.claim("id-1", 4, "handle-4", 10)
+    assert len(link.commands(0)) == 1
+
+
 def test_what_a_failed_transaction_wrote_is_undone_as_a_whole(store):
     registry = store.registry
     registry.add_job(job(token=2))

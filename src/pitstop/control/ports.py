@@ -106,6 +106,13 @@ class Registry(Protocol):
         """Forget ended jobs beyond the newest ``keep`` or older than a time; returns their ids."""
         ...
 
+    def prune(self, answered_before: float) -> None:
+        """Forget operations that were answered before a time, and commands and leases of runs before each job's last two.
+
+        A job that goes on for years is never forgotten with what belongs to it.
+        """
+        ...
+
     def progress(self, job_id: str) -> Progress: ...
 
     def add_operation(self, job_id: str, request: Request) -> Operation: ...

@@ -20,6 +20,8 @@ CANCELLED_SECONDS = 86_400.0
 """How long the state of a job is kept that a user has cancelled without a snapshot."""
 SWEEP_SECONDS = 3600.0
 """How often results that are too old are looked for."""
+ANSWERED_SECONDS = 86_400.0
+"""How long the answer to a request can be asked for."""
 FRESH_SECONDS = 3600.0
 """An artifact this young may belong to a job that is just being submitted."""
 
@@ -76,6 +78,7 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
     """
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
         files.remove(data.job(gone).root)
+    registry.prune(now - ANSWERED_SECONDS)
     remove_unnamed_snapshots(registry, data, now, files)
     jobs = registry.jobs()
     for job in jobs:

@@ -110,6 +110,14 @@ class SqlRegistry:
                     connection.execute(delete(table).where(column.in_(gone)))
         return gone
 
+    def prune(self, answered_before: float) -> None:
+        operations = schema.operations
+        with self._database.write() as connection:
+            connection.execute(delete(operations).where(operations.c.finished < answered_before))
+            for table in (schema.commands, schema.leases):
+                last = select(schema.jobs.c.token).where(schema.jobs.c.id == table.c.job_id).scalar_subquery()
+                connection.execute(delete(table).where(table.c.token < last - 1))
+
     def progress(self, job_id: str) -> Progress:
         with self._database.read() as connection:
             row = connection.execute(select(schema.job_progress).where(schema.job_progress.c.job_id == job_id)).first()

@@ -135,6 +135,18 @@ class MemoryRegistry:
                 self._drop(self._leases, run)
             return gone
 
+    def prune(self, answered_before: float) -> None:
+        with self.transaction():
+            for number, operation in list(self._operations.items()):
+                if operation.finished is not None and operation.finished < answered_before:
+                    self._drop(self._operations, number)
+            tables: tuple[dict[Run, Any], ...] = (self._commands, self._leases)
+            for table in tables:
+                for job_id, token in list(table):
+                    job = self._jobs.get(job_id)
+                    if job is not None and token < job.token - 1:
+                        self._drop(table, (job_id, token))
+
     def progress(self, job_id: str) -> Progress:
         with self._lock:
             return self._progress.get(job_id, Progress())
