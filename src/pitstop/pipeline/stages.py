@@ -148,7 +148,8 @@ class Stage(Rows):
         """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``.
 
         Of several stages with timestamps the slowest holds the watermark back, unless it has had no rows for its
-        ``idle_timeout``; 0: it always counts. Rows that come after that may be late.
+        ``idle_timeout``; 0: it always counts. Rows that come after that may be late. Behind a stage with state that has an
+        event time only the column is given: the watermark goes on from there.
         """
         lag_ms = milliseconds(allowed_lag, "allowed lag")
         return self._then(TimestampsSpec(column, lag_ms, _idle(idle_timeout)), name)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from socket import socket
 from typing import Any
 
 from pyspark import daemon
 
 _WORKER = "pyspark.worker"
-_run_worker: Callable[..., int] = daemon.worker
+_run_worker = daemon.worker
 
 
-def _worker(*arguments: Any) -> int:
+def _worker(sock: socket, authenticated: bool) -> int:
     """What the daemon runs in each process that it forks."""
     if sys.argv[1:] == [_WORKER]:
         _prepare()
-    return _run_worker(*arguments)
+    return _run_worker(sock, authenticated)
 
 
 def _prepare() -> None:
