@@ -12,8 +12,9 @@ import pytest
 
 import pitstop as ps
 from pitstop.snapshots.checkpoint import Checkpoint
-from tests.spark.chains import KINDS, STEP, Chain, check, follow
-from tests.spark.harness import Collected, Harness
+from tests.spark.chains import KEYS, KINDS, ROWS, STEP, Chain, check, follow
+from tests.spark.harness import Collected, Harness, numbers
+from tests.spark.sequence import expected_windows, millis
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -76,6 +77,31 @@ def test_chains_of_several_stages_go_on_in_a_changed_job(spark, tmp_path):
     pipeline, after = built(LONGER, "reversed")
     assert harness.run(pipeline, partitions=3).way == "rebuild"
     check_all({kinds: before[kinds].rows + after[kinds].rows for kinds in LONGER}, watermark(harness))
+
+
+@pytest.mark.long
+def test_windows_of_windows_by_their_start_are_windows_of_the_events(spark, tmp_path):
+    sink, p, harness = Collected(), ps.Pipeline(), Harness(spark, tmp_path)
+    rows = numbers(p, rows=ROWS, step=STEP, keys=KEYS)
+    seconds = rows.group_by("key").window(ps.tumbling("1 second")).aggregate("seconds", n=ps.count(), total=ps.sum("v"))
+    again = seconds.with_timestamps("window_start").group_by("key").window(ps.sliding("4 seconds", "2 seconds"))
+    again.aggregate("again", n=ps.sum("n"), total=ps.sum("total")).write_to(ps.sinks.custom(sink), name="out")
+    harness.run(p)
+    until = max(millis(row.window_end) for row in sink.rows)
+    assert until > watermark(harness) - 2000
+    got = {(row.key, millis(row.window_start), millis(row.window_end)): (row.n, row.total) for row in sink.rows}
+    assert len(got) == len(sink.rows)
+    assert got == expected_windows(ROWS, KEYS, 4000, 2000, until)
+
+
+@pytest.mark.long
+def test_rows_that_have_lost_their_event_time_go_on_to_stages_that_need_none(spark, tmp_path):
+    sink, p, harness = Collected(), ps.Pipeline(), Harness(spark, tmp_path)
+    so_far = numbers(p, rows=ROWS, step=STEP, keys=KEYS).group_by("key").rolling_aggregate("so-far", n=ps.count())
+    seen = so_far.select("key", "n % 10 as n").group_by("key", "n").distinct("seen")
+    seen.write_to(ps.sinks.custom(sink), name="out")
+    harness.run(p)
+    assert sorted((row.key, row.n) for row in sink.rows) == [(key, n) for key in range(KEYS) for n in range(10)]
 
 
 @pytest.fixture(scope="module")

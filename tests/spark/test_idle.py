@@ -110,6 +110,52 @@ def harness(spark, tmp_path):
     return Harness(spark, tmp_path)
 
 
+def chained(left, right):
+    """Windows, what each key has had so far, and windows of that."""
+    both = ps.co_group(a=left.group_by("key"), b=right.group_by("key")).window(ps.tumbling(SLIDE))
+    counts = both.aggregate("counts", a={"lefts": ps.sum("n")}, b={"rights": ps.count()}).filter("lefts is not null")
+    so_far = counts.with_timestamps("window_end", name="ends").group_by("key").rolling_aggregate("so-far", total=ps.sum("lefts"))
+    named = so_far.select("key", "total", "window_end as ends_at")
+    return named.group_by("key").window(ps.tumbling(SIZE)).aggregate("sums", total=ps.sum("total"), counted=ps.count())
+
+
+def expected_chain(left, until):
+    """{(key, end): (total, counted)} of the last stage's windows that end by ``until``, in seconds."""
+    counts = defaultdict(int)
+    for key, n, at in left:
+        counts[(key, at - at % SLIDE + SLIDE)] += n
+    so_far, found = defaultdict(int), defaultdict(lambda: [0, 0])
+    for (key, at), n in sorted(counts.items(), key=lambda entry: entry[0][1]):
+        so_far[key] += n
+        window = found[(key, at - at % SIZE + SIZE)]
+        window[0], window[1] = window[0] + so_far[key], window[1] + 1
+    return {window: tuple(sums) for window, sums in found.items() if window[1] <= until}
+
+
+def test_the_watermark_passes_through_a_chain_of_stages_when_a_source_is_idle_and_late_rows_count_nowhere(harness):
+    job = Job(harness, chained, idle_timeout=IDLE)
+    job.feed(job.left, 30)
+    job.feed(job.right, 12, keys="z")
+    job.start()
+    for side in (job.left, job.right):
+        side.wait_until_read(job.running)
+    time.sleep(IDLE)
+    job.feed_left_until(lambda: job.last_end() >= 60)
+    in_time = list(job.left.fed)
+    job.left.feed(("a", 1000, 3))
+    job.left.wait_until_read(job.running)
+    last = job.last_end()
+    job.feed_left_until(lambda: job.last_end() > last + SIZE)
+    job.running.stop(60)
+    got = {(row.key, millis(row.window_end) // 1000): (row.total, row.counted) for row in job.sink.rows}
+    assert len(got) == len(job.sink.rows)
+    assert got == expected_chain(in_time + [row for row in job.left.fed[len(in_time) :] if row[1] < 1000], job.last_end())
+    late = [
+        seen for seen in job.running.query.recentProgress if any(op["numRowsDroppedByWatermark"] for op in seen["stateOperators"])
+    ]
+    assert late, "the late row is counted"
+
+
 def test_an_idle_source_lets_the_windows_of_others_come_and_counts_again_when_it_is_back(harness):
     job = Job(harness, windows, idle_timeout=IDLE)
     job.feed(job.left, 20)

@@ -32,8 +32,8 @@ class KeyedStage(Generic[S]):
     def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> S:
         """For each row the aggregates of its group so far, this row included (jet.md §3.3).
 
-        Columns out: those of the row, then one per aggregate. State is kept for ever. It is computed row by row in
-        Python; ``approx_count_distinct`` and aggregates of one's own cannot roll.
+        Columns out: those of the row, event time included, then one per aggregate. State is kept for ever. It is computed
+        in Python; ``approx_count_distinct`` and aggregates of one's own cannot roll.
         """
         _check_aggregates(name, aggregates, ())
         for column, aggregate in aggregates.items():

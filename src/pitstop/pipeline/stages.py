@@ -156,7 +156,8 @@ class Stage(Rows):
         """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``.
 
         Of several stages with timestamps the slowest holds the watermark back, unless it has had no rows for its
-        ``idle_timeout``; 0: it always counts. Rows that come after that may be late.
+        ``idle_timeout``; 0: it always counts. Rows that come after that may be late. Behind a stage with state that has an
+        event time only the column is given: the watermark goes on from there.
 
         One row with a time far in the future makes all that follow late. With ``max_ahead``, rows whose time is more than that
         ahead of the clock are left out: they are counted, sampled in the log, and go to ``dead_letters`` if given (columns as

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark import daemon
 
 _WORKER = "pyspark.worker"
-_run_worker: Callable[..., int] = daemon.worker
+_run_worker = daemon.worker
 
 
 def _worker(sock: socket, authenticated: bool) -> int:

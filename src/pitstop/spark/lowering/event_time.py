@@ -60,6 +60,14 @@ def _is_ahead(column: str, most_ms: int) -> Column:
     return F.coalesce(F.unix_micros(F.col(quoted(column))) > latest, F.lit(False))
 
 
+def event_time_if_there(node: Node, frame: DataFrame, declared: str | None) -> str | None:
+    """The same for stages that can do without: None if the column is gone."""
+    marks = [field for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
+    if declared is None or (declared not in frame.columns and len(marks) != 1):
+        return None
+    return event_time(node, frame, declared)
+
+
 def event_time(node: Node, frame: DataFrame, declared: str) -> str:
     """The frame's event-time column: the declared one, or what it was renamed to. PipelineError if it is gone."""
     column = declared

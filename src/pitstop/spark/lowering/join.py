@@ -13,7 +13,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import DistinctSpec, HashJoinSpec, JoinSpec
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
-from pitstop.spark.lowering.event_time import event_time, marked
+from pitstop.spark.lowering.event_time import event_time, event_time_if_there, marked
 from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"
@@ -79,7 +79,9 @@ def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[Da
     """The first row of each key."""
     keys, within_ms, timestamp = spec.keys, spec.within_ms, spec.timestamp
     check_columns(node, frame, keys)
-    if timestamp is not None:
+    if within_ms is None:
+        timestamp = event_time_if_there(node, frame, timestamp)
+    elif timestamp is not None:
         timestamp = event_time(node, frame, timestamp)
     if not frame.isStreaming:
         result = _distinct_at_once(frame, keys, timestamp, within_ms)

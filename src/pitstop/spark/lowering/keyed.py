@@ -24,7 +24,7 @@ from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.arrow import arrow_rows
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
-from pitstop.spark.lowering.event_time import event_time, marked
+from pitstop.spark.lowering.event_time import event_time, event_time_if_there, marked
 from pitstop.spark.lowering.key_functions import (
     AT,
     ROW,
@@ -76,7 +76,7 @@ def lower_rolling(
     aggregation = Aggregation(node, (spec.aggregates,))
     check_columns(node, frame, keys)
     _refuse_doubled(node, frame.columns, aggregation.all)
-    timestamp = None if spec.timestamp is None else event_time(node, frame, spec.timestamp)
+    timestamp = event_time_if_there(node, frame, spec.timestamp)
     lifted = frame.select("*", *aggregation.lifted(frame, spec.aggregates, timestamp))
     lifted, types = aggregation.stable(lifted)
     fields = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in types.items()])
@@ -121,7 +121,9 @@ def _apply(
     """The rows that the function makes of a frame, behind the key columns; ``restored`` holds saved state to begin with."""
     keys, timestamp = spec.keys, spec.timestamp
     check_columns(node, frame, keys)
-    if timestamp is not None:
+    if function.ttl_ms is None:
+        timestamp = event_time_if_there(node, frame, timestamp)
+    elif timestamp is not None:
         timestamp = event_time(node, frame, timestamp)
     kinds = {name: frame.schema[name].dataType for name in keys}
     columns: list[Column] = [F.col(quoted(name)) for name in keys] or [F.lit(1).alias(ALL)]

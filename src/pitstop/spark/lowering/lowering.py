@@ -44,7 +44,7 @@ from pitstop.spark.base.failures import errors_of_stage
 from pitstop.spark.internals.plans import check_streamable, has_watermark, stand_in, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.lowering.event_time import event_time, far_ahead, not_ahead, with_event_time, with_event_time_of
+from pitstop.spark.lowering.event_time import event_time_if_there, far_ahead, not_ahead, with_event_time, with_event_time_of
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
 from pitstop.spark.lowering.own_code import lower_own_code
@@ -92,11 +92,12 @@ class Lowering:
 
     def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
         """The rows of an input of a stage with state; behind functions that keep state Spark knows of no watermark any more."""
-        if parent.event_time is None or not rows.isStreaming or not any(other.spec.op in LOSING for other in parent.upstream()):
+        if not rows.isStreaming or not any(other.spec.op in LOSING for other in parent.upstream()):
             return rows
-        if has_watermark(rows):
+        column = event_time_if_there(node, rows, parent.event_time)
+        if column is None or has_watermark(rows):
             return rows
-        found = with_event_time(rows, event_time(node, rows, parent.event_time), 0)
+        found = with_event_time(rows, column, 0)
         self.followers.add(watermark_id(found))
         return found
 
