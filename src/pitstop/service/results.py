@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any
 
 from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
 from pitstop.model.report import Report
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @described
@@ -116,6 +117,8 @@ class JobStatus:
 
 @cache
 def _status_form() -> TypeAdapter[JobStatus]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(JobStatus)
 
 
