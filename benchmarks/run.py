@@ -168,7 +168,19 @@ def update_gap(results, say):
         results.append(result(f"update_gap_{name}_structure_vs_plain", ratio, "ratio", "< 1", ratio < 1, against))
 
 
-MEASURES = {measure.__name__: measure for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million)}
+def doors(results, say):
+    say("the REST API under 500 clients that poll and 2,000 that wait")
+    found = run(script="doors.py")
+    how = (
+        f"1,000 jobs, a list of {found['list_bytes']:,} bytes; server on one core, {found['server_cores']:.2f} used; 500 clients "
+        "that ask for a job each second, 2,000 that wait, 50 jobs a second that make progress; 30 s"
+    )
+    for name, aim in (("list_p50", None), ("list_p99", 0.1), ("poll_p50", None), ("poll_p99", None)):
+        holds, said = aim is None or found[name] < aim, "-" if aim is None else f"< {aim}"
+        results.append(result(f"doors_{name}", found[name], "s", said, holds, how))
+
+
+MEASURES = {measure.__name__: measure for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million, doors)}
 
 
 def main():

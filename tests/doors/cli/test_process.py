@@ -110,11 +110,11 @@ def test_following_goes_on_when_the_server_comes_back(state, environment, start)
 
 
 def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path):
-    asked, wait_for = threading.Event(), state.ask_wait_for
+    asked, ask_wait_for = threading.Event(), state.ask_wait_for
 
     def told(*arguments):
         asked.set()
-        return wait_for(*arguments)
+        return ask_wait_for(*arguments)
 
     state.ask_wait_for = told
     (tmp_path / "slow.py").write_text("# hangs")
