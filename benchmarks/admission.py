@@ -54,10 +54,10 @@ def measure(seconds):
         size = write_lines(folder / "in")
         spark = build_session(ClusterSettings("local[2]"), folder / "work")
         p = ps.Pipeline()
-        lines = p.read_from(ps.sources.csv_tail(folder / "in", schema="key string, v double, at bigint"), name="lines")
+        lines = p.read_from(ps.sources.csv_tail(str(folder / "in"), schema="key string, v double, at bigint"), name="lines")
         timed = lines.with_columns(ts="timestamp_seconds(at)").with_timestamps("ts", allowed_lag="1 day")
         windows = timed.group_by("key").window(ps.tumbling("1 minute")).aggregate("sums", n=ps.count(), total=ps.sum("v"))
-        windows.write_to(ps.sinks.files(folder / "out", format="parquet"), name="out")
+        windows.write_to(ps.sinks.files(str(folder / "out"), format="parquet"), name="out")
         job = ps.run(
             p, spark, data_dir=folder / "data", processing_guarantee="exactly_once", snapshot_interval=seconds, partitions=2
         )
@@ -80,7 +80,7 @@ def main():
     if len(sys.argv) > 1:
         measure(float(sys.argv[1]))
         return
-    speeds = {SHORT: [], LONG: []}
+    speeds: dict = {SHORT: [], LONG: []}
     for _ in range(ROUNDS):
         for seconds in speeds:
             command = [sys.executable, __file__, str(seconds)]
