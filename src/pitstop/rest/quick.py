@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from fastapi import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pitstop.errors import NotFoundError, PitstopError
+from pitstop.errors import PitstopError
 from pitstop.rest.problems import answer
 from pitstop.rest.threads import reading
 from pitstop.service.api import ServerService
@@ -34,24 +34,23 @@ class Quick:
         self._lists = _Together(lambda wanted: {all: listed(service, all) for all in wanted})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._wanted(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
-        if found is None:
-            await self._app(scope, receive, send)
-            return
+        wanted = self._wanted(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
         try:
-            response = Response(await found, media_type="application/json")
+            found = await wanted if wanted is not None else None
         except PitstopError as error:
-            response = answer(error)
-        await response(scope, receive, send)
+            await answer(error)(scope, receive, send)
+            return
+        if found is None:  # also what is not there: the routes tell why
+            await self._app(scope, receive, send)
+        else:
+            await Response(found, media_type="application/json")(scope, receive, send)
 
-    def _wanted(self, scope: Scope) -> asyncio.Future[bytes] | None:
+    def _wanted(self, scope: Scope) -> asyncio.Future[bytes | None] | None:
         path, query = scope["path"], scope["query_string"]
-        if path == self._list and query in _LISTS:
-            return self._lists.get(_LISTS[query], "The list of jobs could not be read.")
+        if path == self._list:
+            return self._lists.get(_LISTS[query]) if query in _LISTS else None
         name = path.removeprefix(self._below)
-        if name and name != path and "/" not in name and not query:
-            return self._jobs.get(name, f"No job with name or id '{name}' was found")
-        return None
+        return self._jobs.get(name) if name and name != path and "/" not in name and not query else None
 
 
 def listed(service: ServerService, include_ended: bool) -> bytes:
@@ -64,14 +63,14 @@ class _Together(Generic[T]):
 
     def __init__(self, read: Callable[[Collection[T]], Mapping[T, bytes]]) -> None:
         self._read = read
-        self._waiting: dict[T, list[tuple[asyncio.Future[bytes], str]]] = {}
+        self._waiting: dict[T, list[asyncio.Future[bytes | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
 
-    def get(self, key: T, missing: str) -> asyncio.Future[bytes]:
-        """What there is under a key when it is read; NotFoundError with the sentence if there is nothing."""
+    def get(self, key: T) -> asyncio.Future[bytes | None]:
+        """What there is under a key when it is read; None if there is nothing."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[bytes] = loop.create_future()
-        self._waiting.setdefault(key, []).append((future, missing))
+        future: asyncio.Future[bytes | None] = loop.create_future()
+        self._waiting.setdefault(key, []).append(future)
         if self._reading is None or self._reading.done():
             self._reading = loop.create_task(self._read_all())
         return future
@@ -85,16 +84,14 @@ class _Together(Generic[T]):
             except Exception as error:
                 found = error
             for key, futures in asked.items():
-                for future, missing in futures:
-                    _settle(future, key, found, missing)
+                for future in futures:
+                    _settle(future, found if isinstance(found, Exception) else found.get(key))
 
 
-def _settle(future: asyncio.Future[bytes], key: T, found: Mapping[T, bytes] | Exception, missing: str) -> None:
+def _settle(future: asyncio.Future[bytes | None], found: bytes | Exception | None) -> None:
     if future.done():  # the client has gone
         return
     if isinstance(found, Exception):
         future.set_exception(found)
-    elif key in found:
-        future.set_result(found[key])
     else:
-        future.set_exception(NotFoundError(missing))
+        future.set_result(found)

@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
+from pitstop.errors import EngineError
 from pitstop.model.job import JobState, Progress
 from pitstop.rest.app import create_app
 from pitstop.rest.gate import Access
@@ -291,3 +292,24 @@ def test_a_store_that_an_older_release_has_poisoned_can_be_read(http, state):
     assert (entry["value"], entry["expires"][:4]) == ("NaN", "9999")
     assert http.get("/api/v1/maps").status_code == http.get("/api/v1/maps/m/journal").status_code == 200
     assert http.get("/api/v1/maps/m/entry?key=k").json() == {"key": "k", "value": "NaN"}
+
+
+@pytest.mark.parametrize("path", ["/api/v1/jobs", "/api/v1/jobs?all=true", f"/api/v1/jobs/{JOB}", "/api/v1/jobs/hello-world"])
+def test_what_is_answered_quickly_is_what_the_routes_would_answer(http, state, path):
+    """A parameter that changes nothing leads past the quick answer, through the routes."""
+    running(state)
+    longer = f"{path}{'&' if '?' in path else '?'}nothing=1"
+    assert http.get(path).json() == http.get(longer).json()
+    assert http.get(path).headers["content-type"] == http.get(longer).headers["content-type"]
+
+
+def test_a_store_that_cannot_be_read_is_told_by_the_quick_answers_too(http, state, monkeypatch):
+    def away(*arguments, **named):
+        raise EngineError("The store is away.")
+
+    for name in ("overview", "overview_of"):
+        monkeypatch.setattr(state.registry, name, away)
+    for path in ("/api/v1/jobs", f"/api/v1/jobs/{JOB}"):
+        response = http.get(path)
+        assert response.status_code == 500
+        assert problem(response) == ("ENGINE", "The store is away.")
