@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pitstop.spark.base.admission import SMALLEST, Admission, Costs, Epoch, Throttle, costs_of, next_share
+from pitstop.spark.base.admission import COLD, SMALLEST, Admission, Costs, Epoch, Throttle, costs_of, next_share
 
 USUAL = 400_000
 """Rows of an epoch at the whole share."""
@@ -16,13 +16,15 @@ class Machine:
     def __init__(self, folder, interval_ms, rest_ms, row_ms=0.01):
         self.admission = Admission(folder / f"{interval_ms}.json", interval_ms)
         self.rest_ms, self.row_ms = rest_ms, row_ms
-        self.rows, self.ms = 0, 0.0
+        self._planned = 1.0
 
     def run(self, epochs, delay=lambda: 0):
         """The rows a second of so many epochs; ``delay`` is what each takes longer for reasons of its own, in ms."""
         rows, ms = 0, 0.0
         for _ in range(epochs):
-            brought = max(1, int(USUAL * self.admission.share))
+            # Spark plans an epoch before what the one before it took is known.
+            brought = max(1, int(USUAL * self._planned))
+            self._planned = self.admission.share
             took = self.rest_ms + self.row_ms * brought + delay()
             self.admission.epoch_took(brought, int(took))
             rows, ms = rows + brought, ms + took
@@ -55,6 +57,14 @@ def test_the_share_rises_again_when_the_machine_is_quick_again(tmp_path):
     machine.row_ms = 0.001
     machine.run(20)
     assert machine.admission.share == 1.0
+
+
+def test_cold_epochs_at_the_start_cost_a_step_or_two(tmp_path):
+    machine, shares = Machine(tmp_path, 1000, rest_ms=400, row_ms=0.005), []
+    for cold in (10_000, 6_000, 2_000, 1_000, 500, 0, 0, 0):
+        machine.run(1, lambda cold=cold: cold)
+        shares.append(machine.admission.share)
+    assert min(shares) >= 0.25
 
 
 def test_one_long_epoch_among_others_changes_little(tmp_path):
@@ -100,7 +110,7 @@ def test_a_source_sees_a_changed_share_and_always_brings_something(tmp_path):
     path = tmp_path / "work" / "admission.json"
     throttle, admission = Throttle(str(path)), Admission(path, 1000)
     assert throttle.limited(10_000) == 10_000
-    assert admission.epoch_took(10_000, 1_000_000)
+    assert [admission.epoch_took(10_000, 1_000_000) for _ in range(COLD + 1)] == [False] * COLD + [True]
     assert throttle.limited(10_000) == 5_000
     path.write_text('{"share": 0.0009765625}')
     assert throttle.limited(10) == 1

@@ -21,6 +21,8 @@ from statistics import median
 SMALLEST = 1 / 1024
 REMEMBERED = 12
 """So many of the last epochs tell what an epoch costs."""
+COLD = 2
+"""The first epochs with rows tell nothing: the JVM is still compiling."""
 _APART = 1.25
 """Epochs tell what a row costs if one has so many times the rows of the other."""
 _ROWS_TO_REST = 4
@@ -83,6 +85,7 @@ class Admission:
         self._path, self._interval_ms = path, interval_ms
         self._epochs: deque[Epoch] = deque(maxlen=REMEMBERED)
         self._row_ms: float | None = None
+        self._just_changed, self._cold = False, COLD
         self.share = 1.0
         path.unlink(missing_ok=True)
 
@@ -90,13 +93,20 @@ class Admission:
         """Take note of an epoch with rows; True if the share changed."""
         if not self._interval_ms:
             return False
+        if self._cold:
+            self._cold -= 1
+            return False
         self._epochs.append(Epoch(rows, milliseconds))
         costs = costs_of(self._epochs, self._row_ms)
         self._row_ms = costs.row_ms
+        if self._just_changed:
+            # Spark may have planned this epoch before: it tells nothing of the new share.
+            self._just_changed = False
+            return False
         share = next_share(self.share, rows, costs.rows_within(self._interval_ms))
         if share == self.share:
             return False
-        self.share = share
+        self.share, self._just_changed = share, True
         temporary = self._path.with_suffix(".tmp")
         temporary.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(json.dumps({"share": share}))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from itertools import pairwise
 from typing import Any
 
 import httpx2
@@ -50,7 +50,6 @@ class Fetcher:
         rows = [row for row in sorted(dict.fromkeys(found), key=lambda row: row[0]) if row[0] > since]
         if rows:
             self._empty = self._odd = 0
-            self._tell_doubled(rows)
             return rows
         self._empty += 1
         # At the first empty answer, then ever more seldom: it costs the server a request or two.
@@ -81,6 +80,7 @@ class Fetcher:
         """What the server answers, in its order. What has no number in an answer where others have one takes its neighbour's."""
         found = [(self._number(item), item) for item in self._array(self._get(since))]
         known = [number for number, _ in found if number is not None]
+        self._tell_doubled([(number, _text(item)) for number, item in found if number is not None], since)
         if found and not known:
             raise PollError(f"an object has no whole number '{self._field}'")
         if len(known) < len(found):
@@ -104,8 +104,9 @@ class Fetcher:
             return highest < since
         return not self._rows(since - 1) and bool(self._rows(self._beginning))
 
-    def _tell_doubled(self, rows: list[Row]) -> None:
-        doubled = sorted({number for (number, _), (following, _) in pairwise(rows) if number == following})
+    def _tell_doubled(self, numbered: list[Row], since: int) -> None:
+        times = Counter(number for number, _ in dict.fromkeys(numbered) if number > since)
+        doubled = [number for number, count in times.items() if count > 1]
         if doubled:
             self._warn(
                 f"several objects have the {self._field} {doubled[0]} ({len(doubled)} such numbers in one answer): all are read, "
