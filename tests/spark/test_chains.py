@@ -29,6 +29,7 @@ CHANGES = {
 LONGER = [
     ("window", "rolling aggregate", "window"),
     ("rolling aggregate", "state of one's own", "session"),
+    ("session", "rolling aggregate", "session", "session"),
     ("join", "window", "state with time to live", "distinct within"),
     ("state with time to live", "join", "rolling aggregate", "sliding window"),
 ]

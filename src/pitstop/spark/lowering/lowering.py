@@ -37,6 +37,7 @@ from pitstop.pipeline.specs import (
     WindowSpec,
     WithColumnsSpec,
 )
+from pitstop.pipeline.windows import Session
 from pitstop.plan.cuts import streams_of
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
@@ -83,7 +84,8 @@ class Lowering:
         if id(node) not in self.given:
             inputs = [self.frame(parent) for parent in streams_of(node)]
             if node.spec.stateful:
-                inputs = [self._timed(node, parent, rows) for parent, rows in zip(streams_of(node), inputs, strict=True)]
+                pairs = list(zip(streams_of(node), inputs, strict=True))
+                inputs = [self._apart(node, parent, self._timed(node, parent, rows)) for parent, rows in pairs]
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = lower(node.spec, self, node, inputs)
                 _ = result.schema  # analyse now, while we know whose fault it is
@@ -100,6 +102,16 @@ class Lowering:
         found = with_event_time(rows, column, 0)
         self.followers.add(watermark_id(found))
         return found
+
+    def _apart(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
+        """The rows of an input, shuffled where a session would else run in one task with another stage of the same keys.
+
+        A task that reads one state store and then writes another one fails: Spark takes them for one and the same.
+        """
+        before = [other for other in parent.upstream() if other.spec.stateful]
+        if not rows.isStreaming or not before or not any(map(_sessions, [node, *before])):
+            return rows
+        return rows.repartition(int(str(self.spark.conf.get("spark.sql.shuffle.partitions"))))
 
     def table(self, spec: HashJoinSpec, node: Node) -> DataFrame:
         """The table of a hash join, read now and kept in memory."""
@@ -284,6 +296,10 @@ def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLay
     if layout is not None:
         lowering.layouts[node.name] = layout
     return frame
+
+
+def _sessions(node: Node) -> bool:
+    return isinstance(node.spec, WindowSpec) and isinstance(node.spec.window, Session)
 
 
 def _behind_python_state(node: Node) -> bool:
