@@ -230,7 +230,7 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
     [
         (lambda s: s.filter("speed > 3"), r"Stage 'filter' \(.*\): there is no column 'speed'. There are: k, v, at, ts"),
         (lambda s: s.select("k +"), r"Stage 'select' \(.*\): cannot read the expression"),
-        (lambda s: s.with_timestamps("k"), r"Stage 'timestamps-2' \(.*\): column 'k' is string; event time is a timestamp"),
+        (lambda s: s.with_timestamps("k"), r"Stage 'timestamps-2' \(.*\) sets the event time that stage 'timestamps' .* has set"),
         (lambda s: s.group_by("vin").window(ps.tumbling("1 s")).aggregate("w", n=ps.count()), "Stage 'w' .*no column 'vin'"),
         (lambda s: s.transform(lambda df: df.dropDuplicates(["k"])), "keeps state .*which a transform must not"),
         (lambda s: s.merge(s.select("k")), r"differ in columns \(at, ts, v\)"),
@@ -245,6 +245,14 @@ def test_a_wrong_stage_is_named_in_one_sentence(spark, build, message):
     with pytest.raises(PipelineError, match=message) as caught:
         compile_pipeline(spark, p)
     assert "\n" not in str(caught.value)
+
+
+def test_an_event_time_is_a_timestamp(spark):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([("a",)], "k string"), name="rows")
+    rows.with_timestamps("k").write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError, match=r"Stage 'timestamps' \(.*\): column 'k' is string; event time is a timestamp"):
+        compile_pipeline(spark, p)
 
 
 def test_sinks_with_unknown_columns_are_refused_before_anything_runs(spark):
