@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
@@ -284,12 +285,20 @@ def test_wrong_queries_are_told_in_a_sentence(spark, state, seen):
         state("sped")
 
 
+def named(harness, record):
+    """Let the name of a new snapshot lead to it, as the registry does."""
+    folder = harness.folder / "snapshots" / record.name
+    shutil.rmtree(folder, ignore_errors=True)
+    Path(record.path).rename(folder)
+
+
 @pytest.mark.parametrize("stage", ["speed", "trend", "mapped"])
 def test_rows_taken_out_and_put_back_are_the_same_state(spark, harness, state, one, stage, tmp_path):
     file = tmp_path / "state.parquet"
     export(spark, state(stage), file)
     record = put(spark, state(stage), file, DataFolder(harness.folder), "saved")
     assert record.name == "saved"
+    named(harness, record)
     job = mapped(Job()) if stage == "mapped" else Job().window(stage)
     report = harness.run(job.pipeline)
     line = next(line for line in report.lines if line.stage == stage)
@@ -311,7 +320,7 @@ def test_edited_state_goes_in_under_a_new_name_and_the_old_snapshot_stays(spark,
     rows = state("mapped").rows(spark).withColumn("n", F.col("n") + 1_000_000)
     rows.coalesce(1).write.parquet(str(tmp_path / "edited"))
     file = next((tmp_path / "edited").glob("*.parquet"))
-    put(spark, state("mapped"), file, DataFolder(harness.folder), "edited")
+    named(harness, put(spark, state("mapped"), file, DataFolder(harness.folder), "edited"))
     made = manifests.read(harness.folder / "snapshots" / "edited")
     assert (made.name, made.epoch, set(made.imported)) == ("edited", before.epoch, {"mapped"})
     manifests.verify(harness.folder / "snapshots" / "edited", made, "job")
