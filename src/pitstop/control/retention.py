@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from pitstop.control.ports import Registry
-from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
+from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder, snapshot_begun
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Watched
 from pitstop.model.operation import UpdateJob
 from pitstop.model.snapshot import SnapshotRecord
@@ -20,6 +20,8 @@ CANCELLED_SECONDS = 86_400.0
 """How long the state of a job is kept that a user has cancelled without a snapshot."""
 SWEEP_SECONDS = 3600.0
 """How often results that are too old are looked for."""
+LEFT_SECONDS = 86_400.0
+"""A folder this young without a name may be a snapshot that is being exported."""
 ANSWERED_SECONDS = 86_400.0
 """How long the answer to a request can be asked for."""
 FRESH_SECONDS = 3600.0
@@ -103,15 +105,21 @@ def remove_replaced(record: SnapshotRecord, data: DataFolder, files: Files = LOC
 
 
 def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
-    """Remove what exports and deletions that were cut off have left: folders that no name leads to, an hour old."""
+    """Remove what exports and deletions that were cut off have left: folders that no name leads to, begun a day ago.
+
+    An export that is being made, or that its run has not told of yet, looks the same. Its files are no sign of its age: they are
+    links to files of a checkpoint, which may be old.
+    """
     named = {Path(record.path).name for record in registry.snapshots()}
     for name in files.names(data.snapshots):
         folder = data.snapshots / name
-        if name not in named and now - _newest(folder, files) > FRESH_SECONDS:
+        begun = snapshot_begun(name)
+        if name not in named and now - (begun if begun is not None else _newest(folder, files)) > LEFT_SECONDS:
             files.remove(folder)
 
 
 def _newest(folder: Path, files: Files) -> float:
+    """Of a folder whose name does not tell its age: a release before made it."""
     found = (files.facts(folder / path) for path in files.walk(folder))
     return max((facts.modified for facts in found if facts is not None), default=0.0)
 

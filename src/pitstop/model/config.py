@@ -173,7 +173,8 @@ OPTIONS: tuple[Option, ...] = (
         "compile_timeout_ms",
         duration_ms,
         form="a duration, such as 3 minutes",
-        meaning="A version whose code takes longer to load and compile is refused, or fails.",
+        meaning="A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the "
+        "code itself says is known only once it is loaded.",
         default="3 minutes",
     ),
     Option(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from pitstop.kit.ids import check_name
 
+_STAMP = re.compile(r"@([0-9a-f]{16})(?:\.|$)")
 CHECKPOINT_PREFIX = "checkpoint-"
 
 
@@ -114,6 +116,12 @@ class DataFolder:
     def state_rows(self, worker_id: str) -> Path:
         """Rows of a stage's state on their way from or to a worker process; removed by the server after the request."""
         return self.workers / f"{worker_id}.parquet"
+
+
+def snapshot_begun(folder_name: str) -> float | None:
+    """When a folder of :meth:`DataFolder.new_snapshot`, or what is to become one, was begun, in seconds since the epoch."""
+    found = _STAMP.search(folder_name)
+    return int(found.group(1), 16) / 1e9 if found is not None else None
 
 
 @dataclass(frozen=True)

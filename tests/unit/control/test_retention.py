@@ -3,12 +3,21 @@
 import dataclasses
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from pitstop.control.retention import CANCELLED_SECONDS, FRESH_SECONDS, KEEP_SECONDS, remove_replaced, sweep
+from pitstop.control.retention import (
+    CANCELLED_SECONDS,
+    FRESH_SECONDS,
+    KEEP_SECONDS,
+    LEFT_SECONDS,
+    remove_replaced,
+    remove_unnamed_snapshots,
+    sweep,
+)
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version
@@ -92,15 +101,18 @@ def test_of_the_snapshots_of_a_name_only_the_last_one_stays_and_others_are_left_
     assert set(files.names(data.snapshots)) == {Path(record.path).name for record in (other, longer, new)}
 
 
-def test_what_an_export_or_a_deletion_left_is_swept_up_after_an_hour_and_what_has_a_name_never(tmp_path):
-    times = [NOW - FRESH_SECONDS - 1]
-    files, data, registry = MemoryFiles(lambda: times[0]), DataFolder(tmp_path), MemoryRegistry()
-    kept = record_of(data, "kept")
+def test_what_an_export_or_a_deletion_left_is_swept_up_after_a_day_and_what_has_a_name_never(tmp_path):
+    """All files here are of 2001: those of an export are links to files of a checkpoint, however old."""
+    files, data, registry = MemoryFiles(lambda: NOW), DataFolder(tmp_path), MemoryRegistry()
+    kept, deleted, untold = (record_of(data, name) for name in ("kept", "deleted", "untold"))
     registry.add_snapshot(kept)
-    folder_of(data, files, kept)
-    folder_of(data, files, record_of(data, "deleted"))
-    files.write(data.snapshots / ".half@1.1.2.tmp" / "files" / "state", b"x")
-    times[0] = NOW
-    fresh = folder_of(data, files, record_of(data, "being made"))
-    sweep(registry, data, NOW, files)
-    assert set(files.names(data.snapshots)) == {Path(kept.path).name, fresh}
+    for record in (kept, deleted, untold):
+        folder_of(data, files, record)
+    being_made = f".{data.new_snapshot('half').name}.12.34.tmp"
+    files.write(data.snapshots / being_made / "files" / "state", b"x")
+    files.write(data.snapshots / ".s.1.2.tmp" / "files" / "state", b"of a release before")
+    began = time.time()
+    remove_unnamed_snapshots(registry, data, began + LEFT_SECONDS - 60, files)
+    assert set(files.names(data.snapshots)) == {Path(record.path).name for record in (kept, deleted, untold)} | {being_made}
+    remove_unnamed_snapshots(registry, data, began + LEFT_SECONDS + 60, files)
+    assert files.names(data.snapshots) == [Path(kept.path).name]

@@ -137,8 +137,9 @@ def _open_folder(folder: Path) -> None:
 def _forget(control: Path, epoch: int) -> None:
     # An epoch is replayed only if it is the last one; one more is kept for good measure.
     (control / f"{epoch - 2}.json").unlink(missing_ok=True)
-    for left in control.glob(f"{epoch - 2}*.staging*"):  # of a run that was killed
-        shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+    for pattern in (f"{epoch - 2}.staging*", f"{epoch - 2}-*.staging*"):
+        for left in control.glob(pattern):  # of a run that was killed
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
 
 KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, transactional=True)
