@@ -47,6 +47,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Started": iso(job.start_time),
         "Ended": iso(job.completion_time),
         "Suspended": job.suspension_cause,
+        "Interrupted": job.interruption,
         "Failure": job.failure,
         "State": _state(job),
         "Last update": job.update_failure,

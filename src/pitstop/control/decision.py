@@ -41,6 +41,7 @@ def ended(job: Job, now: float, failure: str, user_cancelled: bool = False) -> J
         user_cancelled=user_cancelled,
         failure=failure,
         suspension_cause=None,
+        interruption=None,
         due=None,
         termination=None,
         preparation=None,
@@ -55,7 +56,7 @@ def without_state(job: Job) -> Job:
 
 def suspended(job: Job, cause: str) -> Job:
     """The job stopped, with its state kept."""
-    return dataclasses.replace(job, state=JobState.SUSPENDED, suspension_cause=cause, termination=None)
+    return dataclasses.replace(job, state=JobState.SUSPENDED, suspension_cause=cause, interruption=None, termination=None)
 
 
 def waiting(job: Job, attempts: int = 0, due: float | None = None) -> Job:

@@ -47,7 +47,7 @@ def compiled(job: Job, fact: Compiled, now: float) -> Decision:
 
 def running(job: Job, fact: Running, now: float) -> Decision:
     up, actions = updating.new_version_is_up(job, fact, now)
-    return Decision(dataclasses.replace(up, state=JobState.RUNNING, start_time=now), actions)
+    return Decision(dataclasses.replace(up, state=JobState.RUNNING, start_time=now, interruption=None), actions)
 
 
 def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
@@ -139,7 +139,7 @@ def cleaned_up(job: Job, fact: CleanedUp, now: float) -> Decision:
 
 def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
     """Nobody asked for the end of the run: it is started again, or the job is given up."""
-    job = _with_details(job, fact)
+    job = dataclasses.replace(_with_details(job, fact), interruption=_reason(fact))
     if isinstance(fact, Failed) and fact.away:
         return Decision(waiting(job, job.attempts, now + AWAY_SECONDS), (FailExports(), KillRun(job.token)))
     if isinstance(fact, Failed) and not fact.restartable:

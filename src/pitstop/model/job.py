@@ -217,6 +217,8 @@ class Job:
     preparation: int | None = None
     """The operation that is getting a new version ready while this one goes on."""
     update: Update | None = None
+    interruption: str | None = None
+    """Why the last run ended by itself, while the job waits for the next one or that is not up yet."""
     state_dropped: bool = False
     """Its saved state was removed: on request, because its time was over, or because nothing needs it. Of ended jobs only."""
     update_failure: str | None = None

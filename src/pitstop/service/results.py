@@ -55,6 +55,8 @@ class JobStatus:
     """Starts since the last committed epoch."""
     due: Moment | None
     """NOT_RUNNING: it is not started again before this time."""
+    interruption: str | None
+    """Why the last run ended by itself, until the next one is up."""
     lineage: str | None
     """The checkpoint in use."""
     version: int
@@ -95,6 +97,7 @@ class JobStatus:
             termination=f"{ending.mode}#{ending.operation}" if ending is not None else None,
             attempts=job.attempts,
             due=job.due,
+            interruption=job.interruption,
             lineage=job.version.lineage,
             version=job.version.number,
             update_failure=job.update_failure,

@@ -123,7 +123,7 @@ def test_both_ways_to_submit_are_described(document):
 REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.REBUILD).to_dict()
 JOB = (
     "id name status submission_time start_time completion_time user_cancelled suspension_cause failure failure_details config "
-    "options source token termination attempts due lineage version update_failure plan progress "
+    "options source token termination attempts due interruption lineage version update_failure plan progress "
     "has_state state_kept_until updating"
 )
 MANIFEST = (

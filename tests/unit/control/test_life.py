@@ -42,6 +42,7 @@ from pitstop.model.run import (
     ExportFailed,
     Failed,
     Observation,
+    Running,
     StateExpired,
     Stopped,
     StopRun,
@@ -192,8 +193,10 @@ def test_a_run_that_found_the_store_or_the_disk_away_is_started_again_as_often_a
     for _ in range(20):
         waits = decide(tired, seen(failed, token=tired.token), NOW).job
         assert (waits.state, waits.due, waits.attempts) == (S.NOT_RUNNING, NOW + AWAY_SECONDS, MOST_ATTEMPTS - 1)
+        assert waits.interruption == "The store is busy.", "whoever looks is told why it does not run"
         tired = decide(waits, Due(), waits.due).job
         assert tired.state is S.STARTING
+    assert decide(tired, seen(Running(3), token=tired.token), NOW).job.interruption is None
 
 
 def test_a_second_termination_is_refused_and_the_first_goes_on():
