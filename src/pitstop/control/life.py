@@ -47,6 +47,7 @@ from pitstop.model.run import (
     Stopped,
     StopRun,
     UpdatePrepared,
+    Withdrawn,
 )
 
 
@@ -180,6 +181,8 @@ _ROWS: tuple[Row, ...] = (
     ((S,),          (None,),                  (UpdatePrepared,), updating.prepared_suspended,       (X, S)),
     ((N, T, X),     (None, *ANY),             (UpdatePrepared,), updating.prepared_too_late,        None),
     ((N, T, R, S, X), (None, *ANY),           (PreparationFailed,), updating.preparation_failed,    None),
+    # What the new version had written is gone again
+    ((N, S, X, F),  (None, *ANY),             (Withdrawn,),     updating.withdrawn,                 None),
 )  # fmt: skip
 
 _OF_RUNS = (Suspend, Restart, CancelAndExport, Export)
@@ -241,7 +244,7 @@ def kind_of(event: Event) -> type:
 def due_at(job: Job) -> float | None:
     """When something is due for a job without anybody asking, in seconds since the epoch; None if nothing is."""
     if job.state is N:
-        return job.due or 0.0
+        return None if job.withdrawal is not None else job.due or 0.0
     return updating.watched_until(job) if job.state is R else None
 
 
@@ -262,7 +265,7 @@ def _of_another_export(job: Job, event: Event) -> bool:
 
 
 def _concerns_no_run(event: Observation) -> bool:
-    return isinstance(event.fact, UpdatePrepared | PreparationFailed)
+    return isinstance(event.fact, UpdatePrepared | PreparationFailed | Withdrawn)
 
 
 def _check(job: Job, event: Event, edge: Edge, decision: Decision) -> None:
