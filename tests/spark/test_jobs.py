@@ -6,7 +6,7 @@ from collections import defaultdict
 import pytest
 
 import pitstop as ps
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, SnapshotError
 from pitstop.kit.waiting import wait_until
 from pitstop.maps.model import MapConfig
 from pitstop.model.config import JobConfig
@@ -223,6 +223,16 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
     (tmp_path / "out" / "_pitstop" / first.lineage / "out" / "1.json").unlink()
     assert run(first.lineage).lineage == first.lineage
     assert sorted(row.seq for row in spark.read.parquet(str(tmp_path / "out")).collect()) == list(range(4_000))
+
+
+def test_a_job_whose_checkpoint_was_removed_by_hand_does_not_start_empty(spark, tmp_path):
+    config = JobConfig.from_options({"processing_guarantee": "exactly_once"})
+    environment = Environment("id", "job", "", config.processing_guarantee, tmp_path / "work", lambda *_: None)
+    p = ps.Pipeline()
+    numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.noop(), name="out")
+    job = compile_job(spark, p, config, environment.sources)
+    with pytest.raises(SnapshotError, match="The saved state of job 'job' is gone: .*checkpoint-l1 is not there"):
+        start_point(job, environment, DataFolder(tmp_path), "l1", lambda: None)
 
 
 @pytest.mark.parametrize(
