@@ -19,8 +19,9 @@ from pitstop.control.decision import (
     without_state,
 )
 from pitstop.errors import ConflictError
+from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobState, Mode, Termination
-from pitstop.model.operation import CancelAndExport, Export, Operation, UpdateJob
+from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, UpdateJob
 from pitstop.model.run import StopRun, TakeSnapshot
 
 
@@ -44,6 +45,16 @@ def resume(job: Job, operation: Operation, now: float) -> Decision:
     """Start again from the kept state."""
     resumed = dataclasses.replace(waiting(job), suspension_cause=None, failure_details=None)
     return Decision(resumed, (answered(operation.id),))
+
+
+def configure(job: Job, operation: Operation, now: float) -> Decision:
+    """Give a suspended job other options: its next run has them."""
+    assert isinstance(operation.request, Configure)
+    changed = operation.request.options
+    JobConfig.refuse_fixed(changed)
+    config = JobConfig.from_options(changed, base=job.version.config)
+    version = dataclasses.replace(job.version, options=job.version.options | changed, config=config)
+    return Decision(dataclasses.replace(job, version=version), (answered(operation.id),))
 
 
 def bring_back(job: Job, operation: Operation, now: float) -> Decision:

@@ -69,6 +69,15 @@ class JobConfig:
             changes[target] = read(name, value)
         return dataclasses.replace(base or cls(), **changes)
 
+    @classmethod
+    def refuse_fixed(cls, options: Mapping[str, Any]) -> None:
+        """Raise UsageError for an option that a suspended job cannot be configured with, or that is wrong."""
+        cls.from_options(options)
+        for option in OPTIONS:
+            given = next((name for name in option.readers if options.get(name) is not None), None)
+            if given is not None and option.fixed is not None:
+                raise UsageError(f"{option.name} is not supported for configure: {option.fixed}.")
+
     def to_dict(self) -> dict[str, Any]:
         """JSON values by field, which is also the form in which it is stored."""
         return {name: value.value if isinstance(value, Enum) else value for name, value in dataclasses.asdict(self).items()}
@@ -114,6 +123,8 @@ def renamed_stages(value: Any) -> dict[str, str]:
     return found
 
 
+_BY_UPDATE = "saved state depends on it: update the job to the same artifact with this option"
+
 OPTIONS: tuple[Option, ...] = (
     Option(
         "processing_guarantee",
@@ -123,6 +134,7 @@ OPTIONS: tuple[Option, ...] = (
         meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled.",
         default="none",
         choices=tuple(ProcessingGuarantee),
+        fixed="its checkpoint and its sinks depend on it: submit the job anew, or update it",
     ),
     Option(
         "snapshot_interval",
@@ -150,6 +162,7 @@ OPTIONS: tuple[Option, ...] = (
         form="the name of a snapshot",
         meaning="The named snapshot that the job starts from. An update starts from the one that it takes itself.",
         on_update=False,
+        fixed="a job starts from a snapshot once: submit it anew",
     ),
     Option(
         "partitions",
@@ -157,6 +170,7 @@ OPTIONS: tuple[Option, ...] = (
         whole(least=1, most=MOST_PARTITIONS),
         form="a whole number from 1",
         meaning="Shuffle partitions of the query; without it the number of cores.",
+        fixed=_BY_UPDATE,
     ),
     Option(
         "state_store",
@@ -167,6 +181,7 @@ OPTIONS: tuple[Option, ...] = (
         "fits. A job that resumes saved state in the same form goes on in the store that it was saved from.",
         default="rocksdb",
         choices=tuple(StateStore),
+        fixed=_BY_UPDATE,
     ),
     Option(
         "compile_timeout",
@@ -200,6 +215,7 @@ OPTIONS: tuple[Option, ...] = (
         spark_settings,
         form="a JSON object; on the command line also spark.some.setting=value",
         meaning="Further Spark SQL settings of this job's session, for experts; not those that saved state depends on.",
+        fixed=_BY_UPDATE,
     ),
     Option(
         "renamed",
@@ -207,6 +223,7 @@ OPTIONS: tuple[Option, ...] = (
         lambda _, value: renamed_stages(value),
         form="a JSON object of new name to old name, or new=old,new=old",
         meaning="Stages whose saved state goes on under another name.",
+        fixed=_BY_UPDATE,
     ),
 )
 """Every job option. To add one: its field in JobConfig, its record here, and the code that acts on it."""

@@ -24,6 +24,7 @@ from pitstop.model.operation import (
     REQUESTS,
     Cancel,
     CancelAndExport,
+    Configure,
     Discard,
     Export,
     Operation,
@@ -72,6 +73,8 @@ def job(state, **more):
 def request(kind):
     if kind is UpdateJob:
         return UpdateJob(JobSource("b.py"), {}, "s")
+    if kind is Configure:
+        return Configure({"suspend_on_failure": True})
     return kind("s") if kind in (Export, CancelAndExport) else kind()
 
 
@@ -358,3 +361,11 @@ def test_a_decision_that_leaves_a_job_that_cannot_be_is_not_saved(monkeypatch):
     monkeypatch.setitem(LIFE, (S.RUNNING, None, EpochCommitted), wrong)
     with pytest.raises(LifeError, match="the new version runs and is still starting"):
         decide(job(S.RUNNING), seen(EpochCommitted(1)), NOW)
+
+
+def test_a_suspended_job_is_configured_without_a_new_version():
+    before = job(S.SUSPENDED)
+    after = decide(before, Operation(7, "id", Configure({"suspend_on_failure": "true"})), NOW).job
+    assert (after.version.number, after.version.options) == (1, {"suspend_on_failure": "true"})
+    assert after.version.config == JobConfig(suspend_on_failure=True)
+    assert dataclasses.replace(after, version=before.version) == before
