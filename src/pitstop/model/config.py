@@ -13,6 +13,7 @@ from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import described_by
 from pitstop.model.options import Option, duration_ms, one_of, text, whole, yes_or_no
 
+MOST_RECORDS = 10**15
 MOST_PARTITIONS = 100_000
 """Each has files of its own in each epoch."""
 
@@ -43,6 +44,11 @@ class JobConfig:
     snapshot_interval_ms: int = 10_000
     suspend_on_failure: bool = False
     initial_snapshot: str | None = None
+    timeout_ms: int | None = None
+    metrics_enabled: bool = True
+    store_metrics_after_completion: bool = False
+    max_accumulated_records: int | None = None
+    require_snapshot_before_processing: bool = False
     partitions: int | None = None
     state_store: StateStore = StateStore.ROCKSDB
     compile_timeout_ms: int = 180_000
@@ -67,7 +73,10 @@ class JobConfig:
                 raise UsageError(f"Unknown job option: {name}. There are: {', '.join(known)}.")
             target, read = readers[name]
             changes[target] = read(name, value)
-        return dataclasses.replace(base or cls(), **changes)
+        made = dataclasses.replace(base or cls(), **changes)
+        if made.store_metrics_after_completion and not made.metrics_enabled:
+            raise UsageError("store_metrics_after_completion needs metrics_enabled: there would be no metrics to store.")
+        return made
 
     @classmethod
     def refuse_fixed(cls, options: Mapping[str, Any]) -> None:
@@ -163,6 +172,53 @@ OPTIONS: tuple[Option, ...] = (
         meaning="The named snapshot that the job starts from. An update starts from the one that it takes itself.",
         on_update=False,
         fixed="a job starts from a snapshot once: submit it anew",
+    ),
+    Option(
+        "timeout",
+        "timeout_ms",
+        duration_ms,
+        form="a duration, such as 2 hours",
+        meaning="A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job "
+        "may run for ever.",
+        aliases={"timeout_ms": whole(least=0, most=LONGEST_MS)},
+    ),
+    Option(
+        "metrics_enabled",
+        "metrics_enabled",
+        yes_or_no,
+        form="true or false",
+        meaning="Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch "
+        "and totals are known.",
+        default=True,
+        choices=("true", "false"),
+    ),
+    Option(
+        "store_metrics_after_completion",
+        "store_metrics_after_completion",
+        yes_or_no,
+        form="true or false",
+        meaning="The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled.",
+        default=False,
+        choices=("true", "false"),
+    ),
+    Option(
+        "max_accumulated_records",
+        "max_accumulated_records",
+        whole(least=1, most=MOST_RECORDS),
+        form="a whole number from 1",
+        meaning="A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions "
+        "together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted.",
+    ),
+    Option(
+        "require_snapshot_before_processing",
+        "require_snapshot_before_processing",
+        yes_or_no,
+        form="true or false",
+        meaning="The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts "
+        "from a snapshot always has. Without meaning for guarantee none.",
+        default=False,
+        choices=("true", "false"),
+        fixed="a job starts once: submit it anew",
     ),
     Option(
         "partitions",

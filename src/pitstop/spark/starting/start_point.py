@@ -19,7 +19,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
-from pitstop.spark.restoring.restore import restore
+from pitstop.spark.restoring.restore import begin_empty, restore
 from pitstop.spark.starting.head_start import HeadStart
 
 
@@ -77,7 +77,10 @@ def _new_checkpoint(
 ) -> StartPoint:
     lineage = head_start.gated.lineage if head_start.gated is not None else new_lineage()
     target = data.job(environment.job_id).checkpoint(lineage)
-    if snapshot is None or job.bounded:
+    if job.bounded or (snapshot is None and not job.config.require_snapshot_before_processing):
+        return StartPoint(lineage, target)
+    if snapshot is None:
+        begin_empty(job, target, environment.sources)
         return StartPoint(lineage, target)
     report = restore(job, snapshot, target, environment.job_name, environment.sources, head_start.laid_down)
     return StartPoint(lineage, target, report)
