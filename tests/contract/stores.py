@@ -4,10 +4,12 @@ from pathlib import Path
 
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
+from pitstop.store.members import SqlMembers
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
 from pitstop.testing.clock import ManualClock
 from pitstop.testing.map_store import MemoryMapStore
+from pitstop.testing.members import MemoryMembers
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
 from pitstop.testing.wake import MemoryWake
 
@@ -20,6 +22,7 @@ class SqlStore:
         self.database = open_database(url)
         self.registry = SqlRegistry(self.database, self.clock)
         self.maps = SqlMapStore(self.database, self.clock.now)
+        self.members = SqlMembers(self.database, self.clock)
 
     def link(self):
         return SqlRunnerLink(self.database, self.wake, self.clock)
@@ -35,6 +38,7 @@ class MemoryStore:
         self.clock, self.wake = ManualClock(), MemoryWake()
         self.registry = MemoryRegistry(self.clock)
         self.maps = MemoryMapStore(self.registry, self.clock)
+        self.members = MemoryMembers(self.clock)
 
     def link(self):
         return MemoryRunnerLink(self.registry, self.wake)

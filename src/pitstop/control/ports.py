@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NewType, Protocol, TypeVar
 
 from pitstop.errors import Problem
-from pitstop.model.cluster import Member
+from pitstop.model.cluster import Member, MemberState
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.operation import Operation, Request, Result
 from pitstop.model.run import Command, Observation, Order
@@ -64,9 +64,31 @@ class Outputs(Protocol):
 
 
 class Members(Protocol):
-    """The servers of the cluster."""
+    """Who lends cores to jobs."""
 
-    def list(self) -> list[Member]: ...
+    def list(self) -> list[Member]:
+        """Those whose heart beats, in the order of their names."""
+        ...
+
+
+class Membership(Members, Protocol):
+    """What a member does to be one."""
+
+    def join(self, member: Member) -> None:
+        """Be a member from now on; ConflictError if one of that name lives already."""
+        ...
+
+    def beat(self, member_id: str) -> MemberState | None:
+        """Tell that it lives, and hear what it is to do; None if the cluster has taken it for dead: it joins again."""
+        ...
+
+    def ask_to_leave(self, name: str) -> None:
+        """NotFoundError if there is no such member."""
+        ...
+
+    def leave(self, member_id: str) -> None:
+        """Be a member no more."""
+        ...
 
 
 class Registry(Protocol):

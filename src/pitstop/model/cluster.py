@@ -2,11 +2,47 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import EngineError
+from pitstop.kit.private import read_private
 
 LOOPBACK = "127.0.0.1"
 _VARIABLES = {"master": "PITSTOP_MASTER", "driver_host": "PITSTOP_DRIVER_HOST", "bind_address": "PITSTOP_BIND_ADDRESS"}
+_OWN = "PITSTOP_SPARK_CLUSTER"
+"""Path of the file that tells of a Spark cluster of our own members."""
+
+
+@dataclass(frozen=True)
+class SparkCluster:
+    """A Spark cluster of our own members, as a driver needs to know it. Kept in a file, which changes with the members."""
+
+    master: str
+    """``spark://host:port``."""
+    secret: str
+    """What master, workers, drivers and executors know one another by."""
+    cores: tuple[int, ...] = ()
+    """Of each member."""
+    executor_memory_mb: int = 1024
+    """Heap of each executor: a job has one on every member."""
+
+    @classmethod
+    def read(cls, path: Path) -> SparkCluster:
+        """EngineError if there is no such file (yet), or it is damaged."""
+        try:
+            found: dict[str, Any] = json.loads(read_private(path, "file of the Spark cluster"))
+            return cls(**(found | {"cores": tuple(found["cores"])}))
+        except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
+            raise EngineError(f"The file {path} tells of no Spark cluster: {error}") from None
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
 
 
 @dataclass(frozen=True)
@@ -22,25 +58,44 @@ class ClusterSettings:
     """Name or address under which executors reach the driver."""
     bind_address: str = LOOPBACK
     """Address of this machine on which the driver listens."""
+    own: Path | None = None
+    """The file that tells of a Spark cluster of our own members; it goes over ``master``."""
 
     def environment(self) -> dict[str, str]:
         """Variables that tell a runner process of these settings."""
-        return {variable: getattr(self, name) for name, variable in _VARIABLES.items()}
+        told = {variable: str(getattr(self, name)) for name, variable in _VARIABLES.items()}
+        return told | ({_OWN: str(self.own)} if self.own is not None else {})
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ClusterSettings:
         """The settings that variables tell; what they do not is as usual."""
         told = {name: environment[variable] for name, variable in _VARIABLES.items() if variable in environment}
-        return cls(**told)
+        return cls(**told, own=Path(environment[_OWN]) if _OWN in environment else None)
+
+
+class MemberState(StrEnum):
+    """Where a member is in its life."""
+
+    ACTIVE = "ACTIVE"
+    LEAVING = "LEAVING"
+    """It takes no new work, and goes once nothing of it is needed."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A server of the cluster."""
+    """A process that lends the cores of its machine to jobs."""
 
     id: str
-    """A UUID that stays when the server is started again."""
+    """A UUID: of a server it stays when it is started again, of any other member it is that of this process."""
+    name: str
     address: str
-    """Where clients reach it, as ``host:port``."""
-    master: str
-    """Spark master of the runners that it starts."""
+    """Where it is reached: of a server ``host:port``, of any other member its host."""
+    version: str
+    """Of Pitstop."""
+    cores: int
+    """How many of them jobs use."""
+    state: MemberState = MemberState.ACTIVE
+    joined: float = 0.0
+    """Seconds since the epoch, as is ``seen``."""
+    seen: float = 0.0
+    """Its last heart-beat."""

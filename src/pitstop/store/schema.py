@@ -89,6 +89,19 @@ snapshots = Table(
     Column("details", JSON, nullable=False),
 )
 
+members = Table(
+    "members",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("address", String(260), nullable=False),
+    Column("version", String(40), nullable=False),
+    Column("cores", Integer, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("joined", Float, nullable=False),
+    Column("seen", Float, nullable=False),
+)
+
 maps = Table(
     "maps",
     metadata,

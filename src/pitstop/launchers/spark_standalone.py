@@ -1,0 +1,75 @@
+"""Spark's own cluster, standalone: a master and workers as processes of this machine, known to one another by a secret."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from pitstop.errors import EngineError
+from pitstop.kit.private import write_private
+from pitstop.kit.waiting import wait_until
+from pitstop.model.data_folder import MemberFolder
+
+START_SECONDS = 120.0
+SHARES = 64
+"""So many jobs may run on each core of a member: Spark gives every job cores of its own, and ours share them."""
+_MASTER, _WORKER = (f"org.apache.spark.deploy.{part}" for part in ("master.Master", "worker.Worker"))
+_URL = re.compile(r"Starting Spark master at (spark://\S+)")
+
+
+def start_master(
+    folder: MemberFolder, host: str, secret: str, environment: Mapping[str, str]
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Start a master on a free port; its process and its URL. EngineError if it does not come up."""
+    process = _start(folder, [_MASTER, "--host", host], secret, environment)
+    found: list[str] = []
+
+    def is_up() -> bool:
+        found[:] = _URL.findall(folder.log.read_text(errors="replace"))
+        return bool(found) or process.poll() is not None
+
+    if not wait_until(is_up, START_SECONDS, step=0.1) or not found:
+        process.kill()
+        raise EngineError(f"The Spark master did not start: see {folder.log}.")
+    return process, found[-1]
+
+
+def start_worker(
+    folder: MemberFolder, host: str, master: str, cores: int, secret: str, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a worker that lends so many cores, as shares, and as much memory as jobs ask for."""
+    # What an executor takes is bounded by its own settings: the worker itself must refuse none for memory.
+    lent = ["--cores", str(cores * SHARES), "--memory", "1024g", "--work-dir", str(folder.work)]
+    return _start(folder, [_WORKER, master, "--host", host, *lent], secret, environment)
+
+
+def _start(folder: MemberFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    folder.work.mkdir(parents=True, exist_ok=True)
+    write_private(folder.spark_settings, f"spark.authenticate true\nspark.authenticate.secret {secret}\n")
+    arguments = ["--port", "0", "--webui-port", "0", "--properties-file", str(folder.spark_settings)]
+    home = spark_home()
+    with folder.log.open("ab") as log:
+        return subprocess.Popen(
+            [home / "bin" / "spark-class", *command, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**environment, "SPARK_HOME": str(home), "SPARK_WORKER_OPTS": _worker_options(), "SPARK_DAEMON_MEMORY": "256m"},
+        )
+
+
+def _worker_options() -> str:
+    """An application's files go with it, and executors outlive no worker."""
+    return "-Dspark.worker.cleanup.enabled=true -Dspark.worker.ui.retainedExecutors=10"
+
+
+def spark_home() -> Path:
+    """Where pyspark's jars are; nothing of it is loaded."""
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None and found.submodule_search_locations, "pyspark is one of our dependencies"
+    return Path(os.fspath(found.submodule_search_locations[0]))
