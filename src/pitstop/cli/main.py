@@ -89,6 +89,9 @@ def serve(
     ] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes to keep ready")] = 1,
     master: Annotated[str, typer.Option(help="Spark master of the runners")] = "local[*]",
+    members: Annotated[
+        int, typer.Option(min=0, max=64, help="Members to start here, each with one core for jobs, and a Spark master for them")
+    ] = 0,
     stop_jobs_on_exit: Annotated[
         bool, typer.Option("--stop-jobs-on-exit", help="End the runners with the server; jobs go on at the next start")
     ] = False,
@@ -106,11 +109,28 @@ def serve(
         token=call.given_token,
         spares=spares,
         master=master,
+        members=members,
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
         pass_env=tuple(pass_env or ()),
     )
     server.run_server(settings)
+
+
+def member(
+    call: Call,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder that all of the cluster share [$PITSTOP_DATA]")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name [default: that of this machine]")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Cores for jobs [default: all there are]")] = None,
+    host: Annotated[str, typer.Option(help="Name or address under which the other members reach this machine")] = "127.0.0.1",
+) -> None:
+    """Lend this machine's cores to the jobs of a cluster, until Ctrl-C or until the member is removed."""
+    from pitstop.client.local_server import usual_data_folder
+
+    app = importlib.import_module("pitstop.member.app")
+    app.run_member(app.MemberSettings(data or usual_data_folder(), name, cores, host))
 
 
 def cluster(call: Call) -> None:
@@ -120,9 +140,9 @@ def cluster(call: Call) -> None:
         call.show(asdict(info))
         return
     print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}\n")
-    print(f"{'ADDRESS':<24} {'UUID':<19}".rstrip())
+    print(f"{'ADDRESS':<24} {'UUID':<36} {'NAME':<16} {'CORES':<5} STATE")
     for member in info.members:
-        print(f"{member.address:<24} {member.uuid}")
+        print(f"{member.address:<24} {member.uuid} {member.name:<16} {member.cores:<5} {member.state}")
 
 
 def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose script to print")]) -> None:
@@ -133,6 +153,7 @@ def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose sc
 
 
 register(app, serve)
+register(app, member)
 jobs.add_to(app)
 show.add_to(app)
 snapshots.add_to(app)

@@ -71,5 +71,6 @@ def _worker_options() -> str:
 def spark_home() -> Path:
     """Where pyspark's jars are; nothing of it is loaded."""
     found = importlib.util.find_spec("pyspark")
-    assert found is not None and found.submodule_search_locations, "pyspark is one of our dependencies"
+    if found is None or not found.submodule_search_locations:
+        raise EngineError("The package pyspark is not installed here: install Pitstop with its dependencies.")
     return Path(os.fspath(found.submodule_search_locations[0]))

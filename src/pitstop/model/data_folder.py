@@ -186,6 +186,11 @@ class MemberFolder:
         return self.root / "process.json"
 
     @property
+    def worker(self) -> Path:
+        """Which process its Spark worker is. Whoever starts a member ends the worker that one of this name has left behind."""
+        return self.root / "worker.json"
+
+    @property
     def spark_settings(self) -> Path:
         """Settings of Spark's worker or master, with the secret of the cluster."""
         return self.root / "spark.properties"

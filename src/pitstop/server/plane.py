@@ -23,6 +23,7 @@ from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 from pitstop.outputs.kept import KeptOutputs
+from pitstop.server.cluster import OwnCluster
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
@@ -30,6 +31,7 @@ from pitstop.service.local import LocalService
 from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
+from pitstop.store.members import SqlMembers
 from pitstop.store.registry import SqlRegistry
 
 LOOP_SECONDS = 30.0
@@ -45,13 +47,19 @@ class ControlPlane:
 
     def __init__(self, settings: Settings, data: DataFolder, java_home: Path, address: str) -> None:
         self._settings, self._wake = settings, UnixSocketWake(data)
-        self._members: Members = OneMember(data, address, settings.master)
         store_url = sqlite_url(data.store)
         self._database = open_database(store_url)
         self._registry, self._changes = SqlRegistry(self._database), Changes()
         shutil.rmtree(data.workers, ignore_errors=True)
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
-        environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
+        environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)}
+        self._members: Members = OneMember(data, address)
+        self._cluster: OwnCluster | None = None
+        if settings.members:
+            joined = SqlMembers(self._database)
+            self._members, cluster = joined, dataclasses.replace(cluster, own=data.spark_cluster)
+            self._cluster = OwnCluster(data, joined, settings.members, environment)
+        environment |= cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
         maps = SqlMapStore(self._database)
         self._controller = Controller(
@@ -77,6 +85,8 @@ class ControlPlane:
                 log.exception("the control loop has ended: the server ends, too")
                 failed()
 
+        if self._cluster is not None:
+            self._cluster.start()
         self._loop = threading.Thread(target=loop, name="control", daemon=True)
         self._loop.start()
 
@@ -92,10 +102,12 @@ class ControlPlane:
         self._launcher.end_spares()
         if self._settings.stop_jobs_on_exit:
             end_runs(self._registry, self._launcher, self._wake, STOP_SECONDS)
+        if self._cluster is not None:
+            self._cluster.end(with_members=self._settings.stop_jobs_on_exit)
         self._launcher.close()
         self._database.close()
 
     def _info(self) -> ClusterInfo:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
-        members = [MemberInfo(member.address, member.id, member.master) for member in self._members.list()]
+        members = [MemberInfo.of(member) for member in self._members.list()]
         return ClusterInfo("ACTIVE", __version__, len(members), members, len(running))

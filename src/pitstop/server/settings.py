@@ -25,6 +25,8 @@ class Settings:
     """Warm runner processes kept ready; each holds an idle Spark session (some 400 MB)."""
     master: str = "local[*]"
     """Spark master of the runners."""
+    members: int = 0
+    """Members to start on this machine, with a Spark master of their own; 0: each runner is its own Spark, or on ``master``."""
     stop_jobs_on_exit: bool = False
     """End the runners when the server ends; their jobs go on when it is started again."""
     host_names: tuple[str, ...] = ()

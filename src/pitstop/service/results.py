@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
+from pitstop.model.cluster import Member, MemberState
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
 from pitstop.model.report import Report
@@ -256,11 +257,27 @@ class MemberInfo:
     """A member of the cluster."""
 
     address: str
-    """Where it listens."""
+    """Where it is reached."""
     uuid: str
     """Its identity."""
-    master: str
-    """Spark master of the runners that it starts."""
+    name: str
+    """Its name, by which it can be removed."""
+    version: str
+    """Of Pitstop."""
+    cores: int
+    """How many of them jobs use."""
+    state: MemberState
+    """ACTIVE, or LEAVING once it was asked to leave."""
+    joined: Moment
+    """When it joined."""
+    seen: Moment
+    """Its last heart-beat."""
+
+    @classmethod
+    def of(cls, member: Member) -> MemberInfo:
+        """The view of a member."""
+        parts = (member.name, member.version, member.cores, member.state, member.joined, member.seen)
+        return cls(member.address, member.id, *parts)
 
 
 @described

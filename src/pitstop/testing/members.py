@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Sequence
 
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.clock import Clock, SystemClock
@@ -50,6 +51,6 @@ class MemoryMembers:
         with self._lock:
             self._members.pop(member_id, None)
 
-    def _living(self) -> list[Member]:
+    def _living(self) -> Sequence[Member]:
         since = self._clock.now() - SILENT_SECONDS
         return [member for member in self._members.values() if member.seen > since]

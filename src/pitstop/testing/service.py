@@ -13,6 +13,7 @@ from pitstop.control.controller import Controller
 from pitstop.kit.ids import new_job_id
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
+from pitstop.model.cluster import Member
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.outputs.kept import KeptOutputs
@@ -26,7 +27,7 @@ from pitstop.testing.runs import ThreadLauncher
 from pitstop.testing.wake import MemoryWake
 from pitstop.testing.workers import ScriptedWorkers
 
-MEMBER = MemberInfo("127.0.0.1:8701", "6a0c5f4e-0000-4000-8000-000000000001", "local[*]")
+MEMBER = MemberInfo.of(Member("6a0c5f4e-0000-4000-8000-000000000001", "here", "127.0.0.1:8701", __version__, 2))
 WAIT_SECONDS = 30.0
 
 

@@ -149,7 +149,7 @@ MANIFEST = (
         ("JournalPage", "events lost oldest newest"),
         ("JournalEvent", "sequence kind key old_value new_value at"),
         ("ClusterInfo", "state version size members running_jobs"),
-        ("MemberInfo", "address uuid master"),
+        ("MemberInfo", "address uuid name version cores state joined seen"),
         ("CheckModel", "plan report text"),
         ("UpdatedModel", "version snapshot gap_seconds report text"),
         ("ReportModel", " ".join(REPORT)),

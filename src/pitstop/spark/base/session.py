@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pitstop.kit.java import find_java
 from pitstop.kit.private import UMASK
-from pitstop.model.cluster import ClusterSettings
+from pitstop.model.cluster import ClusterSettings, SparkCluster
 from pitstop.model.config import StateStore
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
@@ -76,8 +76,9 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
         os.environ["JAVA_HOME"] = str(find_java(work_dir / "java"))
     work_dir.mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="spark-", dir=work_dir)
+    own = SparkCluster.read(cluster.own) if cluster.own is not None else None
     builder = (
-        SparkSession.builder.master(cluster.master)
+        SparkSession.builder.master(own.master if own is not None else cluster.master)
         .appName("pitstop")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -90,7 +91,8 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )
-    for key, value in (_ports(cluster) | STREAM_SETTINGS | WORKER | (settings or {})).items():
+    on_cluster = _executors(own) if own is not None else _ports(cluster)
+    for key, value in (on_cluster | STREAM_SETTINGS | WORKER | (settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
@@ -101,6 +103,22 @@ def _ports(cluster: ClusterSettings) -> dict[str, str]:
     With a local master Spark makes up the secret. On a cluster its members must share one: that is its administrator's to set.
     """
     return {"spark.authenticate": "true"} if cluster.master.startswith("local") else {}
+
+
+def _executors(own: SparkCluster) -> dict[str, str]:
+    """Settings by which a job has one executor on each of our members, and nobody without the secret can speak to any of it."""
+    cores = own.cores or (1,)
+    return {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": own.secret,
+        "spark.cores.max": str(sum(cores)),
+        "spark.executor.cores": str(min(cores)),
+        "spark.executor.memory": f"{own.executor_memory_mb}m",
+        # State is best spread evenly: tasks wait for the executors that are just starting, but not for ones that are lost.
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "30s",
+        "spark.executor.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}",
+    }
 
 
 def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str]) -> None:

@@ -47,4 +47,6 @@ def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sour
 
 def default_partitions(spark: SparkSession) -> int:
     """One partition a core: state is kept by partition, and a core works on one at a time."""
-    return max(1, spark.sparkContext.defaultParallelism or os.cpu_count() or 1)
+    # On a cluster the executors may not be there yet.
+    told = spark.sparkContext.getConf().get("spark.cores.max")
+    return int(told) if told else max(1, spark.sparkContext.defaultParallelism or os.cpu_count() or 1)

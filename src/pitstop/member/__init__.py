@@ -1,0 +1,1 @@
+"""A member of a cluster: a process that lends the cores of its machine to jobs, by a worker of Spark."""

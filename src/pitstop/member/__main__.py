@@ -1,0 +1,28 @@
+"""``python -m pitstop.member``: as a server starts the members of its own machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pitstop.errors import PitstopError
+from pitstop.member.app import MemberSettings, run_member
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="pitstop.member")
+    parser.add_argument("--data", required=True, type=Path)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--cores", type=int)
+    options = parser.parse_args()
+    try:
+        run_member(MemberSettings(options.data, options.name, options.cores))
+    except PitstopError as error:
+        print(error.message, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""``pitstop member``: run a member until it is told to leave, by a signal or by the cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitstop.kit.java import find_java
+from pitstop.kit.private import keep_private, private_folder
+from pitstop.kit.version import __version__
+from pitstop.launchers.environment import runner_environment
+from pitstop.launchers.processes import handle_in, handle_of, kill_all, own_handle, write_handle
+from pitstop.launchers.spark_standalone import start_worker
+from pitstop.member.member import BEAT_SECONDS, MemberProcess
+from pitstop.model.cluster import LOOPBACK, Member, SparkCluster
+from pitstop.model.data_folder import DataFolder, MemberFolder
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.members import SqlMembers
+
+
+@dataclass(frozen=True)
+class MemberSettings:
+    """How a member joins."""
+
+    data_dir: Path
+    """The folder of the cluster, which all of its processes share."""
+    name: str | None = None
+    """None: that of this machine."""
+    cores: int | None = None
+    """How many cores jobs may use; None: all there are."""
+    host: str = LOOPBACK
+    """Name or address of this machine, under which drivers and other members reach it."""
+
+
+class SparkWorker:
+    """A worker of Spark as a process of its own (member.member.Worker)."""
+
+    def __init__(
+        self, folder: MemberFolder, settings: MemberSettings, cores: int, java_home: Path, cluster: SparkCluster
+    ) -> None:
+        _end_worker(folder)
+        environment = runner_environment(os.environ) | {"JAVA_HOME": str(java_home), "SPARK_LOCAL_IP": settings.host}
+        self._process = start_worker(folder, settings.host, cluster.master, cores, cluster.secret, environment)
+        self._folder, handle = folder, handle_of(self._process.pid)
+        if handle is not None:
+            write_handle(folder.worker, handle)
+
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def stop(self) -> None:
+        _end_worker(self._folder)
+        self._process.wait()
+
+
+def _end_worker(folder: MemberFolder) -> None:
+    """Of this member, or of one that has died without doing so."""
+    handle = handle_in(folder.worker)
+    if handle is not None:
+        kill_all(handle)
+    folder.worker.unlink(missing_ok=True)
+
+
+def run_member(settings: MemberSettings) -> None:
+    """Be a member until SIGINT, SIGTERM, or the cluster asks it to leave."""
+    keep_private()
+    data = DataFolder(private_folder(settings.data_dir.resolve()))
+    name, cores = settings.name or socket.gethostname(), settings.cores or os.cpu_count() or 1
+    folder = data.member(name)
+    folder.work.mkdir(parents=True, exist_ok=True)
+    write_handle(folder.process, own_handle())
+    java_home = find_java(data.java)
+    database = open_database(sqlite_url(data.store))
+    member = Member(str(uuid.uuid4()), name, settings.host, __version__, cores)
+    process = MemberProcess(
+        member,
+        SqlMembers(database),
+        lambda: SparkCluster.read(data.spark_cluster),
+        lambda cluster: SparkWorker(folder, settings, cores, java_home, cluster),
+    )
+    told_to_end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: told_to_end.set())
+    process.join()
+    try:
+        while process.step():
+            if told_to_end.wait(BEAT_SECONDS):
+                process.leave()
+                break
+    finally:
+        database.close()

@@ -1,0 +1,86 @@
+"""A member's life: it joins, keeps a Spark worker for the cluster's master, tells that it lives, and leaves when it is asked to.
+
+A step looks once and never waits; all waiting is between steps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from pitstop.control.ports import Membership
+from pitstop.errors import EngineError, StoreError
+from pitstop.model.cluster import Member, MemberState, SparkCluster
+
+BEAT_SECONDS = 1.0
+
+log = structlog.get_logger("pitstop.member")
+
+
+class Worker(Protocol):
+    """A worker of Spark that has been started."""
+
+    def ended(self) -> bool: ...
+
+    def stop(self) -> None:
+        """End it, with the executors that it has started."""
+        ...
+
+
+StartWorker = Callable[[SparkCluster], Worker]
+
+
+class MemberProcess:
+    """One member. ``cluster`` reads how Spark's master is reached now, EngineError if there is none (yet)."""
+
+    def __init__(
+        self, member: Member, members: Membership, cluster: Callable[[], SparkCluster], start_worker: StartWorker
+    ) -> None:
+        self._member, self._members, self._cluster, self._start_worker = member, members, cluster, start_worker
+        self._worker: Worker | None = None
+        self._works_for: tuple[str, str] | None = None
+
+    def join(self) -> None:
+        """ConflictError if another member has the name."""
+        self._members.join(self._member)
+        log.info("joined", member=self._member.name, cores=self._member.cores)
+
+    def step(self) -> bool:
+        """Beat, and see to the worker; False once the member has left. A store that is away costs nothing but time."""
+        try:
+            told = self._members.beat(self._member.id)
+            if told is None:
+                self.join()
+        except StoreError as error:
+            log.warning("the store is away; trying again", reason=error.message)
+            told = None
+        if told is MemberState.LEAVING:
+            self.leave()
+            return False
+        self._see_to_worker()
+        return True
+
+    def leave(self) -> None:
+        """End the worker, then be a member no more."""
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+        self._members.leave(self._member.id)
+        log.info("left", member=self._member.name)
+
+    def _see_to_worker(self) -> None:
+        """There is a worker, and it works for the master that there is now."""
+        try:
+            cluster = self._cluster()
+        except EngineError:
+            return  # the master is not up yet
+        wanted = (cluster.master, cluster.secret)
+        if self._worker is not None and (self._worker.ended() or wanted != self._works_for):
+            log.warning("the Spark worker is started again", member=self._member.name)
+            self._worker.stop()
+            self._worker = None
+        if self._worker is None:
+            self._worker, self._works_for = self._start_worker(dataclasses.replace(cluster)), wanted

@@ -1,0 +1,145 @@
+"""The members that a server starts on its own machine, and the Spark master for all members. They outlive the server."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+
+import structlog
+
+from pitstop.control.ports import Membership
+from pitstop.errors import ConflictError, EngineError
+from pitstop.kit.private import write_private
+from pitstop.kit.waiting import wait_until
+from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, write_handle
+from pitstop.launchers.spark_standalone import start_master
+from pitstop.model.cluster import LOOPBACK, SparkCluster
+from pitstop.model.data_folder import DataFolder
+
+LOOK_SECONDS = 1.0
+UP_SECONDS = 60.0
+"""How long the members of this machine may take to be there when the server starts."""
+MASTER = "spark-master"
+"""Name of the master's folder, which no member can have."""
+
+log = structlog.get_logger("pitstop.cluster")
+
+
+class OwnCluster:
+    """The Spark master, the members on this machine, and the file that tells drivers of them."""
+
+    def __init__(self, data: DataFolder, members: Membership, size: int, environment: Mapping[str, str]) -> None:
+        self._data, self._members, self._environment = data, members, environment
+        self._names = {f"member-{number}" for number in range(1, size + 1)}
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._ending = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._keep, daemon=True, name="members")
+
+    def start(self) -> None:
+        """Find the master and members that an earlier server has left, or start them; returns once drivers can be told."""
+        self._see_to_master()
+        self._see_to_members()
+        wait_until(lambda: self._names <= {member.name for member in self._members.list()}, UP_SECONDS, step=0.1)
+        self._tell_drivers()
+        self._thread.start()
+
+    def add(self) -> str:
+        """Start one more member here; its name."""
+        with self._lock:
+            taken = self._names | {member.name for member in self._members.list()}
+            name = next(name for number in range(1, len(taken) + 2) if (name := f"member-{number}") not in taken)
+            self._names.add(name)
+            self._start_member(name)
+        return name
+
+    def remove(self, name: str) -> None:
+        """Let a member leave, wherever it is; NotFoundError if there is none of that name."""
+        if [member.name for member in self._members.list()] == [name]:
+            raise ConflictError(f"'{name}' is the last member: jobs would have nothing to run on.")
+        with self._lock:
+            self._names.discard(name)
+            self._members.ask_to_leave(name)
+
+    def end(self, with_members: bool) -> None:
+        """Look after them no more; ``with_members``: end them and the master."""
+        self._ending.set()
+        if self._thread.is_alive():
+            self._thread.join(10)
+        if with_members:
+            for name in sorted(self._names):
+                self._kill(name)
+            self._kill(MASTER)
+            self._data.spark_cluster.unlink(missing_ok=True)
+
+    def _kill(self, name: str) -> None:
+        folder = self._data.member(name)
+        for handle in (handle_in(folder.process), handle_in(folder.worker)):
+            if handle is not None:
+                kill_all(handle)
+        shutil.rmtree(folder.root, ignore_errors=True)
+
+    def _keep(self) -> None:
+        while not self._ending.wait(LOOK_SECONDS):
+            try:
+                with self._lock:
+                    self._see_to_master()
+                    self._see_to_members()
+                self._tell_drivers()
+            except Exception:
+                log.exception("the cluster could not be looked after; trying again")
+
+    def _see_to_master(self) -> None:
+        if self._lives(MASTER) and self._data.spark_cluster.exists():
+            return
+        self._kill(MASTER)
+        secret = secrets.token_urlsafe(32)
+        folder = self._data.member(MASTER)
+        folder.root.mkdir(parents=True, exist_ok=True)
+        process, url = start_master(folder, LOOPBACK, secret, self._environment)
+        self._children[MASTER] = process
+        handle = handle_of(process.pid)
+        if handle is None:
+            raise EngineError(f"The Spark master ended at once: see {folder.log}.")
+        write_handle(folder.process, handle)
+        self._write(SparkCluster(url, secret, self._cores()))
+        log.info("the Spark master is up", url=url)
+
+    def _see_to_members(self) -> None:
+        for name in sorted(self._names):
+            child = self._children.get(name)
+            if child is not None and child.poll() is None:
+                continue  # it may not have written down which process it is
+            if not self._lives(name):
+                self._start_member(name)
+
+    def _start_member(self, name: str) -> None:
+        folder = self._data.member(name)
+        folder.root.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "pitstop.member", "--data", str(self._data.root), "--name", name, "--cores", "1"]
+        with folder.log.open("ab") as out:
+            self._children[name] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, env=dict(self._environment)
+            )
+        log.info("a member is started", member=name)
+
+    def _lives(self, name: str) -> bool:
+        handle = handle_in(self._data.member(name).process)
+        return handle is not None and is_alive(handle)
+
+    def _tell_drivers(self) -> None:
+        """Keep the file in step with the members that there are."""
+        known = SparkCluster.read(self._data.spark_cluster)
+        cores = self._cores()
+        if cores and cores != known.cores:
+            self._write(SparkCluster(known.master, known.secret, cores, known.executor_memory_mb))
+
+    def _cores(self) -> tuple[int, ...]:
+        return tuple(member.cores for member in self._members.list())
+
+    def _write(self, cluster: SparkCluster) -> None:
+        write_private(self._data.spark_cluster, cluster.to_json())
