@@ -45,10 +45,11 @@ class Stack:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.end()
 
-    def start_server(self, seconds: float = 60.0) -> Client:
-        """Start ``pitstop serve``; returns once it answers."""
+    def start_server(self, seconds: float = 60.0, members: int = 0) -> Client:
+        """Start ``pitstop serve``, with so many members; returns once it answers."""
         command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(self.data)]
         command += ["--port", str(self._port), "--spares", str(self._spares), "--stop-jobs-on-exit"]
+        command += ["--members", str(members)]
         process = self._start("server", command, self.folder / "server.log")
         self.url = self._first_line(process, seconds).split(" serves at ")[1].split()[0]
         self._port = int(self.url.rsplit(":", 1)[1])
@@ -72,6 +73,11 @@ class Stack:
         process = self._processes.pop("server")
         process.kill()
         process.wait()
+
+    def ended_by_itself(self, name: str, seconds: float) -> int:
+        """The exit code of a process that ends without being told to by us."""
+        process = self._processes.pop(name)
+        return process.wait(seconds)
 
     def pause_alpha(self) -> int:
         """End Alpha; how many pings it has written."""

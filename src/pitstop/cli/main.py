@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pitstop.cli import jobs, maps, show, snapshots, states
+from pitstop.cli import cluster, jobs, maps, show, snapshots, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
@@ -119,9 +118,7 @@ def serve(
 
 def member(
     call: Call,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder that all of the cluster share [$PITSTOP_DATA]")
-    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder that all of the cluster share [$PITSTOP_DATA]")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name [default: that of this machine]")] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Cores for jobs [default: all there are]")] = None,
     host: Annotated[str, typer.Option(help="Name or address under which the other members reach this machine")] = "127.0.0.1",
@@ -131,18 +128,6 @@ def member(
 
     app = importlib.import_module("pitstop.member.app")
     app.run_member(app.MemberSettings(data or usual_data_folder(), name, cores, host))
-
-
-def cluster(call: Call) -> None:
-    """Show state, version and members of the cluster."""
-    info = call.service().server_info()
-    if call.structured:
-        call.show(asdict(info))
-        return
-    print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}\n")
-    print(f"{'ADDRESS':<24} {'UUID':<36} {'NAME':<16} {'CORES':<5} STATE")
-    for member in info.members:
-        print(f"{member.address:<24} {member.uuid} {member.name:<16} {member.cores:<5} {member.state}")
 
 
 def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose script to print")]) -> None:
@@ -159,7 +144,7 @@ show.add_to(app)
 snapshots.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
-register(app, cluster)
+app.add_typer(cluster.app, name="cluster")
 register(app, completion)
 
 

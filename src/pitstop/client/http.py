@@ -185,6 +185,15 @@ class HttpService:
     def server_info(self) -> ClusterInfo:
         return self._get(ClusterInfo, "/cluster")
 
+    def add_member(self) -> str:
+        return str(self._send("POST", "/cluster/members")["name"])
+
+    def remove_member(self, name: str) -> None:
+        self._send("DELETE", f"/cluster/members/{quote(name, safe='')}")
+
+    def shut_down(self) -> None:
+        self._send("POST", "/cluster/shutdown")
+
     def _post_artifact(self, kind: type[T], path: str, request: SubmitRequest, more: dict[str, Any], **options: Any) -> T:
         name, content = request.artifact_name, request.artifact_bytes
         if content is None and "://" not in name:

@@ -9,14 +9,13 @@ from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp
 
 from pitstop.kit.version import __version__
-from pitstop.rest import jobs, maps, problems, snapshots, states
+from pitstop.rest import cluster, jobs, maps, problems, snapshots, states
 from pitstop.rest.gate import Access, Gate
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import HealthModel
 from pitstop.rest.quick import Quick
 from pitstop.rest.threads import probing, reading
 from pitstop.service.api import ServerService
-from pitstop.service.results import ClusterInfo
 
 PREFIX = "/api/v1"
 MOST_BYTES = 32 << 20
@@ -64,18 +63,13 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     )
     problems.add_to(app)
     guard = [Depends(_bearer)]
-    for part in (jobs, snapshots, states, maps):
+    for part in (jobs, snapshots, states, maps, cluster):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
-    _add_cluster(app, service, guard)
+    _add_health(app, service, guard)
     return app
 
 
-def _add_cluster(app: FastAPI, service: ServerService, guard: list[Any]) -> None:
-    @app.get(PREFIX + "/cluster", dependencies=guard, tags=["cluster"], summary="Describe the cluster")
-    async def get_cluster() -> ClusterInfo:
-        """State, version, members."""
-        return await reading(service.server_info)
-
+def _add_health(app: FastAPI, service: ServerService, guard: list[Any]) -> None:
     text: dict[int | str, dict[str, Any]] = {
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}
     }

@@ -128,6 +128,12 @@ class CheckModel(BaseModel):
     text: str = Field(description="The report as a person reads it, a line a stage")
 
 
+class MemberModel(BaseModel):
+    """A member that was added."""
+
+    name: str = Field(description="Its name")
+
+
 class MapSettingsBody(_Request):
     """Settings of a map; what is left out stays as it is."""
 

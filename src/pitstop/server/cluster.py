@@ -7,18 +7,21 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import structlog
 
-from pitstop.control.ports import Membership
+from pitstop.control.ports import Members, Membership, Registry
 from pitstop.errors import ConflictError, EngineError
 from pitstop.kit.private import write_private
+from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, write_handle
 from pitstop.launchers.spark_standalone import start_master
 from pitstop.model.cluster import LOOPBACK, SparkCluster
 from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import JobState
+from pitstop.service.results import ClusterInfo, MemberInfo
 
 LOOK_SECONDS = 1.0
 UP_SECONDS = 60.0
@@ -143,3 +146,38 @@ class OwnCluster:
 
     def _write(self, cluster: SparkCluster) -> None:
         write_private(self._data.spark_cluster, cluster.to_json())
+
+
+class ServedCluster:
+    """service.api.Cluster of a server; ``own`` are the members that it starts itself, if it does."""
+
+    def __init__(self, registry: Registry, members: Members, own: OwnCluster | None) -> None:
+        self._registry, self._members, self._own = registry, members, own
+        self._end: Callable[[], None] = lambda: None
+        self.shutting_down = False
+        """Jobs and members end with the server."""
+
+    def when_shut_down(self, end: Callable[[], None]) -> None:
+        """Call ``end`` when the cluster is to be shut down."""
+        self._end = end
+
+    def info(self) -> ClusterInfo:
+        running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
+        members = [MemberInfo.of(member) for member in self._members.list()]
+        state = "PASSIVE" if self.shutting_down else "ACTIVE"
+        return ClusterInfo(state, __version__, len(members), members, len(running))
+
+    def add_member(self) -> str:
+        return self._with_members().add()
+
+    def remove_member(self, name: str) -> None:
+        self._with_members().remove(name)
+
+    def shut_down(self) -> None:
+        self.shutting_down = True
+        self._end()
+
+    def _with_members(self) -> OwnCluster:
+        if self._own is None:
+            raise ConflictError("This server has no members of its own: start it with --members.")
+        return self._own

@@ -15,20 +15,17 @@ from pitstop.control.controller import Controller
 from pitstop.control.ports import Members
 from pitstop.control.shutdown import end_runs
 from pitstop.kit.clock import SystemClock
-from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import JobState
 from pitstop.outputs.kept import KeptOutputs
-from pitstop.server.cluster import OwnCluster
+from pitstop.server.cluster import OwnCluster, ServedCluster
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
-from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.members import SqlMembers
@@ -73,18 +70,22 @@ class ControlPlane:
             self._changes.notify,
         )
         self._loop: threading.Thread | None = None
-        self.service = LocalService(self._registry, maps, self._launcher, data, self._wake, self._changes, self._info)
+        self._served = ServedCluster(self._registry, self._members, self._cluster)
+        self.service = LocalService(self._registry, maps, self._launcher, data, self._wake, self._changes, self._served)
 
-    def start(self, failed: Callable[[], None]) -> None:
-        """Start the control loop; ``failed`` is called if it ends by itself: without it nothing must be accepted."""
+    def start(self, end: Callable[[], None]) -> None:
+        """Start the control loop. ``end`` ends the server: it is called when the cluster is to be shut down, and if the loop ends
+        by itself, for without it nothing must be accepted.
+        """
 
         def loop() -> None:
             try:
                 self._controller.run()
             except Exception:
                 log.exception("the control loop has ended: the server ends, too")
-                failed()
+                end()
 
+        self._served.when_shut_down(end)
         if self._cluster is not None:
             self._cluster.start()
         self._loop = threading.Thread(target=loop, name="control", daemon=True)
@@ -100,14 +101,10 @@ class ControlPlane:
         if self._loop is not None:
             self._loop.join(LOOP_SECONDS)
         self._launcher.end_spares()
-        if self._settings.stop_jobs_on_exit:
+        stop_jobs = self._settings.stop_jobs_on_exit or self._served.shutting_down
+        if stop_jobs:
             end_runs(self._registry, self._launcher, self._wake, STOP_SECONDS)
         if self._cluster is not None:
-            self._cluster.end(with_members=self._settings.stop_jobs_on_exit)
+            self._cluster.end(with_members=stop_jobs)
         self._launcher.close()
         self._database.close()
-
-    def _info(self) -> ClusterInfo:
-        running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
-        members = [MemberInfo.of(member) for member in self._members.list()]
-        return ClusterInfo("ACTIVE", __version__, len(members), members, len(running))

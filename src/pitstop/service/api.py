@@ -211,6 +211,32 @@ class Service(Protocol):
         """State, version and members of the cluster."""
         ...
 
+    def add_member(self) -> str:
+        """Start one more member on the server's machine; its name. ConflictError if the server has no members of its own."""
+        ...
+
+    def remove_member(self, name: str) -> None:
+        """Let a member leave. NotFoundError if there is none of that name, ConflictError if it is the last one."""
+        ...
+
+    def shut_down(self) -> None:
+        """End all jobs at an epoch boundary, then members and server. Started again, all goes on where it stopped."""
+        ...
+
+
+class Cluster(Protocol):
+    """The cluster of a server, as it describes and changes it."""
+
+    def info(self) -> ClusterInfo: ...
+
+    def add_member(self) -> str: ...
+
+    def remove_member(self, name: str) -> None: ...
+
+    def shut_down(self) -> None:
+        """Begin to; returns at once."""
+        ...
+
 
 class ServerService(Service, Protocol):
     """The service where the store is. What takes a while can also be asked for now and waited for later, without a thread.

@@ -38,7 +38,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.service import updates
-from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
+from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, Cluster, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.changes import Changes
@@ -51,7 +51,7 @@ from pitstop.service.saved_state import StateDesk
 class LocalService(Reads, MapVerbs):
     """Service on a registry and a map store in this process.
 
-    The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
+    The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``cluster`` is the server's.
     ``now`` and ``new_id`` stamp new jobs.
     """
 
@@ -63,14 +63,14 @@ class LocalService(Reads, MapVerbs):
         data: DataFolder,
         wake: Wake,
         changes: Changes,
-        info: Callable[[], ClusterInfo],
+        cluster: Cluster,
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_job_id,
     ) -> None:
         Reads.__init__(self, registry, data, changes)
         MapVerbs.__init__(self, maps)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
-        self._wake, self._info, self._now, self._new_id = wake, info, now, new_id
+        self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
 
     # verbs
 
@@ -193,7 +193,16 @@ class LocalService(Reads, MapVerbs):
         return self._states.put(record.path, stage, content, target, self._registry.add_snapshot)
 
     def server_info(self) -> ClusterInfo:
-        return self._info()
+        return self._cluster.info()
+
+    def add_member(self) -> str:
+        return self._cluster.add_member()
+
+    def remove_member(self, name: str) -> None:
+        self._cluster.remove_member(name)
+
+    def shut_down(self) -> None:
+        self._cluster.shut_down()
 
     # inside
 

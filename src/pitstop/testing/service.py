@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.control.controller import Controller
+from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.ids import new_job_id
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
@@ -43,7 +44,7 @@ class ScriptedService(LocalService):
         self._controller = Controller(
             self.registry, self._launcher, workers, _Clock(now), wake, data, KeptOutputs(maps, data), changes.notify
         )
-        super().__init__(self.registry, maps, workers, data, wake, changes, _cluster, now, new_id)
+        super().__init__(self.registry, maps, workers, data, wake, changes, _Cluster(), now, new_id)
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()
 
@@ -84,5 +85,28 @@ class _Clock:
         return time.monotonic()
 
 
-def _cluster() -> ClusterInfo:
-    return ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0)
+class _Cluster:
+    """A cluster of members that do nothing."""
+
+    def __init__(self) -> None:
+        self._members = [MEMBER]
+        self._state = "ACTIVE"
+
+    def info(self) -> ClusterInfo:
+        return ClusterInfo(self._state, __version__, len(self._members), self._members, 0)
+
+    def add_member(self) -> str:
+        name = f"member-{len(self._members)}"
+        self._members.append(dataclasses.replace(MEMBER, name=name))
+        return name
+
+    def remove_member(self, name: str) -> None:
+        left = [member for member in self._members if member.name != name]
+        if len(left) == len(self._members):
+            raise NotFoundError(f"There is no member '{name}'.")
+        if not left:
+            raise ConflictError(f"'{name}' is the last member: jobs would have nothing to run on.")
+        self._members = left
+
+    def shut_down(self) -> None:
+        self._state = "PASSIVE"

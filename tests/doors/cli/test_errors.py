@@ -168,6 +168,7 @@ def test_without_a_command_the_usage_is_shown(bare):
 def test_every_command_is_in_the_help_and_has_its_own(bare):
     commands = [
         "serve",
+        "member",
         "submit",
         "check",
         "suspend",

@@ -159,10 +159,20 @@ def test_cluster(cli):
     assert cli("cluster") == (
         0,
         "State: ACTIVE\nVersion: 0.1.0\nSize: 1\n\n"
-        "ADDRESS                  UUID\n"
-        "127.0.0.1:8701           6a0c5f4e-0000-4000-8000-000000000001\n",
+        "ADDRESS                  UUID                                 NAME             CORES STATE\n"
+        "127.0.0.1:8701           6a0c5f4e-0000-4000-8000-000000000001 here             2     ACTIVE\n",
         "",
     )
+
+
+def test_members_are_added_and_removed(cli):
+    assert cli("cluster", "add-member") == (0, "Member 'member-1' is started and joins by itself.\n", "")
+    assert cli("cluster")[1].splitlines()[-1].split()[2:] == ["member-1", "2", "ACTIVE"]
+    assert cli("cluster", "remove-member", "member-1") == (0, "Member 'member-1' was asked to leave.\n", "")
+    code, out, err = cli("cluster", "remove-member", "here")
+    assert (code, out) == (1, "")
+    assert "'here' is the last member: jobs would have nothing to run on." in err
+    assert cli("cluster", "shutdown")[0] == 0
 
 
 def test_status_and_metrics(cli, state):

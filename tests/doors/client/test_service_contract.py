@@ -436,3 +436,16 @@ def test_errors_keep_their_class_and_details_on_the_way(pair, monkeypatch):
 
 def test_the_cluster_tells_its_state_and_members(pair):
     assert pair[0].server_info() == ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0)
+
+
+def test_members_are_added_and_leave(pair):
+    service, _ = pair
+    name = service.add_member()
+    assert [member.name for member in service.server_info().members] == ["here", name]
+    service.remove_member(name)
+    with pytest.raises(NotFoundError, match=f"There is no member '{name}'"):
+        service.remove_member(name)
+    with pytest.raises(ConflictError, match="'here' is the last member"):
+        service.remove_member("here")
+    service.shut_down()
+    assert service.server_info().state == "PASSIVE"

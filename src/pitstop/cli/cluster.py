@@ -1,0 +1,63 @@
+"""Commands on the cluster and its members."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from pitstop.cli.context import Call
+from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register
+
+app = typer.Typer(help="Show the cluster, or change its members.", invoke_without_command=True)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a member")]
+
+
+@app.callback()
+def cluster(
+    context: typer.Context,
+    url: Url = None,
+    token_file: TokenFile = None,
+    verbosity: Verbosity = False,
+    output: OutputFormat = None,
+) -> None:
+    """Show state, version and members of the cluster, or change its members."""
+    call: Call = context.obj
+    call.override(url, token_file, verbosity, output)
+    if context.invoked_subcommand is None:
+        _show(call)
+
+
+def _show(call: Call) -> None:
+    info = call.service().server_info()
+    if call.structured:
+        call.show(asdict(info))
+        return
+    print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}\n")
+    print(f"{'ADDRESS':<24} {'UUID':<36} {'NAME':<16} {'CORES':<5} STATE")
+    for member in info.members:
+        print(f"{member.address:<24} {member.uuid} {member.name:<16} {member.cores:<5} {member.state}")
+
+
+def add_member(call: Call) -> None:
+    """Start one more member on the server's machine."""
+    name = call.service().add_member()
+    call.say(f"Member '{name}' is started and joins by itself.")
+
+
+def remove_member(call: Call, name: Name) -> None:
+    """Let a member leave: what it was doing is done by the others."""
+    call.service().remove_member(name)
+    call.say(f"Member '{name}' was asked to leave.")
+
+
+def shutdown(call: Call) -> None:
+    """End all jobs at an epoch boundary, then members and server. Started again, all goes on where it stopped."""
+    call.service().shut_down()
+    call.say("The cluster is shutting down. Start it again with pitstop serve.")
+
+
+register(app, add_member, "add-member")
+register(app, remove_member, "remove-member")
+register(app, shutdown, "shutdown")
