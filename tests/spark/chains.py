@@ -4,13 +4,14 @@ The sources count milliseconds, so what plain Python makes of all events is what
 them; where it ends, open windows and sessions are left.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pitstop as ps
 from tests.spark.harness import numbers
-from tests.spark.sequence import events, millis
+from tests.spark.sequence import START_MS, events, millis
 
 ROWS, KEYS, BURST, PAUSE, STEP = 31_500, 6, 6_000, 9_000, 6_300
 OTHERS_STEP = 15_400
@@ -28,9 +29,9 @@ def all_rows(read=ROWS) -> Rows:
     return [(key, v, ms) for seq, key, v, ms in events(read, KEYS, BURST, PAUSE) if seq % EVERY == 0]
 
 
-def other_rows() -> Rows:
-    """Those that joins find: they come without a pause, over the same time."""
-    return [(key, v, ms) for seq, key, v, ms in events(ROWS // STEP * OTHERS_STEP, KEYS) if seq % OTHER == 0]
+def other_rows(until) -> Rows:
+    """Those that joins find: they come without a pause, and are there up to that time."""
+    return [(key, v, ms) for seq, key, v, ms in events(until - START_MS + 1, KEYS) if seq % OTHER == 0]
 
 
 def by_key(rows: Rows):
@@ -195,8 +196,12 @@ def join(chain, stage):
 
 
 def plain_join(rows):
-    others = by_key(other_rows())
-    return [(key, v + w, ms) for key, v, ms in rows for w, at in others[key] if abs(at - ms) <= WITHIN]
+    others, found = by_key(other_rows(max(ms for _, _, ms in rows) + WITHIN)), []
+    times = {key: [at for _, at in own] for key, own in others.items()}
+    for key, v, ms in rows:
+        near = slice(bisect_left(times[key], ms - WITHIN), bisect_right(times[key], ms + WITHIN))
+        found += [(key, v + w, ms) for w, _ in others[key][near]]
+    return found
 
 
 def by_start(start, end):
