@@ -158,10 +158,13 @@ def evict(state, key, time):
     return (state.total, time)
 
 
-def dying(chain, stage):
-    grouped, ttl = stage.group_by("key"), TTL / 1000
-    made = grouped.map_stateful(chain.named("dying"), keep, "total bigint", "v bigint, at bigint", ttl=ttl, on_evict=evict)
-    return made.select("key", "v", "timestamp_millis(at) as ts")
+def dying(ttl):
+    def add(chain, stage):
+        name, output = chain.named("dying"), "v bigint, at bigint"
+        made = stage.group_by("key").map_stateful(name, keep, "total bigint", output, ttl=ttl / 1000, on_evict=evict)
+        return made.select("key", "v", "timestamp_millis(at) as ts")
+
+    return add
 
 
 def plain_dying(rows):
@@ -189,10 +192,13 @@ def plain_distinct(rows):
     return list(dict.fromkeys(rows))
 
 
-def join(chain, stage):
-    other = chain.others().select("key", "v as w", "ts as at")
-    made = stage.join(chain.named("join"), other, on="key", within=WITHIN / 1000)
-    return made.select("key", "v + w as v", "ts")
+def join(within):
+    def add(chain, stage):
+        other = chain.others().select("key", "v as w", "ts as at")
+        made = stage.join(chain.named("join"), other, on="key", within=within / 1000)
+        return made.select("key", "v + w as v", "ts")
+
+    return add
 
 
 def plain_join(rows):
@@ -217,10 +223,10 @@ KINDS = {
         Kind("session", windows(SESSION), plain_sessions(), GAP, sets_time=True),
         Kind("rolling aggregate", rolling, plain_rolling, 0),
         Kind("state of one's own", state, plain_state, 0, sets_time=True),
-        Kind("state with time to live", dying, plain_dying, TTL, sets_time=True),
+        Kind("state with time to live", dying(TTL), plain_dying, TTL, sets_time=True),
         Kind("distinct", distinct(), plain_distinct, 0),
         Kind("distinct within", distinct(within=REMEMBERED / 1000), plain_distinct, 0),
-        Kind("join", join, plain_join, WITHIN),
+        Kind("join", join(WITHIN), plain_join, WITHIN),
     )
 }
 """Those that can be first and second, by their names."""
