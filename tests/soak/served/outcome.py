@@ -29,17 +29,19 @@ def differences(
         kinds = [KINDS[kind] for kind in line]
         wanted, until = Counter(plain(all_rows(released), kinds)), watermark - sum(kind.open_ms for kind in kinds)
         held, marks = _held(client, folder, name, sink_of(number), f"line{number}")
-        found += _differs(f"line{number} ({' -> '.join(line)})", held, wanted, until) + _withdrawn(f"line{number}", marks, gone)
+        found += how_it_differs(f"line{number} ({' -> '.join(line)})", held, wanted, until) + _withdrawn(
+            f"line{number}", marks, gone
+        )
         count += held.total()
     for sink in ("files", "map"):
         held, marks = _held(client, folder, name, sink, f"{GUARD}-{sink}")
-        found += _differs(f"{GUARD} in {sink}", held, Counter(plain_guard(released)), released)
+        found += how_it_differs(f"{GUARD} in {sink}", held, Counter(plain_guard(released)), released)
         found += _withdrawn(f"{GUARD} in {sink}", marks, gone)
         count += held.total()
     return found, count
 
 
-def _differs(what: str, held: Counter[Row], wanted: Counter[Row], until: int) -> list[str]:
+def how_it_differs(what: str, held: Counter[Row], wanted: Counter[Row], until: int) -> list[str]:
     due = Counter({row: count for row, count in wanted.items() if row[2] <= until})
     missing, more = due - held, held - wanted
     return [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,9 +25,6 @@ class Server:
 
         folder.mkdir(parents=True, exist_ok=True)
         self._clock, self._stack = folder / "clock", Stack(folder / "served", spares=1)
-        self._before = dict(os.environ)
-        path = [str(HERE / "clock"), str(ROOT), str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-        os.environ |= {"PYTHONPATH": os.pathsep.join(path), "PYTHON_STEPPED_CLOCK": str(self._clock)}
         self.client: Any = None
 
     def __enter__(self) -> Server:
@@ -35,15 +34,14 @@ class Server:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.end()
-        os.environ.clear()
-        os.environ.update(self._before)
 
     @property
     def store(self) -> Path:
         return DataFolder(self._stack.data).store
 
     def start(self) -> None:
-        self.client = self._stack.start_server()
+        with _environment(self._clock):
+            self.client = self._stack.start_server()
 
     def kill(self) -> None:
         """SIGKILL, as a crash would."""
@@ -53,3 +51,17 @@ class Server:
         """Set the clock on or back."""
         before = int(self._clock.read_text()) if self._clock.exists() else 0
         self._clock.write_text(str(before + seconds))
+
+
+@contextlib.contextmanager
+def _environment(clock: Path) -> Iterator[None]:
+    """What the server, and all processes below it, get beside what this one has."""
+    before = os.environ.get("PYTHONPATH")
+    path = [str(HERE / "clock"), str(ROOT), str(ROOT / "src"), *filter(None, [before])]
+    os.environ |= {"PYTHONPATH": os.pathsep.join(path), "PYTHON_STEPPED_CLOCK": str(clock)}
+    try:
+        yield
+    finally:
+        del os.environ["PYTHON_STEPPED_CLOCK"], os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
