@@ -25,8 +25,8 @@ Rows = list[tuple[int, int, int]]
 """(key, v, time in ms)"""
 
 
-def all_rows(read=ROWS) -> Rows:
-    return [(key, v, ms) for seq, key, v, ms in events(read, KEYS, BURST, PAUSE) if seq % EVERY == 0]
+def all_rows(read=ROWS, burst=BURST) -> Rows:
+    return [(key, v, ms) for seq, key, v, ms in events(read, KEYS, burst, PAUSE) if seq % EVERY == 0]
 
 
 def other_rows(until) -> Rows:
@@ -47,16 +47,16 @@ def shaped(stage, v, ts):
 
 
 class Chain:
-    """A pipeline in the making; names of stages are numbered. ``rows``: how many its source has."""
+    """A pipeline in the making; names of stages are numbered."""
 
-    def __init__(self, rows=ROWS):
-        self.pipeline, self.rows, self.name, self.count, self.sources = ps.Pipeline(), rows, "", 0, {}
+    def __init__(self):
+        self.pipeline, self.name, self.count, self.sources = ps.Pipeline(), "", 0, {}
 
     def source(self):
-        return self._source("numbers", EVERY, rows=self.rows, step=STEP, burst=BURST, pause=PAUSE)
+        return self._source("numbers", EVERY, rows=ROWS, step=STEP, burst=BURST, pause=PAUSE)
 
     def others(self):
-        return self._source("others", OTHER, rows=self.rows // STEP * OTHERS_STEP, step=OTHERS_STEP)
+        return self._source("others", OTHER, rows=ROWS // STEP * OTHERS_STEP, step=OTHERS_STEP)
 
     def _source(self, name, every, **options):
         if name not in self.sources:

@@ -4,19 +4,37 @@ docs/stage-chains.md says what was found: ``make stage-chains`` writes it.
 """
 
 import functools
+import json
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError
+from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
-from tests.spark.chains import FIRST, KEYS, KINDS, ROWS, STARTS, STEP, Chain, check, follow
+from tests.spark.chains import (
+    EVERY,
+    FIRST,
+    KEYS,
+    KINDS,
+    OTHERS_STEP,
+    ROWS,
+    STARTS,
+    STEP,
+    Chain,
+    all_rows,
+    check,
+    follow,
+    other_rows,
+)
 from tests.spark.harness import Collected, Harness, numbers
-from tests.spark.sequence import expected_windows, millis
+from tests.spark.sequence import START_MS, expected_windows, millis
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -38,12 +56,13 @@ class Leg:
     partitions: int | None = None
 
 
+SCHEMA, FILES = "key bigint, v bigint, ts timestamp", ROWS // STEP
 RUN = Leg(("in one run",), read=2 * STEP)
 LEGS = (
     RUN,
     Leg(("resumed unchanged",), "resume", 3 * STEP),
     Leg(("a stage with state comes before both", "in reverse order, another stage beside"), "rebuild", 4 * STEP, changed=True),
-    Leg(("2 partitions become 3",), "rebuild", changed=True, partitions=3),
+    Leg(("2 partitions become 3",), "rebuild", partitions=3),
 )
 LONGER = [
     ("window", "rolling aggregate", "window"),
@@ -58,9 +77,52 @@ found: dict[tuple[str, str], tuple[str, ...]] = {}
 REFUSED = ("refused",)
 
 
-def built(chains, changed=False, rows=ROWS):
+class FiledChain(Chain):
+    """Reads the same events from files, an epoch a file: a source in Python would need a process of its own in each branch."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+
+    def _source(self, name, every, **options):
+        if name not in self.sources:
+            source = ps.sources.files(self.folder / name, "parquet", SCHEMA, streaming=True, maxFilesPerTrigger=1)
+            self.sources[name] = self.pipeline.read_from(source, name=name).with_timestamps("ts", allowed_lag="2 seconds")
+        return self.sources[name]
+
+
+def write_files(folder, upto):
+    """Epochs of both sources up to that one, as files in the order of their times; those that are there stay."""
+    numbers = [(place * EVERY // STEP, row) for place, row in enumerate(all_rows())]
+    others = [((ms - START_MS) // OTHERS_STEP, (key, v, ms)) for key, v, ms in other_rows(START_MS + FILES * OTHERS_STEP - 1)]
+    for name, found in (("numbers", numbers), ("others", others)):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for epoch in range(len(list((folder / name).iterdir())), upto):
+            keys, values, times = zip(*[row for number, row in found if number == epoch], strict=True)
+            stamps = pa.array(times, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
+            path = folder / name / f".{epoch}.parquet"
+            pq.write_table(pa.table({"key": keys, "v": values, "ts": stamps}), path)
+            os.utime(path, (1_700_000_000 + epoch,) * 2)
+            path.rename(path.with_name(path.name[1:]))
+
+
+class FilesHarness(Harness):
+    """Runs a version until it has read so many files."""
+
+    def wait_for(self, running, until):
+        def read():
+            epoch = running.checkpoint.committed()
+            offsets = running.checkpoint.offsets(epoch).offsets if epoch >= 0 else [None]
+            return not running.active or all(offset and json.loads(offset)["logOffset"] + 1 >= until for offset in offsets)
+
+        assert wait_until(read, 300, step=0.05)
+        if until in (RUN.read // STEP, FILES):
+            self.settle(running)
+
+
+def built(chains, changed=False, chain=None):
     """A job with these chains, each to a sink of its own; a change keeps the names of their stages."""
-    chain, sinks = Chain(rows), {kinds: Collected() for kinds in chains}
+    chain, sinks = chain or Chain(), {kinds: Collected() for kinds in chains}
     for kinds in reversed(chains) if changed else chains:
         chain.name, chain.count = f"{chains.index(kinds)} ", 100
         stage = follow(chain, chain.source(), [KINDS["distinct"]]) if changed else chain.source()
@@ -159,10 +221,11 @@ class Runs:
             raise self._error
 
     def _run(self, leg):
-        # The first leg has no more events, so that it ends when all that its watermark closes has come.
-        rows = leg.read if leg is RUN else ROWS
-        pipeline, sinks = built(self._chains, leg.changed, rows)
-        report = self._harness.run(pipeline, until=leg.read if leg.read < rows else None, partitions=leg.partitions)
+        # For the first leg there is no more to read, so that it ends when all that its watermark closes has come.
+        folder, until = self._harness.folder / "events", leg.read // STEP
+        write_files(folder, until if leg is RUN else FILES)
+        pipeline, sinks = built(self._chains, leg.changed, FiledChain(folder))
+        report = self._harness.run(pipeline, until=until, partitions=leg.partitions)
         assert (report.way if report else None) == leg.way
         self._rows = {kinds: [*own, *sinks[kinds].rows] for kinds, own in self._rows.items()}
         return leg, self._rows, watermark(self._harness)
@@ -173,7 +236,7 @@ def runs(spark, tmp_path_factory):
     @functools.cache
     def of(first):
         chains = [(first, second) for second in KINDS if refusal(first, second) is None]
-        return Runs(Harness(spark, tmp_path_factory.mktemp("runs")), chains)
+        return Runs(FilesHarness(spark, tmp_path_factory.mktemp("runs")), chains)
 
     return of
 

@@ -4,6 +4,6 @@ import pitstop as ps
 from tests.soak.served.job import Version, pipeline
 
 
-@ps.job(processing_guarantee="exactly_once", snapshot_interval="500 ms", partitions=2)
+@ps.job(processing_guarantee="exactly_once", snapshot_interval="500 ms", partitions=1)
 def story(version):
     return pipeline(Version.from_text(version))

@@ -13,12 +13,12 @@ import pyspark.cloudpickle
 
 import pitstop as ps
 from tests.spark import chains, sequence
-from tests.spark.chains import BURST, KEYS, KINDS, PAUSE, Chain, follow
+from tests.spark.chains import KEYS, KINDS, PAUSE, Chain, follow
 from tests.spark.sequence import SCHEMA, Sequence, SequenceReader
 
-STEP = 1_500
-"""Most events that an epoch takes."""
-LEAD = 20_000
+STEP, BURST = 3_000, 1_500
+"""Most events that an epoch takes; and so many come before each pause."""
+LEAD = 60_000
 """How many ms of event time the other side of joins is ahead, so that a row finds its match in its own epoch."""
 SHOWN = 50
 """Of each so manieth event the guard tells how many of its key there were."""

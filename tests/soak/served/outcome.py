@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from tests.soak.served.job import GUARD, Line, map_of, plain_guard, sink_of
+from tests.soak.served.job import BURST, GUARD, Line, map_of, plain_guard, sink_of
 from tests.spark.chains import KINDS, all_rows, plain
 
 Row = tuple[int, int, int]
@@ -27,7 +27,7 @@ def differences(
     found, count = [], 0
     for number, line in enumerate(lines):
         kinds = [KINDS[kind] for kind in line]
-        wanted, until = Counter(plain(all_rows(released), kinds)), watermark - sum(kind.open_ms for kind in kinds)
+        wanted, until = Counter(plain(all_rows(released, BURST), kinds)), watermark - sum(kind.open_ms for kind in kinds)
         held, marks = _held(client, folder, name, sink_of(number), f"line{number}")
         found += how_it_differs(f"line{number} ({' -> '.join(line)})", held, wanted, until) + _withdrawn(
             f"line{number}", marks, gone

@@ -20,17 +20,17 @@ from typing import Any
 from pitstop.errors import ConflictError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import JobState
-from tests.soak.served.job import Version, released_file
+from tests.soak.served.job import BURST, Version, released_file
 from tests.soak.served.outcome import differences
 from tests.soak.served.server import Server
 from tests.soak.served.story import Step, Story
-from tests.spark.chains import BURST, EVERY, PAUSE
+from tests.spark.chains import EVERY, PAUSE
 from tests.spark.sequence import START_MS
 
 ARTIFACT = Path(__file__).with_name("artifact.py")
-RATE, PUMP_SECONDS = 60, 0.2
+RATE, PUMP_SECONDS = 20, 0.2
 """So many events are released each so many seconds."""
-LAG_MS, WAIT_SECONDS, WATCH_SECONDS = 2_000, 120.0, 600.0
+LAG_MS, WAIT_SECONDS, WATCH_SECONDS = 2_000, 180.0, 600.0
 LOCK = """
 import sqlite3, sys, time
 store = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
@@ -122,7 +122,7 @@ class Teller:
 
     def _updated(self, drawn: random.Random) -> None:
         version = self._next(turned=not self._version.turned)
-        options = drawn.choice(({}, {}, {"partitions": 1}, {"partitions": 3}))
+        options = drawn.choice(({}, {"partitions": 1}, {"partitions": 2}))
         self._update(version, config=options)
         self._version = version
 
@@ -175,8 +175,7 @@ class Teller:
     def _clock(self, drawn: random.Random) -> None:
         token = self._job.details.token
         self._server.step_clock(drawn.choice((-86_000, -3_600, -61, -5, 5, 61, 3_600, 7_000)))
-        self._goes_on()
-        self._goes_on()
+        self._goes_on(3)
         assert self._job.details.token == token, "the run was ended by a step of the clock"
 
     def _killed(self, drawn: random.Random) -> None:
@@ -245,7 +244,7 @@ class Teller:
             answer = asking.submit(self._ends_with, said, lambda: self._update(version, watch_seconds=WATCH_SECONDS))
             self._wait(lambda: answer.done() or self._job.details.version > number, "the new version is up")
             if not answer.done():
-                self._goes_on(lambda: answer.done())
+                self._goes_on(3, answer.done)
                 what(version)
             answer.result()
 
@@ -253,10 +252,10 @@ class Teller:
         error = _error_of(ask, PitstopError)
         assert said in error, f"it says: {error}"
 
-    def _goes_on(self, or_else: Callable[[], bool] = lambda: False) -> None:
-        """Wait until the job runs and its watermark has risen twice."""
+    def _goes_on(self, times: int = 1, or_else: Callable[[], bool] = lambda: False) -> None:
+        """Wait until the job runs and its watermark has risen so many times."""
         self._wait(lambda: or_else() or self._job.status is JobState.RUNNING, "the job runs")
-        for _ in range(2):
+        for _ in range(times):
             before = self._watermark()
             self._wait(lambda before=before: or_else() or self._watermark() > before, "the job goes on")
 
@@ -264,7 +263,7 @@ class Teller:
         return self._job.metrics().watermark_ms or 0
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        if not wait_until(condition, WAIT_SECONDS, step=0.1):
+        if not wait_until(condition, WAIT_SECONDS, step=0.3):
             job = self._job.details
             said = job.failure or job.interruption or job.suspension_cause or job.update_failure
             raise TimeoutError(f"it did not happen within {WAIT_SECONDS:.0f} s that {what}: the job is {job.status}, {said}")
