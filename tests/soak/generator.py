@@ -43,7 +43,7 @@ def chain(seed: int) -> Chain:
     """The chain of a seed."""
     drawn = random.Random(seed)
     maker = _Maker(drawn)
-    stages = tuple(maker.stage() for _ in range(drawn.randint(3, 4)))
+    stages = tuple(maker.stage(kind) for kind in (Kind.LINE, *[None] * drawn.randint(2, 3)))
     versions = [maker.version(stages, ["starts with " + ", ".join(map(described, stages))], (), first=True)]
     for _ in range(VERSIONS - 1):
         refusals = maker.refusals(versions[-1].stages)
@@ -55,7 +55,16 @@ def chain(seed: int) -> Chain:
 
 
 def described(stage: Stage) -> str:
-    return f"{stage.name} to {stage.sink}"
+    return f"{stage.name}{_linked(stage)} to {stage.sink}"
+
+
+def _linked(stage: Stage) -> str:
+    """The links of a line, in a few words."""
+    words = [
+        f"{link.name} {link.kind}" + (f" {link.size}/{link.slide}" if link.size else f" {link.timeout or ''}").rstrip()
+        for link in stage.links
+    ]
+    return f" ({' -> '.join(words)})" if words else ""
 
 
 @dataclass
@@ -65,8 +74,9 @@ class _Maker:
     free: list[tuple[str, Kind]] = field(default_factory=list)
     """Names (and kinds) of removed stages; one that comes back starts empty."""
 
-    def stage(self) -> Stage:
-        kind = self.drawn.choice([Kind.WINDOW, Kind.WINDOW, *Kind])
+    def stage(self, kind: Kind | None = None) -> Stage:
+        """A new one, of that kind or of any."""
+        kind = kind or self.drawn.choice([Kind.WINDOW, Kind.WINDOW, *Kind])
         again = [name for name, was in self.free if was is kind]
         if again and self.drawn.random() < 0.3:
             name = self.drawn.choice(again)
@@ -307,6 +317,7 @@ def _difference(old: Stage, new: Stage) -> list[str]:
     parts = [
         f"{name} {getattr(old, name)}->{getattr(new, name)}"
         for name in Stage.__dataclass_fields__
-        if getattr(old, name) != getattr(new, name)
+        if name != "links" and getattr(old, name) != getattr(new, name)
     ]
+    parts += [f"now{_linked(new)}"] if new.links != old.links else []
     return [f"{old.name}: {', '.join(parts)}"] if parts else []

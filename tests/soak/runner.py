@@ -26,7 +26,7 @@ from tests.soak.expected import HELD_BACK, Facts, expected, latest_watermark
 from tests.soak.states import Row, row_of
 from tests.soak.worker import ANSWER
 
-VERSION_SECONDS = 240.0
+VERSION_SECONDS = 600.0
 
 
 class ChainFailedError(Exception):

@@ -42,7 +42,7 @@ from tests.spark import chains, sequence
 from tests.spark.harness import Settled
 
 ANSWER = "DONE "
-RUN_SECONDS, END_SECONDS, QUIET_SECONDS = 150.0, 60.0, 2.0
+RUN_SECONDS, END_SECONDS, QUIET_SECONDS = 400.0, 120.0, 2.0
 
 
 class Recorder:
