@@ -156,11 +156,10 @@ class Builder:
         return rows.stateful(stage.name, counted).select("key", *span, "n")
 
     def _line(self, stage: Stage, rows: Any) -> Any:
-        others = self._source(MAIN).filter(f"seq % {OTHER} = {OTHER_AT}")
         rows = rows.filter(f"seq % {stage.every} = 0").select("key", "v", "ts")
         for link in stage.links:
             kind = kind_of(link)
-            rows = kind.add(Named(link.name, others), rows)
+            rows = kind.add(Named(link.name, self._source(MAIN)), rows)
             if kind.sets_time and link is not stage.links[-1]:
                 rows = rows.with_timestamps(kind.time, name=f"{link.name}-time")
         return rows.select("key", "v", "unix_millis(ts) as ms")
@@ -174,13 +173,13 @@ class Named:
     """Gives a stage of tests/spark/chains.py the name of a link, and the other side of a join."""
 
     name: str
-    other: Any
+    source: Any
 
     def named(self, kind: str) -> str:
         return self.name
 
     def others(self) -> Any:
-        return self.other
+        return self.source.filter(f"seq % {OTHER} = {OTHER_AT}")
 
 
 def kind_of(link: Link) -> chains.Kind:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.soak.build import Builder
 from tests.soak.chain import Kind
 from tests.soak.generator import LINK_KINDS, VERSIONS, chain
 from tests.soak.lines import IMMEDIATE
@@ -23,6 +24,17 @@ def test_every_kind_of_stage_sink_and_refusal_occurs_and_every_chain_is_killed()
     assert refusals == {name.split(" ", 1)[1] for name in REFUSED}
     assert all(any(version.kills for version in made.versions) for made in CHAINS)
     assert any(kill.epoch is None for made in CHAINS for version in made.versions for kill in version.kills)
+
+
+class Sink:
+    def write(self, rows, info):
+        pass
+
+
+@pytest.mark.parametrize("made", CHAINS[:50], ids=lambda made: f"seed {made.seed}")
+def test_every_version_is_a_sound_pipeline(made, tmp_path):
+    for number, version in enumerate(made.versions):
+        Builder(made, number, version.stages, tmp_path, lambda folder: Sink()).pipeline(Sink()).check()
 
 
 def test_links_of_lines_are_of_all_kinds_and_those_behind_a_join_do_not_wait_for_the_watermark():
