@@ -28,7 +28,7 @@ help:
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
 	@echo "make stage-chains       every stage behind every other x changes; writes docs/stage-chains.md"
-	@echo "make soak [CHAINS=30] [SEED=1]  random chains of five versions, killed and cancelled, against plain Python"
+	@echo "make soak [CHAINS=30] [SEED=1]  random chains of versions, and stories of failures, against plain Python"
 	@echo "make fuzz [MINUTES=10] [SEED=1]  random requests to the REST API; no error of the server, nothing unreadable afterwards"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pitstop as ps
-from tests.soak.chain import BUCKET, BURST, KEYS, LAG, PAUSE, TABLE_KEYS, Chain, Kind, Stage
+from tests.soak.chain import BUCKET, BURST, KEYS, LAG, PAUSE, TABLE_KEYS, Chain, Kind, Link, Stage
+from tests.soak.lines import OTHER, OTHER_AT
+from tests.spark import chains
 from tests.spark.sequence import SCHEMA, Sequence
 
 AGGREGATES: dict[str, Callable[[], Any]] = {
@@ -152,8 +155,50 @@ class Builder:
         span = ("unix_millis(w.start) as start", "unix_millis(w.end) as end")
         return rows.stateful(stage.name, counted).select("key", *span, "n")
 
+    def _line(self, stage: Stage, rows: Any) -> Any:
+        rows = rows.filter(f"seq % {stage.every} = 0").select("key", "v", "ts")
+        for link in stage.links:
+            kind = kind_of(link)
+            rows = kind.add(Named(link.name, self._source(MAIN)), rows)
+            if kind.sets_time and link is not stage.links[-1]:
+                rows = rows.with_timestamps(kind.time, name=f"{link.name}-time")
+        return rows.select("key", "v", "unix_millis(ts) as ms")
+
     def _branch(self, stage: Stage, rows: Any) -> Any:
         return rows.filter(f"seq % {stage.every} = 0").select("key", "seq")
+
+
+@dataclass
+class Named:
+    """Gives a stage of tests/spark/chains.py the name of a link, and the other side of a join."""
+
+    name: str
+    source: Any
+
+    def named(self, kind: str) -> str:
+        return self.name
+
+    def others(self) -> Any:
+        return self.source.filter(f"seq % {OTHER} = {OTHER_AT}")
+
+
+def kind_of(link: Link) -> chains.Kind:
+    """A link as a stage of tests/spark/chains.py."""
+    words = {Kind.ROLLING: "rolling aggregate", Kind.MAPPED: "state of one's own", Kind.DISTINCT: "distinct"}
+    timeout = link.timeout
+    if link.kind is Kind.WINDOW:
+        size, slide = (f"{ms} ms" for ms in (link.size, link.slide))
+        window = ps.tumbling(size) if size == slide else ps.sliding(size, slide)
+        return replace(chains.KINDS["window"], add=chains.windows(window))
+    if link.kind is Kind.SESSION:
+        return replace(chains.KINDS["session"], add=chains.windows(ps.session(f"{timeout} ms")))
+    if link.kind is Kind.JOIN:
+        return replace(chains.KINDS["join"], add=chains.join(timeout))
+    if timeout is None:
+        return chains.KINDS[words[link.kind]]
+    if link.kind is Kind.MAPPED:
+        return replace(chains.KINDS["state with time to live"], add=chains.dying(timeout))
+    return replace(chains.KINDS["distinct within"], add=chains.distinct(within=timeout / 1000))
 
 
 def column_of(aggregate: str) -> str:
@@ -171,6 +216,9 @@ def columns_of(stage: Stage) -> tuple[str, ...]:
 
 
 def _columns(stage: Stage) -> Iterator[str]:
+    if stage.kind is Kind.LINE:
+        yield from ("key", "v", "ms")
+        return
     yield stage.key if stage.kind in (Kind.WINDOW, Kind.SESSION) else "key"
     if stage.kind in (Kind.WINDOW, Kind.SESSION, Kind.OWN):
         yield from ("start", "end")

@@ -25,6 +25,21 @@ class Kind(StrEnum):
     OWN = "own"
     BRANCH = "branch"
     """Stateless."""
+    LINE = "line"
+    """Several stages with state, one behind the other: its links."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A stage of a line. It takes rows (key, v, time) and gives such rows. Times in ms."""
+
+    name: str
+    kind: Kind
+    """Of the kinds with state, all but those of the users' own Spark code."""
+    size: int = 0
+    slide: int = 0
+    timeout: int | None = None
+    """As of a stage."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,8 @@ class Stage:
     seen: bool = False
     """Mapped state has a second field."""
     every: int = 1
-    """A branch, and what follows row-by-row stages, keeps each so manieth event."""
+    """A branch and a line keep, and what follows row-by-row stages keeps, each so manieth event."""
+    links: tuple[Link, ...] = ()
 
     @property
     def out(self) -> str:

@@ -1,35 +1,47 @@
 """What a chain's sinks must hold, in plain Python: each stage as an engine of its own over the same events.
 
-The rules are those of docs/stages.md and jet.md §2.3 and §2.4. From the run comes one fact a version: the watermark with
-which its last epoch ran, which tells what is closed when its snapshot is made.
+The rules are those of docs/stages.md and jet.md §2.3 and §2.4. From the run come facts about each epoch: up to which event it
+has read, and its watermark, which tells what is closed by then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.soak.accumulators import events
 from tests.soak.chain import LAG, Chain, time_of
-from tests.soak.states import STATES, Expected
+from tests.soak.lines import STATES
+from tests.soak.states import Epoch, Expected
+
+Facts = Sequence[tuple[int, int]]
+"""Of each epoch of a version: the event after the last one that it has read, and its watermark."""
 
 HELD_BACK = 800
 """A branch that few events reach may hold the watermark back by so many ms."""
 
 
-def expected(chain: Chain, watermarks: Sequence[int]) -> dict[tuple[int, str], Expected]:
-    """(version, stage) -> its rows."""
-    found, carried = {}, {}
+def expected(chain: Chain, facts: Sequence[Facts]) -> dict[tuple[int, str], Expected]:
+    """(version, stage) -> its rows. ``facts`` are those of each version."""
+    found, carried, watermark = {}, {}, 0
     for number, version in enumerate(chain.versions):
-        before, renamed, now = watermarks[number - 1] if number else 0, dict(version.renamed), {}
+        before, renamed, now = watermark, dict(version.renamed), {}
+        epochs = _epochs(chain.first(number), before, facts[number])
+        watermark = epochs[-1].watermark
         for stage in version.stages:
             state = carried.get(renamed.get(stage.name, stage.name)) or STATES[stage.kind]()
             rows = found[(number, stage.name)] = Expected()
             state.become(stage, before)
-            state.read(stage, list(events(chain.first(number), chain.first(number + 1))), rows)
-            state.end(stage, before, watermarks[number], rows)
+            state.run(stage, epochs, rows)
             now[stage.name] = state
         carried = now
     return found
+
+
+def _epochs(first: int, before: int, facts: Facts) -> list[Epoch]:
+    epochs = []
+    for last, watermark in facts:
+        epochs.append(Epoch(first, last, before, watermark))
+        first, before = last, watermark
+    return epochs
 
 
 def latest_watermark(chain: Chain, number: int) -> int:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from tests.soak.chain import Chain, Kill, Kind, Refusal, Stage, Version
+from tests.soak.chain import Chain, Kill, Kind, Link, Refusal, Stage, Version
+from tests.soak.lines import IMMEDIATE
 from tests.soak.refusals import REFUSED
 
 VERSIONS = 5
 MOST_STAGES = 5
+NAMELESS = (Kind.BRANCH, Kind.LINE)
+"""They keep no state of their own."""
 WINDOWS = (
     (5_000, 5_000),
     (10_000, 10_000),
@@ -20,6 +24,16 @@ WINDOWS = (
     (40_000, 20_000),
 )
 TIMEOUTS = {Kind.SESSION: (700, 2_300, 4_100, 6_400), Kind.DISTINCT: (8_000, 15_000, 25_000), Kind.JOIN: (1_000, 2_000, 3_000)}
+MOST_LINKS = 3
+LINK_KINDS = (Kind.WINDOW, Kind.WINDOW, Kind.SESSION, Kind.ROLLING, Kind.MAPPED, Kind.DISTINCT, Kind.JOIN)
+LINK_WINDOWS = ((2_000, 2_000), (3_000, 3_000), (6_000, 6_000), (4_000, 1_000), (6_000, 2_000))
+LINK_TIMEOUTS = {
+    Kind.SESSION: (700, 2_300, 4_100),
+    Kind.MAPPED: (None, 1_700, 3_300),
+    Kind.DISTINCT: (None, 8_000),
+    Kind.JOIN: (300, 900, 1_500),
+}
+"""Of joins: less than the watermark's lag, so that no row is late for what follows."""
 TTLS = (None, 1_700, 3_300, 6_100)
 ONE, TWO = ("n", "total", "high", "low", "mean"), ("b_n", "b_high")
 SINKS = ("files", "files", "map", "custom")
@@ -29,7 +43,7 @@ def chain(seed: int) -> Chain:
     """The chain of a seed."""
     drawn = random.Random(seed)
     maker = _Maker(drawn)
-    stages = tuple(maker.stage() for _ in range(drawn.randint(3, 4)))
+    stages = tuple(maker.stage(kind) for kind in (Kind.LINE, *[None] * drawn.randint(2, 3)))
     versions = [maker.version(stages, ["starts with " + ", ".join(map(described, stages))], (), first=True)]
     for _ in range(VERSIONS - 1):
         refusals = maker.refusals(versions[-1].stages)
@@ -41,7 +55,16 @@ def chain(seed: int) -> Chain:
 
 
 def described(stage: Stage) -> str:
-    return f"{stage.name} to {stage.sink}"
+    return f"{stage.name}{_linked(stage)} to {stage.sink}"
+
+
+def _linked(stage: Stage) -> str:
+    """The links of a line, in a few words."""
+    words = [
+        f"{link.name} {link.kind}" + (f" {link.size}/{link.slide}" if link.size else f" {link.timeout or ''}").rstrip()
+        for link in stage.links
+    ]
+    return f" ({' -> '.join(words)})" if words else ""
 
 
 @dataclass
@@ -51,8 +74,9 @@ class _Maker:
     free: list[tuple[str, Kind]] = field(default_factory=list)
     """Names (and kinds) of removed stages; one that comes back starts empty."""
 
-    def stage(self) -> Stage:
-        kind = self.drawn.choice([Kind.WINDOW, Kind.WINDOW, *Kind])
+    def stage(self, kind: Kind | None = None) -> Stage:
+        """A new one, of that kind or of any."""
+        kind = kind or self.drawn.choice([Kind.WINDOW, Kind.WINDOW, *Kind])
         again = [name for name, was in self.free if was is kind]
         if again and self.drawn.random() < 0.3:
             name = self.drawn.choice(again)
@@ -125,9 +149,7 @@ class _Maker:
 
     def _rename(self, stages: list[Stage], changes: list[str], renamed: dict[str, str], before: tuple[Stage, ...]) -> None:
         names = {stage.name for stage in before}
-        found = [
-            i for i, stage in enumerate(stages) if stage.name in names and stage.kind is not Kind.BRANCH and not stage.doubled
-        ]
+        found = [i for i, stage in enumerate(stages) if stage.name in names and stage.kind not in NAMELESS and not stage.doubled]
         if not found:
             return
         at = self.drawn.choice(found)
@@ -147,7 +169,7 @@ class _Maker:
         if stage.kind is Kind.JOIN:
             return stage
         changed = replace(stage, below=self.drawn.choice((10, 7, 4)))
-        if self.drawn.random() < 0.4 and stage.kind is not Kind.OWN:
+        if self.drawn.random() < 0.4 and stage.kind not in (Kind.OWN, Kind.LINE):
             changed = replace(changed, enriched=not stage.enriched)
         return changed
 
@@ -216,6 +238,41 @@ class _Maker:
     def _branch(self, stage: Stage) -> Stage:
         return replace(stage, every=self.drawn.choice((7, 50, 200)))
 
+    def _line(self, stage: Stage) -> Stage:
+        """A new line, or one with a link more, less, or of another size."""
+        links = list(stage.links)
+        if not links:
+            for _ in range(self.drawn.randint(2, MOST_LINKS)):
+                links.append(self._link(links, len(links)))
+            return replace(stage, every=7, links=tuple(links))
+        at = self.drawn.randrange(len(links))
+        change = self.drawn.choice(("add", "remove", "size", "size"))
+        if change == "add" and len(links) < MOST_LINKS:
+            links.insert(at, self._link(links, at))
+        elif change == "remove" and len(links) > 2:
+            links.pop(at)
+        else:
+            links[at] = self._sized(links[at])
+        return replace(stage, links=tuple(links))
+
+    def _link(self, links: list[Link], at: int) -> Link:
+        """One that may stand at that place among them."""
+        immediate = any(link.kind is Kind.JOIN for link in links[:at])
+        kind = self.drawn.choice([kind for kind in LINK_KINDS if kind in IMMEDIATE or not immediate])
+        if kind is Kind.JOIN and any(link.kind not in IMMEDIATE for link in links[at:]):
+            kind = Kind.ROLLING
+        self.made += 1
+        return self._sized(Link(f"link{self.made}", kind), fresh=True)
+
+    def _sized(self, link: Link, fresh: bool = False) -> Link:
+        if link.kind is Kind.WINDOW:
+            size, slide = self.drawn.choice(LINK_WINDOWS)
+            return replace(link, size=size, slide=slide)
+        # What is bounded stays so, and what is not.
+        bounds = LINK_TIMEOUTS.get(link.kind, (None,))
+        fitting = [bound for bound in bounds if fresh or (bound is None) == (link.timeout is None)]
+        return replace(link, timeout=self.drawn.choice(fitting))
+
     def refusals(self, before: tuple[Stage, ...]) -> tuple[Refusal, ...]:
         """One change that is refused, now and then."""
         if self.drawn.random() < 0.6:
@@ -233,12 +290,20 @@ class _Maker:
 
 def _looks_renamed(before: tuple[Stage, ...], after: list[Stage], renamed: dict[str, str]) -> bool:
     """True if a stage that is gone may look like one that came: the rules would refuse that (C21)."""
-    names = {stage.name for stage in after} | set(renamed.values())
-    gone = {stage.kind for stage in before if stage.name not in names}
-    came = {stage.kind for stage in after if stage.name not in {old.name for old in before} | set(renamed)}
+    held, holds = dict(_with_state(before)), dict(_with_state(after))
+    gone = {kind for name, kind in held.items() if name not in holds and name not in renamed.values()}
+    came = {kind for name, kind in holds.items() if name not in held and name not in renamed}
     seen_before = {stage.name for stage in before if stage.doubled}
     seen_after = {stage.name for stage in after if stage.doubled}
-    return bool((gone & came) - {Kind.BRANCH}) or bool(seen_before - seen_after and seen_after - seen_before)
+    return bool(gone & came) or bool(seen_before - seen_after and seen_after - seen_before)
+
+
+def _with_state(stages: Iterable[Stage]) -> Iterator[tuple[str, Kind]]:
+    """Names and kinds of what keeps state."""
+    for stage in stages:
+        if stage.kind not in NAMELESS:
+            yield stage.name, stage.kind
+        yield from ((link.name, link.kind) for link in stage.links)
 
 
 def _fitting(wanted: tuple[str, ...], stage: Stage) -> tuple[str, ...]:
@@ -252,6 +317,7 @@ def _difference(old: Stage, new: Stage) -> list[str]:
     parts = [
         f"{name} {getattr(old, name)}->{getattr(new, name)}"
         for name in Stage.__dataclass_fields__
-        if getattr(old, name) != getattr(new, name)
+        if name != "links" and getattr(old, name) != getattr(new, name)
     ]
+    parts += [f"now{_linked(new)}"] if new.links != old.links else []
     return [f"{old.name}: {', '.join(parts)}"] if parts else []

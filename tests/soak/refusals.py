@@ -21,7 +21,11 @@ def _other_key(stage: Stage) -> Stage | None:
 
 
 def _other_name(stage: Stage) -> Stage | None:
-    return replace(stage, name=f"{stage.name}-again") if stage.kind not in (Kind.BRANCH, Kind.OWN) and not stage.doubled else None
+    return (
+        replace(stage, name=f"{stage.name}-again")
+        if stage.kind not in (Kind.BRANCH, Kind.OWN, Kind.LINE) and not stage.doubled
+        else None
+    )
 
 
 def _other_bound(stage: Stage) -> Stage | None:

@@ -22,11 +22,11 @@ from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from tests.soak import generator
 from tests.soak.chain import Chain, Stage
-from tests.soak.expected import HELD_BACK, expected, latest_watermark
+from tests.soak.expected import HELD_BACK, Facts, expected, latest_watermark
 from tests.soak.states import Row, row_of
 from tests.soak.worker import ANSWER
 
-VERSION_SECONDS = 240.0
+VERSION_SECONDS = 600.0
 
 
 class ChainFailedError(Exception):
@@ -101,7 +101,7 @@ class Outcome:
 
 def run_chain(worker: Worker, seed: int, folder: Path) -> Outcome:
     """Run all versions of a chain; ChainFailedError at the first difference."""
-    chain, outcome, watermarks = generator.chain(seed), Outcome(), []
+    chain, outcome, facts = generator.chain(seed), Outcome(), []
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for number, version in enumerate(chain.versions):
@@ -115,20 +115,20 @@ def run_chain(worker: Worker, seed: int, folder: Path) -> Outcome:
             raise ChainFailedError(f"version {number} was killed without a command")
         if "error" in answer:
             raise ChainFailedError(f"version {number} failed: {answer['error']}")
-        if answer["read"] != [chain.first(number + 1)]:
-            raise ChainFailedError(f"version {number} read up to {answer['read']}, not {chain.first(number + 1)}")
-        latest = latest_watermark(chain, number)
-        if not latest - HELD_BACK <= answer["watermark"] <= latest:
-            raise ChainFailedError(f"version {number} ended at watermark {answer['watermark']}, not near {latest}")
-        watermarks.append(answer["watermark"])
+        facts.append(answer["epochs"])
+        (read, watermark), latest = facts[-1][-1], latest_watermark(chain, number)
+        if read != chain.first(number + 1):
+            raise ChainFailedError(f"version {number} read up to {read}, not {chain.first(number + 1)}")
+        if not latest - HELD_BACK <= watermark <= latest:
+            raise ChainFailedError(f"version {number} ended at watermark {watermark}, not near {latest}")
         outcome.ways += [answer["way"]] if answer["way"] else []
-    compare(chain, watermarks, folder, outcome)
+    compare(chain, facts, folder, outcome)
     return outcome
 
 
-def compare(chain: Chain, watermarks: list[int], folder: Path, outcome: Outcome) -> None:
+def compare(chain: Chain, facts: list[Facts], folder: Path, outcome: Outcome) -> None:
     """ChainFailedError unless every sink holds just the rows that it must."""
-    wanted = expected(chain, watermarks)
+    wanted = expected(chain, facts)
     sinks: dict[str, dict[int, Stage]] = {}
     for number, version in enumerate(chain.versions):
         for stage in version.stages:

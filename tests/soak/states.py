@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.soak.accumulators import Event, Held, finished, lifted, merged, only, reads
-from tests.soak.chain import BUCKET, KEYS, LAG, Kind, Stage, time_of
+from tests.soak.accumulators import Event, Held, events, finished, lifted, merged, only, reads
+from tests.soak.chain import BUCKET, KEYS, LAG, Stage, time_of
 from tests.spark.reference import ceiling
 
 Row = tuple[tuple[str, Any], ...]
@@ -41,6 +41,16 @@ def row_of(columns: dict[str, Any]) -> Row:
     return tuple(sorted(columns.items()))
 
 
+@dataclass(frozen=True)
+class Epoch:
+    """Which events an epoch reads, from ``first`` to before ``last``; the watermark before it, and that with which it ends."""
+
+    first: int
+    last: int
+    before: int
+    watermark: int
+
+
 class State:
     """What a stage keeps. ``become`` makes it that of a new version; the watermark is the last one before."""
 
@@ -52,6 +62,11 @@ class State:
 
     def end(self, stage: Stage, before: int, watermark: int, out: Expected) -> None:
         pass
+
+    def run(self, stage: Stage, epochs: Sequence[Epoch], out: Expected) -> None:
+        """All epochs of a version; where one ends makes no difference but to stages behind one another."""
+        self.read(stage, list(events(epochs[0].first, epochs[-1].last)), out)
+        self.end(stage, epochs[0].before, epochs[-1].watermark, out)
 
 
 class Windows(State):
@@ -258,15 +273,3 @@ class Branch(State):
         for event in found:
             if reads(stage, event) and event[0] % stage.every == 0:
                 out.add(key=event[1], seq=event[0])
-
-
-STATES: dict[Kind, Callable[[], State]] = {
-    Kind.WINDOW: Windows,
-    Kind.SESSION: Sessions,
-    Kind.ROLLING: Rolling,
-    Kind.MAPPED: Mapped,
-    Kind.DISTINCT: Distinct,
-    Kind.JOIN: Join,
-    Kind.OWN: Own,
-    Kind.BRANCH: Branch,
-}

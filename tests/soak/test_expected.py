@@ -1,10 +1,15 @@
 """The reference of the soak against small cases worked out by hand, and against the windows and sessions of tests/spark."""
 
 from collections import Counter
+from dataclasses import replace
 
-from tests.soak.chain import BURST, KEYS, LAG, PAUSE, Chain, Kind, Stage, Version, time_of
+import pytest
+
+from tests.soak.chain import BURST, KEYS, LAG, PAUSE, Chain, Kind, Link, Stage, Version, time_of
 from tests.soak.expected import expected, latest_watermark
-from tests.soak.states import Expected, row_of
+from tests.soak.lines import OTHER, OTHER_AT, Line
+from tests.soak.states import Epoch, Expected, row_of
+from tests.spark import chains
 from tests.spark.reference import plain_windows, reframed_windows, sessions_of
 from tests.spark.sequence import events
 
@@ -17,7 +22,7 @@ def versions(*stages, epochs=2):
 
 def found(chain):
     watermarks = [latest_watermark(chain, number) for number in range(len(chain.versions))]
-    return watermarks, expected(chain, watermarks)
+    return watermarks, expected(chain, [[(chain.first(number + 1), watermark)] for number, watermark in enumerate(watermarks)])
 
 
 def happened(first, last):
@@ -119,3 +124,49 @@ def test_a_difference_is_told_with_an_example_and_rows_that_may_come_are_none():
     assert wanted.differs(Counter({row_of({"key": 1, "n": 2}): 1, row_of({"key": 3, "n": 1}): 1})) is None
     assert wanted.differs(Counter({row_of({"key": 1, "n": 2}): 2})) == "1 too many, such as {'key': 1, 'n': 2}"
     assert wanted.differs(Counter()) == "1 missing, such as {'key': 1, 'n': 2}"
+
+
+LINKS = {
+    "window": Link("window", Kind.WINDOW, chains.SIZE, chains.SIZE),
+    "sliding window": Link("sliding", Kind.WINDOW, chains.SIZE, chains.SLIDE),
+    "session": Link("session", Kind.SESSION, timeout=chains.GAP),
+    "rolling aggregate": Link("rolling", Kind.ROLLING),
+    "state of one's own": Link("pairs", Kind.MAPPED),
+    "state with time to live": Link("dying", Kind.MAPPED, timeout=chains.TTL),
+    "distinct": Link("distinct", Kind.DISTINCT),
+}
+
+
+def told(links, lengths):
+    """(what a line gives that reads epochs of these lengths, its input, its last watermark)"""
+    epochs, last, before = [], 0, 0
+    for length in lengths:
+        epochs.append(Epoch(last, last + length, before, max(0, time_of(last - 1) - LAG) if last else 0))
+        last, before = last + length, epochs[-1].watermark
+    stage, line, out = Stage("line", Kind.LINE, every=7, links=links), Line(), Expected()
+    line.become(stage, 0)
+    line.run(stage, epochs, out)
+    rows = [(key, v, ms) for seq, key, v, ms in happened(0, last) if seq % 7 == 0]
+    return sorted((row["key"], row["v"], row["ms"]) for row in map(dict, out.rows.elements())), rows, before
+
+
+@pytest.mark.parametrize("second", LINKS)
+@pytest.mark.parametrize("first", LINKS)
+def test_a_line_gives_what_its_stages_give_for_all_its_rows_wherever_epochs_end(first, second):
+    kinds = [chains.KINDS[first], chains.KINDS[second]]
+    for lengths in ([6_000, 5_000, 6_000, 0], [1_000, 2_500, 700, 4_300, 3_500, 3_000, 2_000, 0]):
+        got, rows, watermark = told((LINKS[first], replace(LINKS[second], name="second")), lengths)
+        until = watermark - sum(kind.open_ms for kind in kinds)
+        wanted = [row for row in chains.plain(rows, kinds) if row[2] <= until]
+        assert len(wanted) > 20
+        assert [row for row in got if row[2] <= until] == wanted
+
+
+def test_a_join_in_a_line_gives_all_pairs_in_the_order_of_their_epochs():
+    join = Link("join", Kind.JOIN, timeout=1_500)
+    lengths = [1_300, 2_200, 900, 3_100, 2_500]
+    got, rows, _ = told((join,), lengths)
+    others = [(key, v, ms) for seq, key, v, ms in happened(0, sum(lengths)) if seq % OTHER == OTHER_AT]
+    pairs = [(k, v + w, ms) for k, v, ms in rows for other, w, at in others if k == other and abs(at - ms) <= 1_500]
+    assert got == sorted(pairs)
+    assert len(set(got)) == len(got) > 300

@@ -2,8 +2,10 @@
 
 import pytest
 
+from tests.soak.build import Builder
 from tests.soak.chain import Kind
-from tests.soak.generator import VERSIONS, chain
+from tests.soak.generator import LINK_KINDS, VERSIONS, chain
+from tests.soak.lines import IMMEDIATE
 from tests.soak.refusals import REFUSED
 
 CHAINS = [chain(seed) for seed in range(200)]
@@ -22,6 +24,27 @@ def test_every_kind_of_stage_sink_and_refusal_occurs_and_every_chain_is_killed()
     assert refusals == {name.split(" ", 1)[1] for name in REFUSED}
     assert all(any(version.kills for version in made.versions) for made in CHAINS)
     assert any(kill.epoch is None for made in CHAINS for version in made.versions for kill in version.kills)
+
+
+class Sink:
+    def write(self, rows, info):
+        pass
+
+
+@pytest.mark.parametrize("made", CHAINS[:50], ids=lambda made: f"seed {made.seed}")
+def test_every_version_is_a_sound_pipeline(made, tmp_path):
+    for number, version in enumerate(made.versions):
+        Builder(made, number, version.stages, tmp_path, lambda folder: Sink()).pipeline(Sink()).check()
+
+
+def test_links_of_lines_are_of_all_kinds_and_those_behind_a_join_do_not_wait_for_the_watermark():
+    lines = {stage.links for made in CHAINS for version in made.versions for stage in version.stages if stage.links}
+    assert {link.kind for links in lines for link in links} == set(LINK_KINDS)
+    assert {len(links) for links in lines} == {2, 3}
+    for links in lines:
+        assert len({link.name for link in links}) == len(links)
+        after_join = [link for at, link in enumerate(links) if any(other.kind is Kind.JOIN for other in links[:at])]
+        assert all(link.kind in IMMEDIATE for link in after_join)
 
 
 @pytest.mark.parametrize("made", CHAINS[:50], ids=lambda made: f"seed {made.seed}")

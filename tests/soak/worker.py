@@ -38,11 +38,11 @@ from pitstop.store.maps import SqlMapStore
 from tests.soak import build, generator
 from tests.soak.build import Builder
 from tests.soak.chain import Chain, Kill, Version
-from tests.spark import sequence
+from tests.spark import chains, sequence
 from tests.spark.harness import Settled
 
 ANSWER = "DONE "
-RUN_SECONDS, END_SECONDS, QUIET_SECONDS = 150.0, 60.0, 2.0
+RUN_SECONDS, END_SECONDS, QUIET_SECONDS = 400.0, 120.0, 2.0
 
 
 class Recorder:
@@ -96,7 +96,7 @@ class VersionRun:
         self._note = folder / f"run-{number}.json"
 
     def __call__(self) -> dict[str, Any]:
-        """Run it to its end and leave its snapshot; the watermark of its last epoch."""
+        """Run it to its end and leave its snapshot; the facts about its epochs."""
         version = self._chain.versions[self._number]
         if self._kill is not None and self._kill.epoch is None:
             die_after(self._kill.delay)
@@ -117,12 +117,17 @@ class VersionRun:
         if checkpoint.committed() < conductor.last:
             self._run(Run.start(job, environment, point, Progress(), lambda: None), conductor, final)
         export_checkpoint(checkpoint, DataFolder(self._folder).snapshot(f"v{self._number}"), f"v{self._number}")
-        epoch = checkpoint.committed()
         return {
-            "watermark": int(checkpoint.offsets(epoch).metadata["batchWatermarkMs"]),
-            "read": sorted({sequence.position(offset) for offset in checkpoint.offsets(epoch).offsets if offset}),
+            "epochs": [self._facts(checkpoint, epoch) for epoch in range(known["base"] + 1, checkpoint.committed() + 1)],
             "way": known["way"],
         }
+
+    def _facts(self, checkpoint: Checkpoint, epoch: int) -> tuple[int, int]:
+        """Up to which event an epoch has read, and its watermark."""
+        planned = checkpoint.offsets(epoch)
+        read = {sequence.position(offset) for offset in planned.offsets if offset}
+        assert len(read) == 1, f"the sources do not go side by side: epoch {epoch} read up to {sorted(read)}"
+        return read.pop(), int(planned.metadata["batchWatermarkMs"])
 
     def _run(self, run: Run, conductor: Conductor, final: bool) -> None:
         conductor.running = run.running
@@ -181,7 +186,7 @@ class VersionRun:
 
 
 def main() -> None:
-    for module in (sequence, build):
+    for module in (sequence, chains, build):
         pyspark.cloudpickle.register_pickle_by_value(module)
     spark = build_session(ClusterSettings("local[2]"), Path(sys.argv[1]), {})
     register(spark)
