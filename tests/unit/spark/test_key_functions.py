@@ -96,7 +96,7 @@ def batch(rows, groups):
 def run(function, *batches, output=OUT):
     """(rows, states) that come back, each as Spark reads them: as many as the first column says."""
     rows, states = [], []
-    for made in KeyedBatches(function, [0], output, KEPT)(0, iter(batches)):
+    for made in KeyedBatches(function, [0], output)(0, iter(batches)):
         counts, data, kept = (column.to_pylist() for column in made.columns)
         rows += [tuple(row.values()) for row in data[: counts[0]["dataCount"]]]
         states += kept[: counts[0]["stateCount"]]

@@ -47,8 +47,9 @@ from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.event_time import event_time_if_there, far_ahead, not_ahead, with_event_time, with_event_time_of
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
-from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
+from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling_as_text
 from pitstop.spark.lowering.own_code import lower_own_code
+from pitstop.spark.lowering.rolling import lower_rolling
 from pitstop.spark.lowering.window import lower_window
 
 LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
@@ -71,6 +72,8 @@ class Lowering:
     open_source: OpenSource | None = None
     given: dict[int, DataFrame] = field(default_factory=dict)
     restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
+    as_text: frozenset[str] = frozenset()
+    """Rolling aggregates whose checkpoint keeps their state in its older form."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table."""
@@ -262,6 +265,8 @@ def _window_aggregate(spec: WindowSpec, lowering: Lowering, node: Node, inputs: 
 
 @lower.register
 def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    if node.name in lowering.as_text:
+        return _stateful(lowering, node, lower_rolling_as_text(node, spec, inputs[0]))
     return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
 
 
