@@ -35,7 +35,7 @@ def lower_rolling(
     """Each row with the results of its key so far, and the layout of the state. ``restored`` holds saved state to begin with."""
     aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame)
     at = F.unix_millis(F.col(quoted(timestamp))) if timestamp is not None else F.lit(None).cast("bigint")
-    rows = lifted.withColumn(AT, at)
+    rows = lifted.withColumn(AT, at).withColumnsRenamed({name: _lifted(name) for name in aggregation.combines})
     state = StructType([*fields.fields, StructField(LAST, LongType())])
     fold = Fold(_steps(rows, aggregation.combines, fields), rows.schema, state, ordered=spec.timestamp is not None)
     columns = [*key_columns(spec.keys), F.struct(*map(quoted, rows.columns)).alias(ROW)]
@@ -82,20 +82,23 @@ def rolling_layout(
 
 def _steps(rows: DataFrame, combines: Mapping[str, Combining], fields: StructType) -> DataFrame:
     """The accumulators after a row, selected of a frame that holds the accumulators before it and the row's fields."""
-    so_far = {name: f"{name}__so_far" for name in combines}
-    before = [F.lit(None).cast(field.dataType).alias(so_far[name]) for name, field in _named(fields)]
-    both = rows.select(*before, "*")
+    both = rows.select(*[F.lit(None).cast(field.dataType).alias(name) for name, field in _named(fields)], "*")
     with _exact_decimals(rows.sparkSession):
-        after = [_step(both, name, so_far[name], combine).alias(name) for name, combine in combines.items()]
+        after = [_step(name, combine).alias(name) for name, combine in combines.items()]
         steps = both.select(*after)
         kept = [column.cast(fields[name].dataType) for name, column in zip(combines, after, strict=True)]
         return steps if _types(steps.schema) == _types(fields) else both.select(*kept)
 
 
-def _step(both: DataFrame, name: str, so_far: str, combine: Combining) -> Column:
+def _step(name: str, combine: Combining) -> Column:
     assert combine.step is not None  # checked when the stage was defined
-    found: Column = combine.step(F, F.col(quoted(so_far)), F.col(quoted(name)))
+    found: Column = combine.step(F, F.col(quoted(name)), F.col(quoted(_lifted(name))))
     return found
+
+
+def _lifted(name: str) -> str:
+    """The column with what a row brings to the accumulator of that name."""
+    return f"{name}__lifted"
 
 
 def _types(schema: StructType) -> list[str]:

@@ -53,7 +53,7 @@ class StateCodec:
         self._stage = stage
         self._out = [(f.name, f"{_WRITE(f.name)}:", _encoder(f.dataType), _writer(f.dataType)) for f in fields.fields]
         self._in = {field.name: _decoder(field.dataType) for field in fields.fields}
-        self._read = _READ_EXACTLY if "decimal" in fields.simpleString() else _READ
+        self._exact = "decimal" in fields.simpleString()
 
     def encode(self, values: Mapping[str, Any]) -> str:
         """The fields as one JSON text. TypeError names the field whose value is not of its type."""
@@ -71,7 +71,8 @@ class StateCodec:
 
     def decode(self, text: str | None) -> dict[str, Any]:
         """Field -> its value, None where the text has none; all None without a text."""
-        found = {} if text is None else self._read(text)
+        read = _READ_EXACTLY if self._exact else _READ
+        found = {} if text is None else read(text)
         return {name: None if found.get(name) is None else convert(found[name]) for name, convert in self._in.items()}
 
 
