@@ -18,8 +18,7 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.report import Verdict
-from pitstop.plan.forms import kept_as_text
-from pitstop.plan.kinds.rolling import as_text
+from pitstop.plan.forms import forms_of
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import copy_checkpoint
@@ -191,7 +190,7 @@ def of_an_older_release(checkpoint):
     """Let a checkpoint that is still empty be one that keeps rolling state as text."""
     facts = checkpoint.facts()
     plan = Plan.from_dict(facts["plan"])
-    older = [replace(stage, layout=as_text(stage.layout)) if stage.layout else stage for stage in plan.stages]
+    older = [replace(stage, layout=stage.layout.in_form(None)) if stage.layout else stage for stage in plan.stages]
     checkpoint.write_facts(facts | {"plan": replace(plan, stages=tuple(older)).to_dict()})
 
 
@@ -213,7 +212,7 @@ def test_a_checkpoint_of_an_older_release_goes_on_in_its_own_form(spark, tmp_pat
     first = versions.run(CUT, before=of_an_older_release)
     again = versions.run(ALL, first.lineage)
     assert again.lineage == first.lineage
-    assert kept_as_text(Plan.from_dict(Checkpoint(again.checkpoint).facts()["plan"])) == {"rolled"}
+    assert forms_of(Plan.from_dict(Checkpoint(again.checkpoint).facts()["plan"])) == {"rolled": None}
     assert {row.seq: (row.n, row.total) for row in versions.rows} == counted()[0]
     assert len(versions.rows) == ALL
 
@@ -226,7 +225,7 @@ def test_state_of_an_older_release_is_taken_over_by_a_restore(spark, tmp_path, m
     point = versions.run(ALL, snapshot=older.folder, **more)
     assert point.report.of(Verdict.CONVERTED) == ("rolled",)
     newer = versions.saved(point, tmp_path / "newer")
-    assert not kept_as_text(Plan.from_dict(newer.manifest.plan))
+    assert forms_of(Plan.from_dict(newer.manifest.plan)) == {"rolled": "columns"}
     assert kept(spark, newer) == counted()[1]
     assert {row.seq: (row.n, row.total) for row in versions.rows} == counted()[0]
     assert len(versions.rows) == ALL

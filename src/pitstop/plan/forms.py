@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pitstop.model.layout import StageKind
-from pitstop.plan.kinds.rolling import as_text, is_text
 from pitstop.plan.model import Plan
 
 
-def kept_as_text(plan: Plan) -> frozenset[str]:
-    """The rolling aggregates whose state has its older form."""
-    return frozenset(name for name, layout in plan.stateful.items() if layout.kind is StageKind.ROLLING and is_text(layout))
+def forms_of(plan: Plan) -> dict[str, str | None]:
+    """Stage -> the form of its state."""
+    return {name: layout.form for name, layout in plan.stateful.items()}
 
 
 def as_kept(plan: Plan, before: Plan) -> Plan:
-    """The plan as it runs on a checkpoint that plan ``before`` has written."""
-    older = kept_as_text(before)
+    """The plan as it runs on a checkpoint that plan ``before``, of the same stages, has written."""
+    kept = forms_of(before)
     stages = [
-        replace(stage, layout=as_text(stage.layout)) if stage.name in older and stage.layout is not None else stage
+        replace(stage, layout=stage.layout.in_form(kept[stage.name]))
+        if stage.layout is not None and stage.name in kept
+        else stage
         for stage in plan.stages
     ]
     return replace(plan, stages=tuple(stages))

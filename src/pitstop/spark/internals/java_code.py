@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -45,8 +44,8 @@ def _compiled(spark: SparkSession, source: str) -> Any:
 
 def _jar(spark: SparkSession, file: Path) -> Path:
     made = _compiled(spark, file.read_text()).getBytecodes()
-    folder = spark.conf.get("spark.local.dir", None)
-    jar = Path(tempfile.mkdtemp(prefix="java-", dir=folder)) / f"{file.stem}.jar"
+    # Spark deletes this folder when the session's context ends; until then executors may come that need the jar.
+    jar = Path(str(spark.sparkContext._temp_dir)) / f"{file.stem}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for name in made.keySet():
             archive.writestr(f"{name.replace('.', '/')}.class", bytes(made.get(name)))

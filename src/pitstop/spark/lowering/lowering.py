@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 
@@ -39,6 +39,7 @@ from pitstop.pipeline.specs import (
 )
 from pitstop.pipeline.windows import Session
 from pitstop.plan.cuts import streams_of
+from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
@@ -72,8 +73,8 @@ class Lowering:
     open_source: OpenSource | None = None
     given: dict[int, DataFrame] = field(default_factory=dict)
     restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
-    as_text: frozenset[str] = frozenset()
-    """Rolling aggregates whose checkpoint keeps their state in its older form."""
+    forms: Mapping[str, str | None] = field(default_factory=dict)
+    """Stage -> the form in which the checkpoint keeps its state. Stages that are not in it have the newest form."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table."""
@@ -265,7 +266,7 @@ def _window_aggregate(spec: WindowSpec, lowering: Lowering, node: Node, inputs: 
 
 @lower.register
 def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    if node.name in lowering.as_text:
+    if lowering.forms.get(node.name, COLUMNS) != COLUMNS:
         return _stateful(lowering, node, lower_rolling_as_text(node, spec, inputs[0]))
     return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
 

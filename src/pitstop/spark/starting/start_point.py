@@ -53,7 +53,7 @@ def start_point(
     point = own or _new_checkpoint(job, environment, data, snapshot(), head_start or HeadStart())
     checkpoint = Checkpoint(point.checkpoint)
     before = checkpoint.facts()
-    plan = as_kept(job.plan, Plan.from_dict(before["plan"])) if own is not None and "plan" in before else job.plan
+    plan = as_kept(job.plan, Plan.from_dict(before["plan"])) if "plan" in before else job.plan
     checkpoint.write_facts(before | _facts(plan, environment, point))
     return point
 

@@ -18,6 +18,8 @@ from pitstop.spark.internals.arrow import arrow_schema, python_values
 
 Make = Callable[[Any], Any]
 
+_TUPLE: Callable[[str, list[str]], type] = namedtuple
+
 
 class RowShape:
     """Makes rows of the struct in which they travel: Rows, or tuples if they need no names."""
@@ -65,10 +67,10 @@ def _maker(names: tuple[str, ...]) -> Make:
     """``values -> Row`` of a class of Rows with these names, whose fields are found without a search."""
     fields: dict[str, Any] = {"__fields__": list(names)}
     # The attributes of a named tuple are the fastest that there are.
-    getters = vars(namedtuple("Items", [f"item{place}" for place in range(len(names))]))
+    items = _TUPLE("Items", [f"item{place}" for place in range(len(names))])
     for place, name in reversed(list(enumerate(names))):
         if not hasattr(Row, name) and not name.startswith("__"):
-            fields[name] = getters[f"item{place}"]
+            fields[name] = vars(items)[f"item{place}"]
     return partial(tuple.__new__, type("Row", (Row,), fields))
 
 

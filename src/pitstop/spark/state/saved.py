@@ -136,7 +136,7 @@ def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
     group = group_state_field(field_names(state.schema["value"].dataType))
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
     kept = F.col(f"value.{quoted(group)}")
-    if layout.parameters.get("form") == COLUMNS:
+    if layout.form == COLUMNS:
         names = [*(name for name, _ in layout.accumulators), LAST]
         return state.select(*keys, *[kept.getField(name).alias(name) for name in names])
     schema = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in layout.accumulators])
