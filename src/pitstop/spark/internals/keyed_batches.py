@@ -5,9 +5,11 @@ A batch has the rows' columns and, in a last one beside them, a struct for each 
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -115,14 +117,16 @@ class KeyedBatches(Generic[R]):
     def __call__(self, partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[tuple[Any, ...]] = []
         states: list[tuple[Any, ...]] = []
-        for key, items, state in self._groups(batches):
-            rows += self._function.of_key(key, items, state)
-            states.append(state.sent())
-            if len(rows) >= _BATCH_ROWS or len(states) >= _BATCH_ROWS:
+        with _garbage_by_hand():
+            for key, items, state in self._groups(batches):
+                rows += self._function.of_key(key, items, state)
+                states.append(state.sent())
+                if len(rows) >= _BATCH_ROWS or len(states) >= _BATCH_ROWS:
+                    yield self._batch(rows, states)
+                    rows, states = [], []
+                    gc.collect(0)
+            if rows or states:
                 yield self._batch(rows, states)
-                rows, states = [], []
-        if rows or states:
-            yield self._batch(rows, states)
 
     def _groups(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[tuple[Any, ...], R, KeptState]]:
         """Each key with its rows, which may come in several chunks, and its state."""
@@ -151,6 +155,18 @@ class KeyedBatches(Generic[R]):
         parts = [(counts, _COUNTS), (rows, self._output), (states, _STATES)]
         structs = [_struct([*own, *[(None,) * len(kind.fields)] * (length - len(own))], kind) for own, kind in parts]
         return pa.RecordBatch.from_arrays(structs, names=["_0", "_1", "_2"])
+
+
+@contextmanager
+def _garbage_by_hand() -> Iterator[None]:
+    """While this lasts Python does not look for cycles by itself: it would go through all rows again and again."""
+    by_itself = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if by_itself:
+            gc.enable()
 
 
 def _received(told: dict[str, Any]) -> KeptState:
