@@ -44,7 +44,7 @@ def test_it_holds_a_stage_of_every_kind_and_every_file_is_whole(golden):
 
 
 @pytest.mark.parametrize(
-    ("more", "partitions", "way"), [(None, None, Way.RESUME), (fresh, 3, Way.REBUILD)], ids=["same", "changed"]
+    ("more", "partitions", "way"), [(None, None, Way.REBUILD), (fresh, 3, Way.REBUILD)], ids=["same", "changed"]
 )
 def test_a_job_goes_on_from_it(golden, more, partitions, way):
     harness, before = golden

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -44,10 +44,20 @@ class StateLayout:
     aggregates: tuple[tuple[str, str], ...] = ()
     """(result column, class of its combining), to tell a min from a max of the same type."""
     parameters: dict[str, Any] = field(default_factory=dict)
-    """Window: ``size_ms``, ``slide_ms``; session: ``timeout_ms``; and ``text``, for people."""
+    """Window: ``size_ms``, ``slide_ms``; session: ``timeout_ms``; ``form``, if the kind has several; and ``text``, for people."""
     roles: tuple[str | int, ...] = ()
     """Its stateful Spark operators by their roles, in Spark's numbering, from the sink upwards; a number stands for
     all that is upstream of that input."""
+
+    @property
+    def form(self) -> str | None:
+        """In which of several forms the state is kept, where a kind has several; None: as its first release did."""
+        return self.parameters.get("form")
+
+    def in_form(self, form: str | None) -> StateLayout:
+        """The layout of the same stage in that form."""
+        others = {name: value for name, value in self.parameters.items() if name != "form"}
+        return replace(self, parameters=others if form is None else others | {"form": form})
 
     def same_state(self, other: StateLayout) -> bool:
         """Same kind, keys, accumulators and window: what a renamed stage is recognised by."""

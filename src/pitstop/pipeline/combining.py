@@ -13,6 +13,8 @@ from typing import Any
 
 Expression = Callable[[Any, Any], Any]
 """``(F, column) -> aggregate column``."""
+Step = Callable[[Any, Any, Any], Any]
+"""``(F, accumulator, lifted) -> accumulator`` as columns; either may be null."""
 Fold = Callable[[Any, Any], Any]
 """``(accumulator, lifted) -> accumulator`` in Python; neither is None."""
 
@@ -30,8 +32,10 @@ class Combining:
     """Makes one accumulator of several."""
     gather: Expression | None = None
     """Makes an accumulator of the lifted values of rows; None: these are accumulators, so ``merge`` does it."""
-    fold: Fold | None = None
+    step: Step | None = None
     """Takes one lifted value into an accumulator, for rolling aggregates; None: it cannot roll."""
+    fold: Fold | None = None
+    """The same in Python, for rolling state that an older release has kept; there if ``step`` is."""
     readable: bool = False
     """True if Spark keeps the accumulator itself as its state, so that saved state can be read and converted."""
 
@@ -39,6 +43,17 @@ class Combining:
     def of_rows(self) -> Expression:
         """Makes an accumulator of the lifted values of rows, be they accumulators or not."""
         return self.gather or self.merge
+
+
+def _sum_step(F: Any, total: Any, value: Any) -> Any:
+    # With ANSI mode off Spark makes null of a decimal that has become too long, which would count as no sum at all.
+    checked = F.coalesce(total + value, F.raise_error(F.lit("A rolling sum has more digits than its type can hold.")))
+    return _unless_null(F, total, value, value, checked)
+
+
+def _unless_null(F: Any, before: Any, value: Any, first: Any, both: Any) -> Any:
+    """``before`` if the value is null, ``first`` if there is none before, else ``both``."""
+    return F.when(value.isNull(), before).when(before.isNull(), first).otherwise(both)
 
 
 def _order(value: Any) -> Any:
@@ -68,19 +83,21 @@ def _sum(a: Any, b: Any) -> Any:
     return _EXACT.add(a, b) if isinstance(a, Decimal) else a + b
 
 
-SUM = Combining("sum", lambda F, c: F.sum(c), fold=_sum, readable=True)
-MIN = Combining("min", lambda F, c: F.min(c), fold=_smaller, readable=True)
-MAX = Combining("max", lambda F, c: F.max(c), fold=_larger, readable=True)
+SUM = Combining("sum", lambda F, c: F.sum(c), step=_sum_step, fold=_sum, readable=True)
+MIN = Combining("min", lambda F, c: F.min(c), step=lambda F, a, v: F.least(a, v), fold=_smaller, readable=True)
+MAX = Combining("max", lambda F, c: F.max(c), step=lambda F, a, v: F.greatest(a, v), fold=_larger, readable=True)
 LIST = Combining(
     "list",
     merge=lambda F, c: F.flatten(F.collect_list(c)),
     gather=lambda F, c: F.collect_list(c),
+    step=lambda F, a, v: _unless_null(F, a, v, F.array(v), F.concat(a, F.array(v))),
     fold=lambda values, value: [*values, value],
 )
 SET = Combining(
     "set",
     merge=lambda F, c: F.array_distinct(F.flatten(F.collect_list(c))),
     gather=lambda F, c: F.collect_set(c),
+    step=lambda F, a, v: _unless_null(F, a, v, F.array(v), F.array_union(a, F.array(v))),
     fold=_union,
 )
 SKETCH = Combining("sketch", merge=lambda F, c: F.hll_union_agg(c), gather=lambda F, c: F.hll_sketch_agg(c))
@@ -96,12 +113,15 @@ def best(n: int, largest: bool) -> Combining:
         # A null is no candidate, and its order, being null, makes Spark leave it out.
         return (F.max_by if largest else F.min_by)(c, c, n)
 
+    def step(F: Any, values: Any, value: Any) -> Any:
+        one = F.array(value)
+        return _unless_null(F, values, value, one, ordered(F, F.concat(values, one)))
+
     def fold(values: list[Any], value: Any) -> list[Any]:
         return sorted([*values, value], key=_order, reverse=largest)[:n]
 
-    return Combining(
-        "top" if largest else "bottom", lambda F, c: ordered(F, F.flatten(F.collect_list(c))), gather=gather, fold=fold
-    )
+    name = "top" if largest else "bottom"
+    return Combining(name, lambda F, c: ordered(F, F.flatten(F.collect_list(c))), gather=gather, step=step, fold=fold)
 
 
 def custom(merge: Expression) -> Combining:

@@ -32,12 +32,12 @@ class KeyedStage(Generic[S]):
     def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> S:
         """For each row the aggregates of its group so far, this row included (jet.md §3.3).
 
-        Columns out: those of the row, event time included, then one per aggregate. State is kept for ever. It is computed
-        in Python; ``approx_count_distinct`` and aggregates of one's own cannot roll.
+        Columns out: those of the row, event time included, then one per aggregate. State is kept for ever.
+        ``approx_count_distinct`` and aggregates of one's own cannot roll.
         """
         _check_aggregates(name, aggregates, ())
         for column, aggregate in aggregates.items():
-            if any(combine.fold is None for combine in aggregate.combines):
+            if any(combine.step is None for combine in aggregate.combines):
                 raise PipelineError(
                     f"Aggregate '{column}' of stage '{name}' ({aggregate.kind}) cannot roll: it has no form for single rows."
                 )

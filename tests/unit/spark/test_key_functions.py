@@ -1,7 +1,9 @@
 """What runs in Spark's workers for state by key, fed as Spark feeds it."""
 
+import gc
 import json
 import pickle
+import weakref
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -96,7 +98,7 @@ def batch(rows, groups):
 def run(function, *batches, output=OUT):
     """(rows, states) that come back, each as Spark reads them: as many as the first column says."""
     rows, states = [], []
-    for made in KeyedBatches(function, [0], output, KEPT)(0, iter(batches)):
+    for made in KeyedBatches(function, [0], output)(0, iter(batches)):
         counts, data, kept = (column.to_pylist() for column in made.columns)
         rows += [tuple(row.values()) for row in data[: counts[0]["dataCount"]]]
         states += kept[: counts[0]["stateCount"]]
@@ -117,6 +119,27 @@ def test_the_rows_of_a_key_may_come_in_several_batches_and_are_put_in_order():
     rows, states = run(counting(), first, second)
     assert rows == [(7, 3, 1), (7, 2, 2), (7, 1, 3), (8, 4, 1)]
     assert len(states) == 2
+
+
+def test_what_a_function_leaves_in_cycles_is_freed_on_the_way():
+    class Cycle:
+        def __init__(self):
+            self.itself = self
+
+    made = []
+
+    def leave_a_cycle(state, row):
+        made.append(weakref.ref(Cycle()))
+        return (row.v, 1)
+
+    keys = 30_000
+    given = (batch([(key, 1, 1)], [told(0, 1)]) for key in range(keys))
+    batches = KeyedBatches(counting(function=leave_a_cycle), [0], OUT)(0, given)
+    next(batches)
+    next(batches)
+    assert sum(one() is not None for one in made) < keys / 2
+    batches.close()
+    assert gc.isenabled()
 
 
 def test_more_keys_come_back_than_rows_and_more_rows_than_keys():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as compute
 from pyspark.sql.conversion import PandasToArrowConversion
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
@@ -25,6 +27,41 @@ def arrow_rows(rows: Sequence[Sequence[Any]], schema: StructType) -> pa.RecordBa
     wanted, columns = arrow_schema(schema), list(zip(*rows, strict=True)) or [()] * len(schema.fields)
     arrays = [_column(values, kind.type, field) for values, kind, field in zip(columns, wanted, schema.fields, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+def python_values(values: pa.Array) -> list[Any]:
+    """What ``to_pylist`` gives, of most types many times faster. Timestamps must have no zone."""
+    kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        found: list[Any] = values.to_numpy(zero_copy_only=False).tolist()
+        return found
+    if not _quick(values):
+        listed: list[Any] = values.to_pylist()
+        return listed
+    quick: list[Any] = values.fill_null(_ANY.get(str(kind), 0)).to_numpy(zero_copy_only=False).tolist()
+    for place in _nulls(values):
+        quick[place] = None
+    return quick
+
+
+_ANY = {"bool": False, "timestamp[us]": datetime(1970, 1, 1)}
+_PYTHON_YEARS = tuple(pa.scalar(moment, pa.timestamp("us")) for moment in (datetime.min, datetime.max))
+
+
+def _quick(values: pa.Array) -> bool:
+    """True if NumPy's values are those that Python would have."""
+    kind = values.type
+    if kind == pa.timestamp("us"):
+        first, last = compute.min_max(values).values()
+        return not first.is_valid or (_PYTHON_YEARS[0].value <= first.value and last.value <= _PYTHON_YEARS[1].value)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _nulls(values: pa.Array) -> list[int]:
+    if not values.null_count:
+        return []
+    places: list[int] = compute.indices_nonzero(values.is_null()).to_numpy().tolist()
+    return places
 
 
 def _column(values: Sequence[Any], kind: pa.DataType, field: StructField) -> pa.Array:

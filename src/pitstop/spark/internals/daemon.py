@@ -44,7 +44,7 @@ def _prepare() -> None:
         from pitstop.spark.internals.keyed_batches import KeyedBatches
 
         _, keys, *places = told[0].args
-        return (KeyedBatches(function, places[:keys], output, evaluation.state_value_schema), *found[1:])
+        return (KeyedBatches(function, places[:keys], output), *found[1:])
 
     worker.read_udfs = read
 

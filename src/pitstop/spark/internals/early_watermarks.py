@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pitstop.spark.internals.jvm import classes, gateway, session_of
+from pitstop.spark.internals.java_code import driver_class, new
+from pitstop.spark.internals.jvm import session_of
 
 LOWEST_MS = -62_135_596_800_000
 """The watermark of a query that has seen no event time yet: the beginning of the year 1, in ms since 1970."""
@@ -23,11 +24,5 @@ def allow_early_watermarks(spark: SparkSession) -> None:
 
 
 def _listener(spark: SparkSession) -> object:
-    # Spark brings this compiler along, for its own generated code.
-    compiler = classes(spark).org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(session_of(spark).getClass().getClassLoader())
-    compiler.cook(_SOURCE.read_text().replace("LOWEST_MS", str(LOWEST_MS)))
-    made = compiler.getClassLoader().loadClass(_SOURCE.stem).getConstructors()[0]
-    arguments = gateway(spark).new_array(classes(spark).java.lang.Object, 1)
-    arguments[0] = session_of(spark)
-    return made.newInstance(arguments)
+    source = _SOURCE.read_text().replace("LOWEST_MS", str(LOWEST_MS))
+    return new(spark, driver_class(spark, source, _SOURCE.stem), session_of(spark))

@@ -5,18 +5,20 @@ A batch has the rows' columns and, in a last one beside them, a struct for each 
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import pyarrow as pa
 from pyspark.serializers import pickle_protocol
-from pyspark.sql.streaming.state import GroupState
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-from pitstop.spark.internals.arrow import arrow_rows
+from pitstop.spark.internals.arrow import arrow_rows, python_values
 
 _BATCH_ROWS = 10_000
 _COUNTS = StructType([StructField("dataCount", IntegerType()), StructField("stateCount", IntegerType())])
@@ -52,32 +54,83 @@ class BatchFunction(Protocol[R]):
     def keys_of_arrow(self, columns: Sequence[pa.Array]) -> list[tuple[Any, ...]]:
         """The keys that stand in these columns."""
 
-    def of_key(self, key: tuple[Any, ...], items: R, state: GroupState) -> list[tuple[Any, ...]]:
+    def of_key(self, key: tuple[Any, ...], items: R, state: KeptState) -> list[tuple[Any, ...]]:
         """The rows that a key's rows make; changes the state."""
+
+
+@dataclass(frozen=True)
+class KeyFacts:
+    """What Spark says of a key beside its state, and of nearly all keys of an epoch in the same words."""
+
+    exists: bool
+    timed_out: bool
+    watermark_ms: int
+    timeout_ms: int
+    """When the key times out; -1: never."""
+    head: str
+    """The part of the words that comes back unchanged."""
+
+
+class KeptState:
+    """The state of one key: what of Spark's GroupState a function with state needs, without what takes time there."""
+
+    __slots__ = ("_facts", "_key", "_removed", "_timeout_ms", "_updated", "exists", "get")
+
+    def __init__(self, facts: KeyFacts, key: bytes, value: tuple[Any, ...] | None) -> None:
+        self._facts, self._key, self._timeout_ms = facts, key, facts.timeout_ms
+        self._updated = self._removed = False
+        self.exists = facts.exists
+        self.get: Any = value
+
+    @property
+    def hasTimedOut(self) -> bool:
+        return self._facts.timed_out
+
+    def getCurrentWatermarkMs(self) -> int:
+        return self._facts.watermark_ms
+
+    def update(self, values: tuple[Any, ...]) -> None:
+        self.get, self.exists, self._updated, self._removed = values, True, True, False
+
+    def remove(self) -> None:
+        self.exists, self._updated, self._removed = False, False, True
+
+    def setTimeoutTimestamp(self, at: int) -> None:
+        self._timeout_ms = at
+
+    def sent(self) -> tuple[str, bytes, bytes | None, int]:
+        """What goes back to Spark: what is to be said of the key, the key, its state, and when it was to time out before."""
+        said = (
+            f'{self._facts.head}, "defined": {_truth(self.exists)}, "updated": {_truth(self._updated)}, '
+            f'"removed": {_truth(self._removed)}, "timeoutTimestamp": {self._timeout_ms}}}'
+        )
+        return said, self._key, pickle.dumps(self.get, pickle_protocol) if self.exists else None, self._facts.timeout_ms
 
 
 class KeyedBatches(Generic[R]):
     """What the worker runs for a partition of an epoch: batches as Spark sends them to batches as it wants them."""
 
-    def __init__(self, function: BatchFunction[R], key_columns: Sequence[int], output: StructType, state: StructType) -> None:
-        """``key_columns`` are the places of the key's columns in a batch, ``state`` is the schema of what Spark keeps."""
-        self._function, self._key_columns, self._output, self._state = function, key_columns, output, state
+    def __init__(self, function: BatchFunction[R], key_columns: Sequence[int], output: StructType) -> None:
+        """``key_columns`` are the places of the key's columns in a batch, ``output`` is the form of the rows that are made."""
+        self._function, self._key_columns, self._output = function, key_columns, output
 
     def __call__(self, partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[tuple[Any, ...]] = []
         states: list[tuple[Any, ...]] = []
-        for key, items, state in self._groups(batches):
-            rows += self._function.of_key(key, items, state)
-            states.append(self._sent(state))
-            if len(rows) >= _BATCH_ROWS or len(states) >= _BATCH_ROWS:
+        with _garbage_by_hand():
+            for key, items, state in self._groups(batches):
+                rows += self._function.of_key(key, items, state)
+                states.append(state.sent())
+                if len(rows) >= _BATCH_ROWS or len(states) >= _BATCH_ROWS:
+                    yield self._batch(rows, states)
+                    rows, states = [], []
+                    gc.collect(0)
+            if rows or states:
                 yield self._batch(rows, states)
-                rows, states = [], []
-        if rows or states:
-            yield self._batch(rows, states)
 
-    def _groups(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[tuple[Any, ...], R, GroupState]]:
+    def _groups(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[tuple[Any, ...], R, KeptState]]:
         """Each key with its rows, which may come in several chunks, and its state."""
-        state: GroupState | None = None
+        state: KeptState | None = None
         items: R | None = None
         for batch in batches:
             data = pa.RecordBatch.from_arrays(batch.columns[:-1], names=batch.schema.names[:-1])
@@ -86,7 +139,7 @@ class KeyedBatches(Generic[R]):
             keys = self._function.keys_of_arrow([data.column(place).take(starts) for place in self._key_columns])
             for told, key in zip(groups, keys, strict=True):
                 own = found.part(told["startOffset"], told["numRows"])
-                state = self._received(told) if state is None else state
+                state = _received(told) if state is None else state
                 if items is None:
                     items = own
                 else:
@@ -94,15 +147,6 @@ class KeyedBatches(Generic[R]):
                 if told["isLastChunk"]:
                     yield key, items, state
                     state = items = None
-
-    def _received(self, told: dict[str, Any]) -> GroupState:
-        kept = told["object"]
-        properties = _properties(told["properties"]) | {"optionalValue": pickle.loads(kept) if kept else None}
-        return GroupState(keyAsUnsafe=told["keyRowAsUnsafe"], valueSchema=self._state, **properties)
-
-    def _sent(self, state: GroupState) -> tuple[Any, ...]:
-        kept = pickle.dumps(self._state.toInternal(state._value), pickle_protocol) if state.exists else None
-        return state.json(), state._keyAsUnsafe, kept, state.oldTimeoutTimestamp
 
     def _batch(self, rows: list[tuple[Any, ...]], states: list[tuple[Any, ...]]) -> pa.RecordBatch:
         """Three structs side by side, filled up with nulls to one length, of which the first says how many rows are real."""
@@ -113,18 +157,42 @@ class KeyedBatches(Generic[R]):
         return pa.RecordBatch.from_arrays(structs, names=["_0", "_1", "_2"])
 
 
+@contextmanager
+def _garbage_by_hand() -> Iterator[None]:
+    """While this lasts Python does not look for cycles by itself: it would go through all rows again and again."""
+    by_itself = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if by_itself:
+            gc.enable()
+
+
+def _received(told: dict[str, Any]) -> KeptState:
+    kept = told["object"]
+    return KeptState(facts_of(told["properties"]), told["keyRowAsUnsafe"], pickle.loads(kept) if kept else None)
+
+
 @lru_cache(maxsize=1_000)
-def _properties(text: str) -> dict[str, Any]:
-    # Most keys of an epoch have the same.
+def facts_of(text: str) -> KeyFacts:
+    """What stands in Spark's words."""
     found: dict[str, Any] = json.loads(text)
-    return found
+    changing = {name: found.pop(name) for name in ("defined", "updated", "removed", "timeoutTimestamp")}
+    head = json.dumps(found | {"optionalValue": None}).removesuffix("}")
+    exists, timed_out = changing["defined"], found["hasTimedOut"]
+    return KeyFacts(exists, timed_out, found["eventTimeWatermarkMs"], changing["timeoutTimestamp"], head)
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def _told(structs: pa.StructArray) -> list[dict[str, Any]]:
     """What Spark says of each key; behind that there are nulls, for there are more rows than keys."""
     names = [field.name for field in structs.type]
     known = structs.slice(0, len(structs) - structs.null_count)
-    return [dict(zip(names, values, strict=True)) for values in zip(*[c.to_pylist() for c in known.flatten()], strict=True)]
+    return [dict(zip(names, values, strict=True)) for values in zip(*map(python_values, known.flatten()), strict=True)]
 
 
 def _struct(rows: Sequence[Sequence[Any]], schema: StructType) -> pa.StructArray:

@@ -1,4 +1,4 @@
-"""Stages that keep one row of state a key by a Python function: ``map_stateful`` and rolling aggregates.
+"""Stages that keep state by key with a Python function: ``map_stateful``, and rolling aggregates as older releases had them.
 
 Both are Spark's ``applyInPandasWithState``. A row travels as one struct, so that pandas changes no value in it, and
 saved state that another layout must take over comes in as rows beside the live ones.
@@ -6,11 +6,11 @@ saved state that another layout must take over comes in as rows beside the live 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import DataType, StructField, StructType
@@ -23,8 +23,8 @@ from pitstop.pipeline.specs import MapStatefulSpec, RollingSpec
 from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.arrow import arrow_rows
-from pitstop.spark.internals.watermarks import WATERMARK_DELAY
-from pitstop.spark.lowering.event_time import event_time, event_time_if_there, marked
+from pitstop.spark.lowering.event_time import event_time, event_time_if_there
+from pitstop.spark.lowering.grouped import key_columns, key_names, layout_of, refuse_doubled
 from pitstop.spark.lowering.key_functions import (
     AT,
     ROW,
@@ -37,12 +37,10 @@ from pitstop.spark.lowering.key_functions import (
     UserFunction,
     never,
 )
-from pitstop.spark.lowering.window import Aggregation, check_columns
+from pitstop.spark.lowering.rolling import lifted_rows, results, rolling_layout
+from pitstop.spark.lowering.window import check_columns
 from pitstop.spark.state.codec import KEPT, LAST, STATE, TIMESTAMP_FORMAT, StateCodec
 from pitstop.spark.state.row_shape import RowShape, plain
-
-ALL = "__all"
-"""The key of a stage without keys."""
 
 
 def lower_map_stateful(
@@ -51,7 +49,7 @@ def lower_map_stateful(
     """The rows that the user's function makes, and the layout of its state."""
     fields, output = _schema(node, "state", spec.state), _schema(node, "output", spec.output)
     names = tuple(output.fieldNames())
-    _refuse_doubled(node, spec.keys, names)
+    refuse_doubled(node, spec.keys, names)
     evict = UserFunction(spec.on_evict, names, node.name).once if spec.on_evict is not None else never
     function = KeyedFunction(
         spec.keys,
@@ -65,26 +63,20 @@ def lower_map_stateful(
     )
     result = _apply(node, spec, frame, function, output, restored)
     described = {"ttl_ms": spec.ttl_ms, "text": "state" + (f", ttl {text(spec.ttl_ms)}" if spec.ttl_ms else "")}
-    return result, _layout(spec.keys, frame, StageKind.MAPPED, fields, described)
+    return result, layout_of(spec.keys, frame, StageKind.MAPPED, fields, described)
 
 
-def lower_rolling(
-    node: Node, spec: RollingSpec, frame: DataFrame, restored: DataFrame | None = None
-) -> tuple[DataFrame, StateLayout]:
-    """Each row with the results of its key so far, and the layout of the state."""
-    keys = spec.keys
-    aggregation = Aggregation(node, (spec.aggregates,))
-    check_columns(node, frame, keys)
-    _refuse_doubled(node, frame.columns, aggregation.all)
-    timestamp = event_time_if_there(node, frame, spec.timestamp)
-    lifted = frame.select("*", *aggregation.lifted(frame, spec.aggregates, timestamp))
-    lifted, types = aggregation.stable(lifted)
-    fields = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in types.items()])
-    carried = tuple(column for column in frame.columns if column not in keys)
+def lower_rolling_as_text(node: Node, spec: RollingSpec, frame: DataFrame) -> tuple[DataFrame, StateLayout]:
+    """A rolling aggregate on a checkpoint of an older release, which keeps its state as text.
+
+    The same rows as those of :func:`~pitstop.spark.lowering.rolling.lower_rolling`, folded in Python.
+    """
+    aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame)
+    carried = tuple(column for column in frame.columns if column not in spec.keys)
     folds = tuple(FoldInto(name, _fold_of(c), c.gather is not None) for name, c in aggregation.combines.items())
     outputs = StructType([*(frame.schema[column] for column in carried), *fields.fields])
     function = KeyedFunction(
-        keys,
+        spec.keys,
         StateCodec(node.name, fields),
         RowShape(lifted.schema, named=False),
         tuple(outputs.fieldNames()),
@@ -93,15 +85,8 @@ def lower_rolling(
         None,
         spec.timestamp is not None,
     )
-    rows = _apply(node, spec, lifted, function, outputs, restored)
-    shown = [
-        marked(name, frame.schema[name].metadata.get(WATERMARK_DELAY, 0)) if name == timestamp else F.col(quoted(name))
-        for name in frame.columns
-    ]
-    result = rows.select(*shown, *aggregation.results())
-    layout = _layout(keys, frame, StageKind.ROLLING, fields, {"text": "rolling"})
-    classes = tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items())
-    return result, StateLayout(layout.kind, layout.keys, layout.accumulators, classes, layout.parameters, layout.roles)
+    rows = _apply(node, spec, lifted, function, outputs, None)
+    return results(rows, frame, timestamp, aggregation), rolling_layout(spec, frame, aggregation, fields, {})
 
 
 def _fold_of(combine: Any) -> Callable[[Any, Any], Any]:
@@ -126,8 +111,7 @@ def _apply(
     elif timestamp is not None:
         timestamp = event_time(node, frame, timestamp)
     kinds = {name: frame.schema[name].dataType for name in keys}
-    columns: list[Column] = [F.col(quoted(name)) for name in keys] or [F.lit(1).alias(ALL)]
-    columns.append(F.struct(*map(quoted, frame.columns)).alias(ROW))
+    columns = [*key_columns(keys), F.struct(*map(quoted, frame.columns)).alias(ROW)]
     if timestamp is not None:
         columns.append(F.col(quoted(timestamp)).alias(AT))
     live = frame.select(*columns)
@@ -135,11 +119,11 @@ def _apply(
         fields = [name for name in restored.columns if name not in keys and name != LAST]
         text = F.to_json(F.struct(*map(quoted, fields)), {"timestampFormat": TIMESTAMP_FORMAT})
         saved = F.struct(text.alias(STATE), F.col(LAST)).alias(SAVED)
-        old = restored.select(*([F.col(quoted(name)) for name in keys] or [F.lit(1).alias(ALL)]), saved)
+        old = restored.select(*key_columns(keys), saved)
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)
     shown = StructType([*(StructField(name, kind) for name, kind in kinds.items()), *output.fields])
-    grouped = live.groupBy(*(list(map(quoted, keys)) or [ALL]))
+    grouped = live.groupBy(*map(quoted, key_names(keys)))
     if not frame.isStreaming:
         return grouped.applyInArrow(_once(function, shown), shown)
     timeout = GroupStateTimeout.NoTimeout if function.ttl_ms is None else GroupStateTimeout.EventTimeTimeout
@@ -159,12 +143,6 @@ def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ..
     return whole
 
 
-def _refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) -> None:
-    both = sorted(set(columns) & set(added))
-    if both:
-        raise PipelineError(f"Stage '{node.name}' ({node.location}) would have two columns '{both[0]}': rename the one it makes.")
-
-
 def _schema(node: Node, which: str, ddl: str) -> StructType:
     try:
         schema = DataType.fromDDL(ddl)
@@ -174,15 +152,3 @@ def _schema(node: Node, which: str, ddl: str) -> StructType:
     if not isinstance(schema, StructType) or not schema.fields:
         raise PipelineError(f"Stage '{node.name}' ({node.location}): its {which} {ddl!r} has no fields.")
     return schema
-
-
-def _layout(
-    keys: tuple[str, ...], frame: DataFrame, kind: StageKind, fields: StructType, parameters: dict[str, Any]
-) -> StateLayout:
-    return StateLayout(
-        kind=kind,
-        keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in keys),
-        accumulators=tuple((field.name, field.dataType.simpleString()) for field in fields.fields),
-        parameters=parameters,
-        roles=("state", 0),
-    )

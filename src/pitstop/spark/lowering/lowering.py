@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 
@@ -39,6 +39,7 @@ from pitstop.pipeline.specs import (
 )
 from pitstop.pipeline.windows import Session
 from pitstop.plan.cuts import streams_of
+from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
@@ -47,8 +48,9 @@ from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.event_time import event_time_if_there, far_ahead, not_ahead, with_event_time, with_event_time_of
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
-from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling
+from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling_as_text
 from pitstop.spark.lowering.own_code import lower_own_code
+from pitstop.spark.lowering.rolling import lower_rolling
 from pitstop.spark.lowering.window import lower_window
 
 LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
@@ -71,6 +73,8 @@ class Lowering:
     open_source: OpenSource | None = None
     given: dict[int, DataFrame] = field(default_factory=dict)
     restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
+    forms: Mapping[str, str | None] = field(default_factory=dict)
+    """Stage -> the form in which the checkpoint keeps its state. Stages that are not in it have the newest form."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table."""
@@ -262,6 +266,8 @@ def _window_aggregate(spec: WindowSpec, lowering: Lowering, node: Node, inputs: 
 
 @lower.register
 def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    if lowering.forms.get(node.name, COLUMNS) != COLUMNS:
+        return _stateful(lowering, node, lower_rolling_as_text(node, spec, inputs[0]))
     return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
 
 

@@ -15,6 +15,8 @@ from pitstop.model.layout import StateLayout
 from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
+from pitstop.plan.forms import forms_of
+from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
@@ -59,7 +61,7 @@ class RunningQuery:
         ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
         """
         allow_early_watermarks(spark)
-        lowering = Lowering(spark, environment.sources, open_source=open_source)
+        lowering = Lowering(spark, environment.sources, open_source=open_source, forms=_forms(Checkpoint(checkpoint)))
         frame = streaming_frame(lowering, pipeline)
         cuts = cuts_of(pipeline.nodes)
         earlier = before.idle if before is not None else None
@@ -111,6 +113,12 @@ class RunningQuery:
         wait_until(lambda: not self.active or self.checkpoint.committed() >= epoch, _COMMIT_WAIT)
         if self.checkpoint.committed() < epoch and self.query.exception() is None:
             raise EngineError(f"Epoch {epoch} was written and not committed within {_COMMIT_WAIT:.0f} seconds.")
+
+
+def _forms(checkpoint: Checkpoint) -> dict[str, str | None]:
+    """Stage -> the form in which the checkpoint keeps its state; nothing if it keeps none yet."""
+    plan = checkpoint.facts().get("plan")
+    return forms_of(Plan.from_dict(plan)) if plan is not None else {}
 
 
 def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> dict[str, EarlyResults]:

@@ -15,6 +15,8 @@ from pitstop.kit.version import __version__
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.plan.diff import Report
+from pitstop.plan.forms import as_kept
+from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import use_partitions
@@ -51,7 +53,9 @@ def start_point(
     own = _own_checkpoint(job, environment, data, lineage)
     point = own or _new_checkpoint(job, environment, data, snapshot(), head_start or HeadStart())
     checkpoint = Checkpoint(point.checkpoint)
-    checkpoint.write_facts(checkpoint.facts() | _facts(job, environment, point))
+    before = checkpoint.facts()
+    plan = as_kept(job.plan, Plan.from_dict(before["plan"])) if "plan" in before else job.plan
+    checkpoint.write_facts(before | _facts(plan, environment, point))
     return point
 
 
@@ -86,14 +90,14 @@ def _new_checkpoint(
     return StartPoint(lineage, target, report)
 
 
-def _facts(job: CompiledJob, environment: Environment, point: StartPoint) -> dict[str, object]:
+def _facts(plan: Plan, environment: Environment, point: StartPoint) -> dict[str, object]:
     """What is noted beside the state: whose it is, and what wrote it."""
     return {
         "job_id": environment.job_id,
         "job_name": environment.job_name,
         "lineage": point.lineage,
-        "plan": job.plan.to_dict(),
-        "sources": [[slot.stage, slot.reader] for slot in job.plan.source_slots],
+        "plan": plan.to_dict(),
+        "sources": [[slot.stage, slot.reader] for slot in plan.source_slots],
         "versions": versions(),
     }
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 from pyspark.sql import Row
@@ -41,7 +42,8 @@ KEPT = f"{STATE} string, {LAST} bigint"
 Convert = Callable[[Any], Any]
 
 _WRITE = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-_READ = json.JSONDecoder(parse_float=Decimal).decode
+_READ = json.JSONDecoder().decode
+_READ_EXACTLY = json.JSONDecoder(parse_float=Decimal).decode
 
 
 class StateCodec:
@@ -49,26 +51,28 @@ class StateCodec:
 
     def __init__(self, stage: str, fields: StructType) -> None:
         self._stage = stage
-        self._out = {field.name: _encoder(field.dataType) for field in fields.fields}
+        self._out = [(f.name, f"{_WRITE(f.name)}:", _encoder(f.dataType), _writer(f.dataType)) for f in fields.fields]
         self._in = {field.name: _decoder(field.dataType) for field in fields.fields}
+        self._exact = "decimal" in fields.simpleString()
 
     def encode(self, values: Mapping[str, Any]) -> str:
         """The fields as one JSON text. TypeError names the field whose value is not of its type."""
-        found = {}
-        for name, convert in self._out.items():
+        parts = []
+        for name, named, convert, write in self._out:
             value = values[name]
             if value is not None:
                 try:
-                    found[name] = convert(value)
+                    parts.append(named + write(convert(value)))
                 except (TypeError, ValueError, AttributeError) as error:
                     raise TypeError(
                         f"field '{name}' of the state of stage '{self._stage}' cannot be {value!r}: {error}"
                     ) from None
-        return _WRITE(found)
+        return f"{{{','.join(parts)}}}"
 
     def decode(self, text: str | None) -> dict[str, Any]:
         """Field -> its value, None where the text has none; all None without a text."""
-        found = {} if text is None else _READ(text)
+        read = _READ_EXACTLY if self._exact else _READ
+        found = {} if text is None else read(text)
         return {name: None if found.get(name) is None else convert(found[name]) for name, convert in self._in.items()}
 
 
@@ -148,6 +152,15 @@ def _nested(kind: DataType, each: Callable[[DataType], Convert]) -> Convert | No
 
         return struct
     return None
+
+
+def _writer(kind: DataType) -> Callable[[Any], str]:
+    """What makes JSON of a converted value."""
+    if isinstance(kind, IntegralType):
+        return str
+    if isinstance(kind, (StringType, DecimalType)):
+        return encode_basestring
+    return _WRITE
 
 
 def _encoder(kind: DataType) -> Convert:

@@ -5,6 +5,7 @@ Timestamps are datetimes without a zone, in UTC; nested structs are Rows, maps d
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
@@ -13,9 +14,11 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from pitstop.spark.internals.arrow import arrow_schema
+from pitstop.spark.internals.arrow import arrow_schema, python_values
 
 Make = Callable[[Any], Any]
+
+_TUPLE: Callable[[str, list[str]], type] = namedtuple
 
 
 class RowShape:
@@ -43,8 +46,7 @@ class RowShape:
 def plain(values: pa.Array) -> list[Any]:
     """Arrow's values as Python's, timestamps without their zone."""
     wanted = without_zone(values.type)
-    found: list[Any] = (values if wanted == values.type else values.cast(wanted)).to_pylist()
-    return found
+    return python_values(values if wanted == values.type else values.cast(wanted))
 
 
 def without_zone(kind: pa.DataType) -> pa.DataType:
@@ -64,14 +66,12 @@ def without_zone(kind: pa.DataType) -> pa.DataType:
 def _maker(names: tuple[str, ...]) -> Make:
     """``values -> Row`` of a class of Rows with these names, whose fields are found without a search."""
     fields: dict[str, Any] = {"__fields__": list(names)}
+    # The attributes of a named tuple are the fastest that there are.
+    items = _TUPLE("Items", [f"item{place}" for place in range(len(names))])
     for place, name in reversed(list(enumerate(names))):
         if not hasattr(Row, name) and not name.startswith("__"):
-            fields[name] = property(partial(_item, place))
+            fields[name] = vars(items)[f"item{place}"]
     return partial(tuple.__new__, type("Row", (Row,), fields))
-
-
-def _item(place: int, row: tuple[Any, ...]) -> Any:
-    return tuple.__getitem__(row, place)
 
 
 def _shaped(values: list[Any], shape: Make | None) -> list[Any]:

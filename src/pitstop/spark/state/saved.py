@@ -14,6 +14,7 @@ from pyspark.sql.types import DataType, DecimalType, StructField, StructType
 from pitstop.errors import EngineError, UsageError
 from pitstop.model.layout import StateLayout
 from pitstop.plan.kinds import Form, rules_of
+from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.plan.model import OperatorSlot
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.internals.operators import group_state_field, has_variables, joins_streams, variables
@@ -131,10 +132,14 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
 
 
 def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
+    """What is kept of each key: a row of its fields, or one text."""
     group = group_state_field(field_names(state.schema["value"].dataType))
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
-    schema = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in layout.accumulators])
     kept = F.col(f"value.{quoted(group)}")
+    if layout.form == COLUMNS:
+        names = [*(name for name, _ in layout.accumulators), LAST]
+        return state.select(*keys, *[kept.getField(name).alias(name) for name in names])
+    schema = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in layout.accumulators])
     rows = state.select(*keys, F.from_json(kept.getField(STATE), schema).alias("kept"), kept.getField(LAST).alias(LAST))
     fields = [F.col(f"kept.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
     return rows.select(*[quoted(name) for name, _ in layout.keys], *fields, LAST)

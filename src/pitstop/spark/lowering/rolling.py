@@ -1,0 +1,121 @@
+"""Rolling aggregates: each row with the accumulators of its key so far, which Spark folds in the JVM.
+
+A row is taken into its key's accumulators by expressions of Spark's (``Combining.step``), so no row goes through Python, and
+sums, orders and nulls are Spark's own. The state of a key is a row of its accumulators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, LongType, StructField, StructType
+
+from pitstop.model.layout import StageKind, StateLayout
+from pitstop.pipeline.combining import Combining
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import RollingSpec
+from pitstop.plan.kinds.rolling import COLUMNS
+from pitstop.spark.base.naming import quoted
+from pitstop.spark.internals.rolling import ROLLED, Fold, rolled
+from pitstop.spark.internals.watermarks import WATERMARK_DELAY
+from pitstop.spark.lowering.event_time import event_time_if_there, marked
+from pitstop.spark.lowering.grouped import key_columns, key_names, layout_of, refuse_doubled
+from pitstop.spark.lowering.window import Aggregation, check_columns
+from pitstop.spark.state.codec import LAST
+
+ROW, SAVED, AT = "__row", "__saved", "__at"
+
+
+def lower_rolling(
+    node: Node, spec: RollingSpec, frame: DataFrame, restored: DataFrame | None = None
+) -> tuple[DataFrame, StateLayout]:
+    """Each row with the results of its key so far, and the layout of the state. ``restored`` holds saved state to begin with."""
+    aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame)
+    at = F.unix_millis(F.col(quoted(timestamp))) if timestamp is not None else F.lit(None).cast("bigint")
+    rows = lifted.withColumn(AT, at).withColumnsRenamed({name: _lifted(name) for name in aggregation.combines})
+    state = StructType([*fields.fields, StructField(LAST, LongType())])
+    fold = Fold(_steps(rows, aggregation.combines, fields), rows.schema, state, ordered=spec.timestamp is not None)
+    columns = [*key_columns(spec.keys), F.struct(*map(quoted, rows.columns)).alias(ROW)]
+    coming = rows.select(*columns)
+    if restored is not None:
+        coming = coming.withColumn(SAVED, F.lit(None).cast(state))
+        saved = F.struct(*[F.col(quoted(name)).cast(field.dataType).alias(name) for name, field in _named(state)])
+        old = restored.select(*key_columns(spec.keys), saved.alias(SAVED))
+        coming = coming.unionByName(old, allowMissingColumns=True)
+    made = rolled(coming, len(key_names(spec.keys)), fold)
+    return results(made.select(f"{ROLLED}.*"), frame, timestamp, aggregation), rolling_layout(
+        spec, frame, aggregation, fields, {"form": COLUMNS}
+    )
+
+
+def lifted_rows(node: Node, spec: RollingSpec, frame: DataFrame) -> tuple[Aggregation, DataFrame, StructType, str | None]:
+    """(the aggregates, rows with their lifted values, the accumulators' fields, the event-time column if there is one)."""
+    aggregation = Aggregation(node, (spec.aggregates,))
+    check_columns(node, frame, spec.keys)
+    refuse_doubled(node, frame.columns, aggregation.all)
+    timestamp = event_time_if_there(node, frame, spec.timestamp)
+    lifted = frame.select("*", *aggregation.lifted(frame, spec.aggregates, timestamp))
+    lifted, types = aggregation.stable(lifted)
+    fields = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in types.items()])
+    return aggregation, lifted, fields, timestamp
+
+
+def results(rows: DataFrame, frame: DataFrame, timestamp: str | None, aggregation: Aggregation) -> DataFrame:
+    """The columns of the stage's input, the event time marked as it was, and what the accumulators come to."""
+    shown = [
+        marked(name, frame.schema[name].metadata.get(WATERMARK_DELAY, 0)) if name == timestamp else F.col(quoted(name))
+        for name in frame.columns
+    ]
+    return rows.select(*shown, *aggregation.results())
+
+
+def rolling_layout(
+    spec: RollingSpec, frame: DataFrame, aggregation: Aggregation, fields: StructType, form: Mapping[str, str]
+) -> StateLayout:
+    """The layout of the stage's state; ``form`` says how it is kept."""
+    classes = tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items())
+    return layout_of(spec.keys, frame, StageKind.ROLLING, fields, {"text": "rolling", **form}, classes)
+
+
+def _steps(rows: DataFrame, combines: Mapping[str, Combining], fields: StructType) -> DataFrame:
+    """The accumulators after a row, selected of a frame that holds the accumulators before it and the row's fields."""
+    both = rows.select(*[F.lit(None).cast(field.dataType).alias(name) for name, field in _named(fields)], "*")
+    with _exact_decimals(rows.sparkSession):
+        after = [_step(name, combine).alias(name) for name, combine in combines.items()]
+        steps = both.select(*after)
+        kept = [column.cast(fields[name].dataType) for name, column in zip(combines, after, strict=True)]
+        return steps if _types(steps.schema) == _types(fields) else both.select(*kept)
+
+
+def _step(name: str, combine: Combining) -> Column:
+    assert combine.step is not None  # checked when the stage was defined
+    found: Column = combine.step(F, F.col(quoted(name)), F.col(quoted(_lifted(name))))
+    return found
+
+
+def _lifted(name: str) -> str:
+    """The column with what a row brings to the accumulator of that name."""
+    return f"{name}__lifted"
+
+
+def _types(schema: StructType) -> list[str]:
+    return [field.dataType.simpleString() for field in schema.fields]
+
+
+def _named(schema: StructType) -> list[tuple[str, StructField]]:
+    return [(field.name, field) for field in schema.fields]
+
+
+@contextmanager
+def _exact_decimals(spark: SparkSession) -> Iterator[None]:
+    """Expressions that are made meanwhile add decimals without giving up digits behind the point."""
+    setting = "spark.sql.decimalOperations.allowPrecisionLoss"
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(setting, str(before))
