@@ -89,6 +89,8 @@ def serve(
     ] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes to keep ready")] = 1,
     master: Annotated[str, typer.Option(help="Spark master of the runners")] = "local[*]",
+    log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each log before it is larger, in MiB")] = 64,
+    log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
     stop_jobs_on_exit: Annotated[
         bool, typer.Option("--stop-jobs-on-exit", help="End the runners with the server; jobs go on at the next start")
     ] = False,
@@ -109,6 +111,8 @@ def serve(
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
         pass_env=tuple(pass_env or ()),
+        log_bytes=log_size << 20,
+        log_files=log_files,
     )
     server.run_server(settings)
 

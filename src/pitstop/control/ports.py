@@ -239,6 +239,8 @@ class RunSpec:
     token: int
     standby: str | None = None
     """The process that has made itself ready for this run; another one takes it if that is gone."""
+    job_name: str | None = None
+    """What the lines of its log say."""
 
 
 class Launcher(Protocol):

@@ -23,6 +23,11 @@ class ClusterSettings:
     bind_address: str = LOOPBACK
     """Address of this machine on which the driver listens."""
 
+    @property
+    def is_here(self) -> bool:
+        """True if executors are threads of the runner, so that all of a run is on this machine."""
+        return self.master.startswith("local")
+
     def environment(self) -> dict[str, str]:
         """Variables that tell a runner process of these settings."""
         return {variable: getattr(self, name) for name, variable in _VARIABLES.items()}

@@ -51,7 +51,9 @@ class ControlPlane:
         shutil.rmtree(data.workers, ignore_errors=True)
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
         environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
-        launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
+        launcher = self._launcher = LocalProcessLauncher(
+            data, store_url, self._wake, settings.spares, environment, settings.rotation
+        )
         self._controller = Controller(self._registry, launcher, launcher, SystemClock(), self._wake, data, self._changes.notify)
         self._loop: threading.Thread | None = None
         self.service = LocalService(

@@ -41,13 +41,14 @@ from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.changes import Changes
+from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import Reads
 from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
 
 
-class LocalService(Reads, MapVerbs):
+class LocalService(Reads, MapVerbs, LogLevels):
     """Service on a registry and a map store in this process.
 
     The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``info`` describes the cluster.
@@ -68,6 +69,7 @@ class LocalService(Reads, MapVerbs):
     ) -> None:
         Reads.__init__(self, registry, data, changes)
         MapVerbs.__init__(self, maps)
+        LogLevels.__init__(self, data, self._find)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._info, self._now, self._new_id = wake, info, now, new_id
 

@@ -100,7 +100,7 @@ def _ports(cluster: ClusterSettings) -> dict[str, str]:
 
     With a local master Spark makes up the secret. On a cluster its members must share one: that is its administrator's to set.
     """
-    return {"spark.authenticate": "true"} if cluster.master.startswith("local") else {}
+    return {"spark.authenticate": "true"} if cluster.is_here else {}
 
 
 def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str]) -> None:
