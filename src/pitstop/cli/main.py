@@ -89,6 +89,19 @@ def serve(
     ] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes to keep ready")] = 1,
     master: Annotated[str, typer.Option(help="Spark master of the runners")] = "local[*]",
+    install: Annotated[
+        bool, typer.Option("--install/--no-install", help="Install the packages that jobs need (docs/dependencies.md)")
+    ] = True,
+    index: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Where packages come from, and nowhere else: an index's URL, or a folder of wheels; repeatable",
+        ),
+    ] = None,
+    source_distributions: Annotated[
+        bool, typer.Option("--source-distributions", help="Packages may also be built here, which runs their code")
+    ] = False,
     log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each log before it is larger, in MiB")] = 64,
     log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
     stop_jobs_on_exit: Annotated[
@@ -111,6 +124,9 @@ def serve(
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
         pass_env=tuple(pass_env or ()),
+        install=install,
+        **({"indexes": tuple(index)} if index else {}),
+        source_distributions=source_distributions,
         log_bytes=log_size << 20,
         log_files=log_files,
     )

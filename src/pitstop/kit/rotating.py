@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -18,8 +19,8 @@ from pathlib import Path
 
 LONGEST_LINE = 1 << 20
 """Bytes. A longer line is written in pieces."""
-PIPE_BYTES = 1 << 20
-"""How much may wait in the pipe while the disk is slow. Lines of several writers cannot mix while there is room."""
+PIPE_BYTES = 1 << 19
+"""How much may wait in the pipe while the disk is slow. Once it is full, lines of more than 4 KiB of several writers may mix."""
 OURS = b'{"time":'
 """What a line begins with that is in the form of our logs already."""
 _DIGITS = 16
@@ -201,20 +202,23 @@ def pump(source: int, destination: _Destination) -> None:
         destination.write(rest)
 
 
-def pump_command(python: str, log: Path, rotation: Rotation, facts: dict[str, object], moves_to: Path | None) -> list[str]:
-    """How the script is started, its standard input being the pipe.
+def start_pump(log: Path, rotation: Rotation, facts: dict[str, object], moves_to: Path | None) -> subprocess.Popen[bytes]:
+    """Start the script; its standard input is the pipe.
 
     ``facts`` stand in each line. Once the file ``moves_to`` is there, ``{"log": path, "facts": {...}}``, lines go to that log.
     """
     told = {"log": str(log), "rotation": asdict(rotation), "facts": facts, "moves_to": str(moves_to or "")}
-    return [python, "-I", "-S", __file__, json.dumps(told)]
+    command = [sys.executable, "-I", "-S", __file__, json.dumps(told)]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    assert started.stdin is not None
+    with contextlib.suppress(OSError):  # a user with very many of them has smaller ones
+        fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return started
 
 
 def main() -> None:
     told = json.loads(sys.argv[1])
     os.umask(0o077)
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     moves_to = Path(told["moves_to"]) if told["moves_to"] else None
     pump(0, _Destination(Path(told["log"]), Rotation(**told["rotation"]), told["facts"], moves_to))
 

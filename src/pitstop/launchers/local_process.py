@@ -14,7 +14,7 @@ import structlog
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
-from pitstop.kit.rotating import Rotation, pump_command
+from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
@@ -120,8 +120,7 @@ class LocalProcessLauncher:
         self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None
     ) -> subprocess.Popen[bytes]:
         arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
-        pump = pump_command(sys.executable, log_file, self._rotation, facts, log_moves)
-        writer = subprocess.Popen(pump, stdin=subprocess.PIPE, start_new_session=True)
+        writer = start_pump(log_file, self._rotation, facts, log_moves)
         assert writer.stdin is not None
         with self._lock:
             self._children.append(writer)

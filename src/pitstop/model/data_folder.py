@@ -80,6 +80,18 @@ class DataFolder:
         return self.artifacts / digest / file_name
 
     @property
+    def dependencies(self) -> Path:
+        """Packages that jobs need, in one folder for each set of requirements; those that are being made begin with a dot."""
+        return self.root / "dependencies"
+
+    def dependencies_of(self, digest: str) -> Path:
+        """Packages of one set of requirements, by a hash of these. Made at submit, update and check; read by runners and workers.
+
+        Goes away when no job names it and it is older than an hour.
+        """
+        return self.dependencies / digest
+
+    @property
     def snapshots(self) -> Path:
         """All named snapshots."""
         return self.root / "snapshots"

@@ -17,6 +17,7 @@ from pitstop.control.shutdown import end_runs
 from pitstop.kit.clock import SystemClock
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
+from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import ClusterSettings
@@ -25,6 +26,7 @@ from pitstop.model.job import JobState
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
+from pitstop.service.dependencies import Dependencies, Installer, NothingInstalled
 from pitstop.service.local import LocalService
 from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.database import open_database, sqlite_url
@@ -56,8 +58,16 @@ class ControlPlane:
         )
         self._controller = Controller(self._registry, launcher, launcher, SystemClock(), self._wake, data, self._changes.notify)
         self._loop: threading.Thread | None = None
+        dependencies = Dependencies(data, _installer(settings))
         self.service = LocalService(
-            self._registry, SqlMapStore(self._database), self._launcher, data, self._wake, self._changes, self._info
+            self._registry,
+            SqlMapStore(self._database),
+            launcher,
+            data,
+            self._wake,
+            self._changes,
+            self._info,
+            dependencies=dependencies,
         )
 
     def start(self, failed: Callable[[], None]) -> None:
@@ -92,3 +102,7 @@ class ControlPlane:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
         members = [MemberInfo(member.address, member.id, member.master) for member in self._members.list()]
         return ClusterInfo("ACTIVE", __version__, len(members), members, len(running))
+
+
+def _installer(settings: Settings) -> Installer:
+    return LocalInstaller(settings.indexes, settings.source_distributions) if settings.install else NothingInstalled()

@@ -33,6 +33,12 @@ class Settings:
     pass_env: tuple[str, ...] = ()
     """Variables of the server's environment, by names or patterns, that jobs get beside the usual ones."""
 
+    install: bool = True
+    """Packages that jobs need are installed by the server."""
+    indexes: tuple[str, ...] = ("https://pypi.org/simple",)
+    """Where they come from, and from nowhere else: URLs (PEP 503), or folders of wheels."""
+    source_distributions: bool = False
+    """They may also be built here, which runs their code as the user of the server."""
     log_bytes: int = 64 << 20
     """A log, of the server or a job, is rotated before it is larger."""
     log_files: int = 5

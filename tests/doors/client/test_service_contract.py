@@ -8,7 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pitstop.client.http import HttpService
-from pitstop.errors import ConflictError, EngineError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.errors import (
+    ArtifactError,
+    ConflictError,
+    EngineError,
+    IncompatibleError,
+    NotFoundError,
+    UsageError,
+    WaitTimeoutError,
+)
 from pitstop.kit.log_levels import LogLevel
 from pitstop.kit.rotating import RotatingLog, Rotation
 from pitstop.kit.version import __version__
@@ -356,6 +364,26 @@ def test_a_log_is_read_on_through_its_parts_and_what_is_no_longer_kept_is_told(p
         assert page.lost == 0
     assert seen == written[30:]
     assert service.logs(job).lost == 0, "who has read nothing has lost nothing"
+
+
+def test_what_needs_packages_is_refused_by_a_server_that_installs_none_before_anything_is_recorded(pair):
+    service, state = pair
+    needy = '# /// script\n# dependencies = ["six"]\n# ///\n'
+    refused = (
+        r"^What job\.py needs could not be installed: This server installs none, and six is asked for: put what the job needs"
+    )
+    with pytest.raises(ArtifactError, match=refused):
+        service.submit(request(text=needy))
+    with pytest.raises(ArtifactError, match=refused):
+        service.check(request(options={"requirements": ["six"]}))
+    with pytest.raises(ArtifactError, match=r"^'git\+https://x' in the option requirements is no requirement"):
+        service.submit(request(options={"requirements": ["git+https://x"]}))
+    assert service.jobs(include_ended=True) == []
+    job = running(state)
+    with pytest.raises(ArtifactError, match=refused):
+        service.update(job, request(text=needy))
+    assert service.job(job).status is S.RUNNING
+    assert service.submit(request("other")).source.dependencies is None
 
 
 def test_levels_of_loggers_are_set_for_all_and_for_one_job_and_taken_back(pair):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from pitstop.kit import rotating
-from pitstop.kit.rotating import RotatingLog, Rotation, full_parts, pump_command, read_from
+from pitstop.kit.rotating import RotatingLog, Rotation, full_parts, read_from, start_pump
 
 SMALL = Rotation(most_bytes=100, kept=3)
 ALL = Rotation(most_bytes=2000, kept=10_000)
@@ -29,8 +29,7 @@ def everything(log, position=0, most=64):
 
 
 def pump(log, rotation=ALL, facts=None, moves_to=None):
-    command = pump_command(sys.executable, log, rotation, facts or {}, moves_to)
-    return subprocess.Popen(command, stdin=subprocess.PIPE)
+    return start_pump(log, rotation, facts or {}, moves_to)
 
 
 def records(log):
@@ -167,17 +166,17 @@ def test_lines_go_where_the_run_belongs_once_that_is_known(tmp_path):
     assert [(line["msg"], line["job"]) for line in records(job)] == [("of the job", "j")]
 
 
-def test_many_writers_of_long_lines_into_one_pipe_do_not_mix(tmp_path):
+def test_many_writers_of_long_lines_into_one_pipe_do_not_mix_while_it_has_room(tmp_path):
     log = tmp_path / "runner.log"
     process = pump(log)
-    program = "import os, sys\nfor i in range(50): os.write(1, (sys.argv[1] * 20000 + '\\n').encode())"
+    program = "import os, sys\nfor i in range(8): os.write(1, (sys.argv[1] * 20000 + '\\n').encode())"
     writers = [subprocess.Popen([sys.executable, "-c", program, letter], stdout=process.stdin) for letter in "abc"]
     for writer in writers:
         assert writer.wait(60) == 0
     process.stdin.close()
     assert process.wait(30) == 0
     texts = [line["msg"] for line in records(log)]
-    assert sorted(texts) == sorted(letter * 20000 for letter in "abc" for _ in range(50))
+    assert sorted(texts) == sorted(letter * 20000 for letter in "abc" for _ in range(8))
 
 
 def test_what_a_full_disk_does_not_take_is_told_of_afterwards(tmp_path, monkeypatch):

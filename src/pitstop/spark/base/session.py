@@ -14,6 +14,7 @@ from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import StateStore
 from pitstop.spark.internals.callbacks import accept_own_peers_only
+from pitstop.spark.internals.packages import add_packages
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
 STREAM_SETTINGS = {
@@ -93,6 +94,12 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
     for key, value in (_ports(cluster) | STREAM_SETTINGS | WORKER | (settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
+    """Let functions that are made from now on find the packages of a folder, wherever they run; ``scratch`` stays as they do."""
+    here = ClusterSettings(master=str(spark.sparkContext.master)).is_here
+    add_packages(spark, folder, None if here else Path(tempfile.mkdtemp(dir=scratch)))
 
 
 def _ports(cluster: ClusterSettings) -> dict[str, str]:
