@@ -109,7 +109,7 @@ class Registry(Protocol):
     def prune(self, answered_before: float) -> None:
         """Forget operations that were answered before a time, and commands and leases of runs before each job's last two.
 
-        A job that goes on for years is never forgotten with what belongs to it.
+        A job that goes on for years is never forgotten with what belongs to it. Space that is free then is given back.
         """
         ...
 

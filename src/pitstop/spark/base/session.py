@@ -17,6 +17,9 @@ from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.packages import add_packages
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
+SCRATCH_PREFIX = "spark-"
+"""What the names of sessions' scratch folders begin with."""
+
 STREAM_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.offsetLog.formatVersion": "1",
@@ -76,7 +79,7 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
     if SparkSession.getActiveSession() is None:
         os.environ["JAVA_HOME"] = str(find_java(work_dir / "java"))
     work_dir.mkdir(parents=True, exist_ok=True)
-    scratch = tempfile.mkdtemp(prefix="spark-", dir=work_dir)
+    scratch = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=work_dir.absolute())
     builder = (
         SparkSession.builder.master(cluster.master)
         .appName("pitstop")
@@ -94,6 +97,13 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
     for key, value in (_ports(cluster) | STREAM_SETTINGS | WORKER | (settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def scratch_of(spark: SparkSession) -> Path:
+    """The folder in which a session of :func:`build_session` keeps all that it needs while it lives."""
+    folder = spark.conf.get("spark.local.dir")
+    assert folder is not None
+    return Path(folder)
 
 
 def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
