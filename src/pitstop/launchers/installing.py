@@ -32,6 +32,7 @@ SECONDS = 300.0
 """How long an installation may take, from beginning to end."""
 TOLD_LINES = 3
 TOLD_CHARACTERS = 600
+_SAID_BESIDES = ("WARNING", "[notice]", "Using Python")
 """So much of what the tool has said last goes into an error."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _CONFLICT = re.compile(r"The conflict is caused by:\n((?:[ \t]+\S.*\n)+)")
@@ -198,6 +199,7 @@ def _last_lines(log: Path) -> str:
     conflict = _CONFLICT.search(text)
     if conflict is not None:
         return f"These exclude one another: {'; '.join(map(str.strip, conflict.group(1).splitlines()))}."[:TOLD_CHARACTERS]
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("WARNING", "[notice]"))]
-    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(_SAID_BESIDES)]
+    errors = [line[6:].strip() for line in lines if line.upper().startswith("ERROR:")]
+    errors += [line for line in lines if errors and line.startswith("cause:")]  # uv's
     return " ".join((errors or lines)[-TOLD_LINES:])[:TOLD_CHARACTERS]

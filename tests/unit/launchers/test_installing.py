@@ -25,12 +25,16 @@ def wheels(tmp_path):
     return folder
 
 
-@pytest.fixture
-def install(tmp_path, wheels):
+@pytest.fixture(params=["pip", "uv"])
+def install(request, tmp_path, wheels):
+    if request.param == "uv" and shutil.which("uv") is None:
+        pytest.skip("uv is not here")
+    usual = [sys.executable, "-m", "pip"] if request.param == "pip" else [shutil.which("uv")]
+
     def run(*lines, indexes=None, **options):
         target, scratch = tmp_path / f"target-{time.monotonic_ns()}", tmp_path / f"scratch-{time.monotonic_ns()}"
         scratch.mkdir()
-        installer = LocalInstaller([str(wheels)] if indexes is None else indexes, **options)
+        installer = LocalInstaller([str(wheels)] if indexes is None else indexes, **{"tool": usual} | options)
         installer.install([line if isinstance(line, Needed) else Needed(line) for line in lines], target, scratch)
         return target
 
@@ -61,7 +65,7 @@ def test_an_index_is_asked_over_http_and_nothing_else_is(install, wheels, monkey
 def test_what_does_not_fit_the_server_is_refused(install, wheels):
     wheel(wheels, "old", needs=("structlog<1",))
     version = importlib.metadata.version("structlog")
-    with pytest.raises(ArtifactError, match=rf"exclude one another: .*structlog<1.*structlog=={version}"):
+    with pytest.raises(ArtifactError, match=rf"structlog<1.*structlog=={version}"):
         install("old")
 
 
