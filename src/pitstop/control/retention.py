@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -100,7 +101,11 @@ def _remove_unnamed(folder: Path, named: Collection[str], now: float) -> None:
     """Remove what stands in a folder under other names, but for what is young."""
     for found in folder.glob("*"):
         if found.name not in named and now - found.stat().st_mtime > FRESH_SECONDS:
-            shutil.rmtree(found, ignore_errors=True)
+            # Who looks whether it is there finds all of it, or nothing.
+            going = found.with_name(f".{found.name.lstrip('.')}.going")
+            with contextlib.suppress(OSError):
+                found.rename(going)
+            shutil.rmtree(going, ignore_errors=True)
 
 
 def remove_replaced(record: SnapshotRecord, data: DataFolder, files: Files = LOCAL_FILES) -> None:

@@ -66,7 +66,7 @@ def show(logger: str = "", write: Callable[[str], object] | None = None) -> None
     found.propagate = False
     for name, level in USUAL.items():
         target = logging.getLogger(_python_name(name))
-        if not logger or name == logger:
+        if target.level == logging.NOTSET and (not logger or name == logger):
             target.setLevel(NUMBERS[level])
 
 

@@ -24,6 +24,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from pitstop.errors import ArtifactError, UsageError
+from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_of, kill_all
 from pitstop.service.requirements import Needed
@@ -179,7 +180,7 @@ def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
 def _present() -> dict[str, str]:
     """Pitstop, and all that it needs, with their versions: the packages that a job must not bring along itself."""
     found: dict[str, str] = {}
-    left = ["pitstop"]
+    left = ["pitstop", "pyspark"]
     while left:
         name = canonicalize_name(left.pop())
         try:
@@ -190,7 +191,8 @@ def _present() -> dict[str, str]:
             found[name] = package.version
             needs = map(Requirement, package.requires or ())
             left += [one.name for one in needs if one.marker is None or one.marker.evaluate({"extra": ""})]
-    return dict(sorted(found.items()))
+    # Also where it runs from its sources: another package of that name must never be installed.
+    return dict(sorted(({"pitstop": __version__} | found).items()))
 
 
 def _last_lines(log: Path) -> str:

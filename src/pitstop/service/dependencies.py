@@ -71,9 +71,9 @@ class Dependencies:
             return None
         digest = self._digest(wanted)
         folder = self._data.dependencies_of(digest)
-        while not folder.exists():
+        while not _is_there(folder):
             with self._lock:
-                if folder.exists():
+                if _is_there(folder):
                     break
                 made_by_other = self._making.get(digest)
                 making = self._making[digest] = made_by_other or Future()
@@ -88,7 +88,6 @@ class Dependencies:
                 raise
             self._done(digest)
             making.set_result(None)
-        os.utime(folder)  # young ones are kept although no job names them yet
         return folder
 
     def _done(self, digest: str) -> None:
@@ -103,8 +102,11 @@ class Dependencies:
             made = scratch / "made"
             self._installer.install(wanted, made, scratch)
             _close_to_others(made)
-            if not folder.exists():
+            try:
                 made.rename(folder)
+            except OSError:
+                if not folder.exists():
+                    raise
         except PitstopError as error:
             raise ArtifactError(f"What {artifact.name} needs could not be installed: {error.message}") from error
         except OSError as error:
@@ -115,6 +117,15 @@ class Dependencies:
     def _digest(self, wanted: Sequence[Needed]) -> str:
         told = [[one.line for one in wanted], list(self._installer.identity), sorted(self._installer.present.items())]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _is_there(folder: Path) -> bool:
+    """Young ones are kept although no job names them yet, so it is made young."""
+    try:
+        os.utime(folder)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _close_to_others(folder: Path) -> None:

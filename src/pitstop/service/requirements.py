@@ -10,12 +10,14 @@ import re
 import sys
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -29,6 +31,8 @@ MOST_LISTED = 1000
 _SCRIPT = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 """A block of metadata in a script, as PEP 723 has it."""
 _HASHES = re.compile(r"\s--hash=(\w+:[0-9a-fA-F]+)")
+_DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError)
+"""What archives that are damaged, encrypted, or packed in an unknown way raise."""
 _NETWORK = ("index", "index-url", "extra-index-url", "default-index", "find-links", "sources", "no-index")
 
 
@@ -68,10 +72,11 @@ def _listed(artifact: Path) -> list[tuple[str, str]]:
         return _of_script(artifact)
     if not zipfile.is_zipfile(artifact):
         return []  # that it is damaged is told when it is opened
-    with zipfile.ZipFile(artifact) as archive:
-        if artifact.suffix == ".whl":
-            return _of_wheel(archive, artifact)
-        return _of_archive(archive, artifact)
+    try:
+        with zipfile.ZipFile(artifact) as archive:
+            return _of_wheel(archive, artifact) if artifact.suffix == ".whl" else _of_archive(archive, artifact)
+    except _DAMAGED as error:
+        raise ArtifactError(f"{artifact.name} is damaged: what it needs cannot be read: {error}.") from None
 
 
 def _of_script(artifact: Path) -> list[tuple[str, str]]:
@@ -119,17 +124,15 @@ def _of_archive(archive: zipfile.ZipFile, artifact: Path) -> list[tuple[str, str
 def _text(archive: zipfile.ZipFile, name: str, artifact: Path) -> str:
     if archive.getinfo(name).file_size > MOST_BYTES:
         raise ArtifactError(f"{name} in {artifact.name} is larger than {MOST_BYTES >> 20} MiB.")
-    try:
-        return archive.read(name).decode("utf-8", errors="replace")
-    except (zipfile.BadZipFile, OSError, EOFError):
-        raise ArtifactError(f"{artifact.name} is damaged: {name} cannot be read.") from None
+    return archive.read(name).decode("utf-8", errors="replace")
 
 
 def _read(line: str, where: str) -> Needed:
     hashes = tuple(sorted(_HASHES.findall(line)))
     bare = _HASHES.sub("", line).strip()
     try:
-        requirement = Requirement(bare)
+        # A line break within a quoted text of a marker would begin another line of the tool's requirements.
+        requirement = Requirement(bare) if bare.isprintable() else None
     except InvalidRequirement:
         requirement = None
     if requirement is None or requirement.url is not None:
@@ -145,7 +148,10 @@ def _is_setting(line: str) -> bool:
 
 def _applies(one: Needed) -> bool:
     marker = one.requirement.marker
-    return marker is None or marker.evaluate({"extra": ""})
+    try:
+        return marker is None or marker.evaluate({"extra": ""})
+    except (UndefinedComparison, UndefinedEnvironmentName) as error:
+        raise ArtifactError(f"'{one.text[:200]}' cannot be read: {error}.") from None
 
 
 def _is_present(one: Needed, present: Mapping[str, str], artifact: Path) -> bool:
@@ -172,10 +178,14 @@ def _refuse_other_python(wanted: object, artifact: Path) -> None:
 
 
 def _refuse_network_settings(told: Mapping[str, Any], where: str) -> None:
-    tool = told.get("tool", {})
-    uv = tool.get("uv", {}) if isinstance(tool, dict) else {}
-    named = [key for key in (*uv, *uv.get("pip", ())) if key in _NETWORK] if isinstance(uv, dict) else []
+    uv = _table(_table(told, "tool"), "uv")
+    named = [key for key in (*uv, *_table(uv, "pip")) if key in _NETWORK]
     if named:
         raise ArtifactError(
             f"'{named[0]}' in {where} is not followed: where packages come from is the server's to say. Remove it."
         )
+
+
+def _table(told: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = told.get(name)
+    return found if isinstance(found, dict) else {}

@@ -104,6 +104,16 @@ def test_pythons_loggers_take_levels_over_and_give_them_back(own_levels):
     assert not logging.getLogger("fleet.x").isEnabledFor(logging.INFO)
 
 
+def test_what_is_shown_later_keeps_the_levels_that_were_set(own_levels):
+    logger, shown = logging.getLogger("pitstop"), []
+    logs.apply_levels({"pitstop": LogLevel.DEBUG})
+    logs.show("pitstop", shown.append)
+    logging.getLogger("pitstop.source.x").debug("seen")
+    logger.handlers.clear()
+    logger.propagate = True
+    assert [json.loads(line)["msg"] for line in shown] == ["seen"]
+
+
 def test_a_line_says_when_how_grave_who_what_where_and_why():
     try:
         raise ValueError("boom")

@@ -98,6 +98,17 @@ def test_what_is_no_name_with_versions_is_refused_with_its_place(tmp_path, line)
         lines(script(tmp_path, ""), (line,))
 
 
+def test_a_requirement_cannot_smuggle_lines_into_what_the_tool_reads(tmp_path):
+    for text in ('six; os_name != "x\n--index-url https://evil\n"', "six\r--index-url https://evil", "six; os_name != '\u2028'"):
+        with pytest.raises(ArtifactError, match="in the option requirements is no requirement"):
+            lines(script(tmp_path, ""), (text,))
+
+
+def test_a_marker_that_compares_what_cannot_be_compared_is_told(tmp_path):
+    with pytest.raises(ArtifactError, match=r"^'six; os_name ~= \"x\"' cannot be read: "):
+        lines(script(tmp_path, ""), ("six; os_name ~= 'x'",))
+
+
 @pytest.mark.parametrize(
     ("metadata", "told"),
     [
@@ -105,6 +116,7 @@ def test_what_is_no_name_with_versions_is_refused_with_its_place(tmp_path, line)
         (['dependencies = "six"'], r"^'dependencies' in the script metadata of job\.py is no list\."),
         (['requires-python = "<3.5"'], rf"^job\.py asks for Python <3\.5, and this server runs {sys.version_info.major}\."),
         (['requires-python = "new"'], r"^job\.py asks for Python 'new', which names no versions\."),
+        (["tool = 7", 'dependencies = ["=="]'], "no requirement"),
         (["[tool.uv]", 'index-url = "https://evil"'], r"^'index-url' in the script metadata of job\.py is not followed: "),
         (["[[tool.uv.index]]", 'url = "https://evil"'], r"^'index' in the script metadata"),
         (["[tool.uv.sources]", 'six = { git = "https://evil" }'], r"^'sources' in the script metadata"),
@@ -132,3 +144,10 @@ def test_a_damaged_archive_is_told_of_when_it_is_opened(tmp_path):
     path = tmp_path / "job.zip"
     path.write_bytes(b"no zip")
     assert lines(path) == []
+    archive(tmp_path, requirements__txt="six\n")
+    encrypted = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        encrypted[encrypted.find(header) + flags] |= 1
+    path.write_bytes(bytes(encrypted))
+    with pytest.raises(ArtifactError, match=r"^job\.zip is damaged: what it needs cannot be read: "):
+        lines(path)
