@@ -30,11 +30,12 @@ class Stack:
         port: int = 0,
         spares: int = 0,
         beta_options: tuple[str, ...] = (),
+        server_options: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
         self.data, self.alpha_dir, self.archive = folder / "data", folder / "alpha", folder / "archive"
         self._seed, self._speedup, self._port, self._spares = seed, speedup, port, spares
-        self._beta_options = beta_options
+        self._beta_options, self._server_options = beta_options, server_options
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self.url = self.beta_url = ""
 
@@ -48,7 +49,7 @@ class Stack:
     def start_server(self, seconds: float = 60.0, members: int = 0) -> Client:
         """Start ``pitstop serve``, with so many members; returns once it answers."""
         command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(self.data)]
-        command += ["--port", str(self._port), "--spares", str(self._spares), "--stop-jobs-on-exit"]
+        command += ["--port", str(self._port), "--spares", str(self._spares), "--stop-jobs-on-exit", *self._server_options]
         command += ["--members", str(members)]
         process = self._start("server", command, self.folder / "server.log")
         self.url = self._first_line(process, seconds).split(" serves at ")[1].split()[0]

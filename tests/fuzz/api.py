@@ -113,6 +113,7 @@ class Fuzzer:
         for found in maps:
             for part in ("/size", "/entries?limit=10000", "/journal?limit=10000"):
                 self._read(f"/maps/{quote(found['name'], safe='')}{part}")
+        self._read("/log-levels")
         self._read("/cluster")
         assert self.http.get("/metrics").status_code == self.http.get("/readyz").status_code == 200
         return len(jobs), len(snapshots), len(maps)

@@ -92,6 +92,7 @@ def check(
     ] = None,
     renamed: Renamed = None,
     entry: Entry = None,
+    option: Options = None,
 ) -> None:
     """Compile a job and tell, a line a stage, what would become of saved state. Touches nothing.
 
@@ -99,7 +100,8 @@ def check(
     """
     if job is not None and snapshot is not None:
         raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
-    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=renamed_option(renamed))
+    options = job_options(option or []) | renamed_option(renamed)
+    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=options)
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
     if call.structured:

@@ -91,6 +91,21 @@ def serve(
     members: Annotated[
         int, typer.Option(min=0, max=64, help="Members to start here, each with one core for jobs, and a Spark master for them")
     ] = 0,
+    install: Annotated[
+        bool, typer.Option("--install/--no-install", help="Install the packages that jobs need (docs/dependencies.md)")
+    ] = True,
+    index: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Where packages come from, and nowhere else: an index's URL, or a folder of wheels; repeatable",
+        ),
+    ] = None,
+    source_distributions: Annotated[
+        bool, typer.Option("--source-distributions", help="Packages may also be built here, which runs their code")
+    ] = False,
+    log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each log before it is larger, in MiB")] = 64,
+    log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
     stop_jobs_on_exit: Annotated[
         bool, typer.Option("--stop-jobs-on-exit", help="End the runners with the server; jobs go on at the next start")
     ] = False,
@@ -112,6 +127,11 @@ def serve(
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
         pass_env=tuple(pass_env or ()),
+        install=install,
+        **({"indexes": tuple(index)} if index else {}),
+        source_distributions=source_distributions,
+        log_bytes=log_size << 20,
+        log_files=log_files,
     )
     server.run_server(settings)
 

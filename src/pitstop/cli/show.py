@@ -18,9 +18,12 @@ from pitstop.cli.render import job_facts, job_lines, metric_lines
 from pitstop.cli.tables import print_table
 from pitstop.errors import UnreachableError, UsageError
 from pitstop.kit.clock import iso
+from pitstop.kit.log_levels import LogLevel
 from pitstop.service.api import Service
 
 POLL_SECONDS = 0.3
+USUAL_LEVEL = "usual"
+"""Written in the place of a level to take back what was set."""
 AWAY_SECONDS = 60.0
 """How long ``logs -f`` keeps retrying while the server is away."""
 
@@ -31,6 +34,7 @@ def add_to(app: typer.Typer) -> None:
     register(app, list_kept_states, "list-kept-states")
     for command in (status, metrics, logs):
         register(app, command)
+    register(app, log_level, "log-level")
 
 
 def list_jobs(call: Call, all: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs, too")] = False) -> None:
@@ -94,6 +98,34 @@ def logs(
             print(_rendered(line, call.output), flush=follow)
 
 
+def log_level(
+    call: Call,
+    logger: Annotated[str | None, typer.Argument(metavar="LOGGER", help="Such as pitstop.source.http_poll; root: all")] = None,
+    level: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="LEVEL",
+            help=f"{', '.join(word.lower() for word in LogLevel)}; usual: as if it had never been set",
+            autocompletion=lambda: [*(word.lower() for word in LogLevel), USUAL_LEVEL],
+        ),
+    ] = None,
+    job: Annotated[str | None, typer.Option("--job", "-j", metavar="JOB", help="Only the runs of this job")] = None,
+) -> None:
+    """Show how much loggers tell, or change it for one and those below it, while servers and jobs run (docs/logging.md)."""
+    service = call.service()
+    if logger is None:
+        found = service.log_levels(job)
+    elif level is None:
+        raise UsageError(f"Give a level for {logger}, or no logger to see all levels.")
+    else:
+        found = service.set_log_level(logger, None if level.lower() == USUAL_LEVEL else level, job)
+        call.say(f"Logger {logger} is set to {level.lower()}{f' for job {job}' if job is not None else ''}.")
+    if call.structured:
+        call.show([{"logger": at.logger, "level": at.level.value, "scope": at.scope.value} for at in found])
+    elif logger is None:
+        print_table(("LOGGER", "LEVEL", "SET FOR"), [(at.logger, at.level.lower(), at.scope.value) for at in found])
+
+
 def _written(service: Service, job_id: str) -> Iterator[str]:
     after = 0
     while True:
@@ -108,6 +140,7 @@ def _follow(call: Call, job_id: str) -> Iterator[str]:
     """Lines as they are written, until the job has ended. Reading goes on from a byte position: no line is lost or repeated."""
     service, after = call.service(), 0
     away_since: float | None = None
+    quiet = False
     while True:
         try:
             # Asked before the lines are read: the log of a job that has ended is complete.
@@ -123,12 +156,16 @@ def _follow(call: Call, job_id: str) -> Iterator[str]:
                 raise
             time.sleep(POLL_SECONDS)
             continue
+        if page.lost:
+            call.warn(f"{page.lost:,} bytes of the log were rotated away before they were read.")
         yield from page.lines
         after = page.next
         if not page.lines:
-            if ended:
+            # What a run prints last is on its way through a pipe when the job has just ended.
+            if ended and quiet:
                 return
             time.sleep(POLL_SECONDS)
+        quiet = ended and not page.lines
 
 
 def _rendered(line: str, output: Output) -> str:

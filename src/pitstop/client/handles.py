@@ -14,7 +14,7 @@ from pitstop.kit.wire import json_text
 from pitstop.model.job import JobState, Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
-from pitstop.service.results import JobStatus, JournalPage, UpdateResult
+from pitstop.service.results import JobStatus, JournalPage, LoggerLevel, UpdateResult
 
 STARTED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
 ENDED = (JobState.COMPLETED, JobState.FAILED)
@@ -90,6 +90,14 @@ class Client:
     def delete_snapshot(self, name: str) -> None:
         """NotFoundError if there is none of that name."""
         self.service.delete_snapshot(name)
+
+    def log_levels(self) -> list[LoggerLevel]:
+        """The levels of loggers that hold for servers and all runs."""
+        return self.service.log_levels()
+
+    def set_log_level(self, logger: str, level: str | None) -> None:
+        """Let a logger of servers and all runs tell what is of this level and graver; None: as usual. Nothing is restarted."""
+        self.service.set_log_level(logger, level)
 
     def map(self, name: str) -> MapHandle:
         """A map; it comes into being with its first entry."""
@@ -182,6 +190,14 @@ class JobHandle:
         """
         request = SubmitRequest(str(artifact), None, entry, tuple(args), None, snapshot, dict(config or {}))
         return self._service.update(self.id, request, watch_seconds)
+
+    def log_levels(self) -> list[LoggerLevel]:
+        """The levels of loggers that hold for its runs."""
+        return self._service.log_levels(self.id)
+
+    def set_log_level(self, logger: str, level: str | None) -> None:
+        """Let a logger of its runs tell what is of this level and graver; None: as for all jobs. Nothing is restarted."""
+        self._service.set_log_level(logger, level, self.id)
 
     def logs(self) -> list[str]:
         """Every line of its log so far."""

@@ -29,6 +29,7 @@ from pitstop.service.results import (
     JobStatus,
     JournalPage,
     KeptState,
+    LoggerLevel,
     LogPage,
     MapFacts,
     SnapshotDiff,
@@ -128,6 +129,13 @@ class HttpService:
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         return self._get(LogPage, _job(name_or_id) + "/logs", after=after, limit=limit)
+
+    def log_levels(self, job: str | None = None) -> list[LoggerLevel]:
+        return self._get(list[LoggerLevel], "/log-levels", job=job)
+
+    def set_log_level(self, logger: str, level: str | None, job: str | None = None) -> list[LoggerLevel]:
+        body = {"logger": logger, "level": level, "job": job}
+        return self._ask(list[LoggerLevel], "PUT", "/log-levels", json=body)
 
     def snapshots(self) -> list[SnapshotRecord]:
         return self._get(list[SnapshotRecord], "/snapshots")

@@ -66,7 +66,7 @@ class Actor:
 
     def _launch(self, job: Job, action: StartRun) -> None:
         try:
-            self._launcher.start(RunSpec(job.id, job.token, action.standby))
+            self._launcher.start(RunSpec(job.id, job.token, action.standby, job.name))
         except OSError as error:
             self._say(job, Died(f"The runner could not be started: {error}"))
 

@@ -146,7 +146,7 @@ class Registry(Protocol):
     def prune(self, answered_before: float) -> None:
         """Forget operations that were answered before a time, and commands and leases of runs before each job's last two.
 
-        A job that goes on for years is never forgotten with what belongs to it.
+        A job that goes on for years is never forgotten with what belongs to it. Space that is free then is given back.
         """
         ...
 
@@ -279,6 +279,8 @@ class RunSpec:
     token: int
     standby: str | None = None
     """The process that has made itself ready for this run; another one takes it if that is gone."""
+    job_name: str | None = None
+    """What the lines of its log say."""
 
 
 class Launcher(Protocol):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from pitstop.control.ports import Registry
@@ -25,7 +27,7 @@ LEFT_SECONDS = 86_400.0
 ANSWERED_SECONDS = 86_400.0
 """How long the answer to a request can be asked for."""
 FRESH_SECONDS = 3600.0
-"""An artifact this young may belong to a job that is just being submitted."""
+"""Artifacts and packages this young may belong to a job that is just being submitted."""
 
 
 def has_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> bool:
@@ -74,7 +76,7 @@ def kept_until(job: Job) -> float | None:
 
 
 def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> list[Job]:
-    """Forget results beyond the newest 1000 or older than 7 days, with their logs, and artifacts that no job names.
+    """Forget results beyond the newest 1000 or older than 7 days, with their logs; artifacts and packages that no job names.
 
     Returns the jobs whose results stay while the time for their state is over.
     """
@@ -89,11 +91,21 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
     expired = [job for job in jobs if (until := kept_until(job)) is not None and until <= now]
     if registry.unreadable_jobs():
         return expired  # which artifacts they name is not known
-    named = {Path(source.artifact).parent.name for job in jobs for source in _sources(registry, job)}
-    for folder in data.artifacts.glob("*"):
-        if folder.name not in named and now - folder.stat().st_mtime > FRESH_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
+    sources = [source for job in jobs for source in _sources(registry, job)]
+    _remove_unnamed(data.artifacts, {Path(source.artifact).parent.name for source in sources}, now)
+    _remove_unnamed(data.dependencies, {Path(source.dependencies).name for source in sources if source.dependencies}, now)
     return expired
+
+
+def _remove_unnamed(folder: Path, named: Collection[str], now: float) -> None:
+    """Remove what stands in a folder under other names, but for what is young."""
+    for found in folder.glob("*"):
+        if found.name not in named and now - found.stat().st_mtime > FRESH_SECONDS:
+            # Who looks whether it is there finds all of it, or nothing.
+            going = found.with_name(f".{found.name.lstrip('.')}.going")
+            with contextlib.suppress(OSError):
+                found.rename(going)
+            shutil.rmtree(going, ignore_errors=True)
 
 
 def remove_replaced(record: SnapshotRecord, data: DataFolder, files: Files = LOCAL_FILES) -> None:

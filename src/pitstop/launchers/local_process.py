@@ -14,13 +14,14 @@ import structlog
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
+from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import is_alive, kill_all
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
 from pitstop.launchers.worker import do_task
-from pitstop.model.data_folder import DataFolder
+from pitstop.model.data_folder import DataFolder, SpareFolder
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
 
@@ -31,6 +32,9 @@ class LocalProcessLauncher:
     """Starts runs, in a warm spare process where there is one.
 
     The control plane is woken when a watched process ends; ``environment`` is that of all processes that are started.
+
+    What a runner and its children print comes through a pipe to a process that writes, and rotates, the log (kit.rotating): in a
+    session of its own, so that it is left when the runner is killed, and ends when all that could print is gone.
     """
 
     def __init__(
@@ -40,8 +44,9 @@ class LocalProcessLauncher:
         wake: Wake,
         spares: int = 1,
         environment: dict[str, str] | None = None,
+        rotation: Rotation | None = None,
     ) -> None:
-        self._data, self._store_url = data, store_url
+        self._data, self._store_url, self._rotation = data, store_url, rotation or Rotation()
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self._environment = (runner_environment(os.environ) if environment is None else environment) | python
         self._children: list[subprocess.Popen[bytes]] = []
@@ -49,14 +54,14 @@ class LocalProcessLauncher:
         """Job id -> the last run that was started for it here."""
         self._lock = threading.Lock()
         self._watcher = Watcher(lambda: wake.wake(CONTROL))
-        self._spares = Spares(data, spares, self._spawn)
+        self._spares = Spares(data, spares, self._spawn_spare)
 
     def start(self, spec: RunSpec) -> None:
         log_file = self._data.job(spec.job_id).log
         log_file.parent.mkdir(parents=True, exist_ok=True)
-        process = self._spares.assign(spec.job_id, spec.token, spec.standby)
+        process = self._spares.assign(spec.job_id, spec.token, spec.standby, _facts(spec))
         if process is None:
-            process = self._spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file)
+            process = self._spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, _facts(spec))
         self._runs[spec.job_id] = (spec.token, process)
 
     def start_failed(self, job_id: str, token: int) -> bool:
@@ -108,9 +113,18 @@ class LocalProcessLauncher:
         """A task of runner.worker_tasks in a process of its own; the JSON value of its result."""
         return do_task(task, self._data.worker(secrets.token_hex(6)), self._environment)
 
-    def _spawn(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
+    def _spawn_spare(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
+        return self._spawn(command, log_file, {}, SpareFolder(log_file.parent).log_moves)
+
+    def _spawn(
+        self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None
+    ) -> subprocess.Popen[bytes]:
         arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
-        with log_file.open("ab") as out:
+        writer = start_pump(log_file, self._rotation, facts, log_moves)
+        assert writer.stdin is not None
+        with self._lock:
+            self._children.append(writer)
+        with writer.stdin as out:
             process = subprocess.Popen(
                 arguments,
                 stdin=subprocess.DEVNULL,
@@ -128,3 +142,8 @@ class LocalProcessLauncher:
         """Collect the exit codes of children that have ended, so that they are zombies no more."""
         with self._lock:
             self._children = [child for child in self._children if child.poll() is None]
+
+
+def _facts(spec: RunSpec) -> dict[str, object]:
+    """What stands in each line of a run's log."""
+    return {"job": spec.job_name or spec.job_id, "run": spec.token}

@@ -6,12 +6,13 @@ works there. A spare that is held makes itself ready for one version of a job (l
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import structlog
@@ -54,15 +55,20 @@ class Spares:
             while not self._held and len(self._waiting) < self._wished and time.monotonic() >= self._not_before:
                 self._start_one()
 
-    def assign(self, job_id: str, token: int, held: str | None = None) -> subprocess.Popen[bytes] | None:
-        """Give a run to a spare: to the one that is held for it, a ready one, or one that is still warming up and so is ahead."""
+    def assign(
+        self, job_id: str, token: int, held: str | None = None, log_facts: Mapping[str, object] | None = None
+    ) -> subprocess.Popen[bytes] | None:
+        """Give a run to a spare: to the one that is held for it, a ready one, or one that is still warming up and so is ahead.
+
+        ``log_facts`` stand in each line of its log from then on.
+        """
         with self._lock:
             self._notice_ends()
             process = self._held.pop(held, None) if held is not None else None
             if held is not None and process is not None and process.poll() is None:
-                return self._give(held, process, job_id, token)
+                return self._give(held, process, job_id, token, log_facts)
             for spare_id in sorted(self._waiting, key=lambda spare_id: not self._is_ready(spare_id)):
-                return self._give(spare_id, self._waiting.pop(spare_id), job_id, token)
+                return self._give(spare_id, self._waiting.pop(spare_id), job_id, token, log_facts)
         return None
 
     def hold(self, seconds: float) -> tuple[str, SpareFolder, subprocess.Popen[bytes]] | None:
@@ -94,8 +100,12 @@ class Spares:
             self._waiting.clear()
             self._held.clear()
 
-    def _give(self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int) -> subprocess.Popen[bytes]:
+    def _give(
+        self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int, log_facts: Mapping[str, object] | None
+    ) -> subprocess.Popen[bytes]:
         folder = self._data.spare(spare_id)
+        # First, so that no line of the run is left in the log of the spare.
+        write_json(folder.log_moves, {"log": str(self._data.job(job_id).log), "facts": dict(log_facts or {})})
         write_json(folder.assignment, {"job": job_id, "token": token})
         wake(folder.socket)
         self._failures = 0
@@ -167,9 +177,13 @@ def _process_of(folder: SpareFolder) -> RunHandle | None:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a log; nothing if there is none."""
+    """The last line of a log, in words; nothing if there is none."""
     try:
         lines = path.read_text(errors="replace").strip().splitlines()
     except OSError:
         return ""
-    return lines[-1] if lines else ""
+    last = lines[-1] if lines else ""
+    try:
+        return str(json.loads(last)["msg"])
+    except (ValueError, TypeError, KeyError):
+        return last

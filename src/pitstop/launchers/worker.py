@@ -14,6 +14,7 @@ from typing import Any
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import WorkerFolder
 from pitstop.model.task import Compile, Task, in_words
 
@@ -63,5 +64,4 @@ def _run(command: list[str], log_file: Path, environment: Mapping[str, str], tas
 
 
 def _end_of(folder: WorkerFolder) -> str:
-    lines = folder.log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it wrote nothing."
+    return last_line(folder.log) or "it wrote nothing."

@@ -61,6 +61,11 @@ class ClusterSettings:
     own: Path | None = None
     """The file that tells of a Spark cluster of our own members; it goes over ``master``."""
 
+    @property
+    def is_here(self) -> bool:
+        """True if executors are threads of the runner, so that all of a run is on this machine."""
+        return self.own is None and self.master.startswith("local")
+
     def environment(self) -> dict[str, str]:
         """Variables that tell a runner process of these settings."""
         told = {variable: str(getattr(self, name)) for name, variable in _VARIABLES.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -54,6 +55,7 @@ class JobConfig:
     compile_timeout_ms: int = 180_000
     first_epoch_timeout_ms: int = 900_000
     epoch_timeout_ms: int = 900_000
+    requirements: tuple[str, ...] = ()
     spark: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
 
@@ -89,7 +91,13 @@ class JobConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by field, which is also the form in which it is stored."""
-        return {name: value.value if isinstance(value, Enum) else value for name, value in dataclasses.asdict(self).items()}
+        return {name: _json_value(value) for name, value in dataclasses.asdict(self).items()}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
 
 
 _ENGINES_OWN = {
@@ -133,6 +141,20 @@ def renamed_stages(value: Any) -> dict[str, str]:
 
 
 _BY_UPDATE = "saved state depends on it: update the job to the same artifact with this option"
+
+
+def listed_requirements(name: str, value: Any) -> tuple[str, ...]:
+    """Requirements, from a list, the JSON text of one, or lines of text; UsageError if it is none of these."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise UsageError(f"The job option '{name}' is {value!r}, which is no JSON.") from None
+    found = value.splitlines() if isinstance(value, str) else value
+    if not isinstance(found, list | tuple) or not all(isinstance(line, str) for line in found):
+        raise UsageError(f"The job option '{name}' is a list of requirements, such as [\"six>=1.16\"].")
+    return tuple(line.strip() for line in found if line.strip())
+
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -264,6 +286,15 @@ OPTIONS: tuple[Option, ...] = (
         form="a duration, such as 15 minutes",
         meaning="A run with a later epoch that takes longer is ended and started again from the epoch before.",
         default="15 minutes",
+    ),
+    Option(
+        "requirements",
+        "requirements",
+        listed_requirements,
+        form="a JSON list, or one a line, such as six>=1.16",
+        meaning="Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: "
+        "the code is loaded with them.",
+        fixed="packages are installed for a version: update the job to the same artifact with this option",
     ),
     Option(
         "spark",

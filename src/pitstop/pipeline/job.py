@@ -19,6 +19,11 @@ class JobDefinition:
         self.function = function
         self.options = options
         self.config = JobConfig.from_options(options)
+        if self.config.requirements:
+            raise UsageError(
+                "What a job requires is needed before its code is loaded: write it into the head of the file (# /// script), "
+                "into requirements.txt of the archive, or give it at submission (-O requirements=...)."
+            )
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 

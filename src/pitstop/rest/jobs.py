@@ -23,7 +23,7 @@ from pitstop.rest.models import (
 )
 from pitstop.rest.quick import listed
 from pitstop.rest.strict import StrictRoute
-from pitstop.rest.threads import reading, working, writing
+from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.api import ServerService, SubmitRequest
 from pitstop.service.results import CheckResult, JobStatus, KeptState, LogPage, UpdateResult
@@ -67,9 +67,12 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         openapi_extra=uploads.described(SubmitBody),
     )
     async def submit_job(request: Request) -> JobStatus:
-        """Returns at once; the job starts by itself (`GET /jobs/{job}?wait_for=RUNNING,FAILED,...` waits for it)."""
+        """Returns at once, or when the packages that it needs are installed; the job starts by itself.
+
+        `GET /jobs/{job}?wait_for=RUNNING,FAILED,...` waits for it.
+        """
         body, content = await uploads.read(request, SubmitBody)
-        return await writing(service.submit, _request(body, content, body.name, body.initial_snapshot, body.options))
+        return await bringing(service.submit, _request(body, content, body.name, body.initial_snapshot, body.options))
 
     @routes.post(
         "/check",
@@ -81,7 +84,7 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
     async def check_job(request: Request) -> CheckResult:
         """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing."""
         body, content = await uploads.read(request, CheckBody)
-        return await working(service.check, _request(body, content, options=body.options), body.job, body.snapshot)
+        return await bringing(service.check, _request(body, content, options=body.options), body.job, body.snapshot)
 
     @routes.post(
         "/jobs/{job}/update",
@@ -94,7 +97,7 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         """Answers once the new version runs. The old one goes on if the new one is refused, or fails before it is up."""
         body, content = await uploads.read(request, UpdateBody)
         wanted = _request(body, content, snapshot=body.snapshot, options=body.options)
-        asked = await writing(service.ask_update, job, wanted, body.watch_seconds)
+        asked = await bringing(service.ask_update, job, wanted, body.watch_seconds)
         return await waiters.answer(asked, request)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 
+from pitstop.kit.log_levels import LogLevel
 from pitstop.maps.model import LONGEST_SECONDS, MOST_EVENTS
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option
@@ -95,6 +96,14 @@ class ExportBody(_Request):
 
     name: str = Field(description="Name of the snapshot; one of that name is replaced")
     cancel: bool = Field(False, description="End the job exactly where the snapshot ends")
+
+
+class LogLevelBody(_Request):
+    """How much a logger is to tell."""
+
+    logger: str = Field(description="Its name, such as `pitstop.source.http_poll`; `root` is above all others")
+    level: str | None = Field(description="One of " + ", ".join(LogLevel) + "; null: as usual")
+    job: str | None = Field(None, description="Only the runs of this job, by name or id")
 
 
 class StateQueryBody(_Request):

@@ -37,5 +37,7 @@ probing = _Kind("pitstop_probing", 1)
 """For the probe of readiness, which is to answer however busy all others are."""
 writing = _Kind("pitstop_writing", 4)
 """For calls that write the store: they wait for all writers before them, which SQLite lets in one by one."""
+bringing = _Kind("pitstop_bringing", 12)
+"""For calls that bring code, whose packages may have to be installed first: they take up to some minutes."""
 working = _Kind("pitstop_working", 4)
 """For calls that start a process or move large files: they take seconds to minutes."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from pitstop.kit.logs import show
 from pitstop.kit.private import keep_private
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
@@ -21,9 +22,10 @@ from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
 from pitstop.runner.run import Runner
-from pitstop.runner.session import session
+from pitstop.runner.session import levels_of_workers, session
 from pitstop.runner.spark_engine import SparkEngine
 from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
+from pitstop.spark.base.run_levels import RunLevels
 from pitstop.spark.starting.warm_up import warm_up
 from pitstop.store.database import Database, open_database
 from pitstop.store.maps import SqlMapStore
@@ -48,6 +50,7 @@ def main() -> int:
     sub.add_argument("--folder", required=True, type=Path)
     options = parser.parse_args()
     keep_private()
+    show()
     if options.command == "run":
         return run_job(options.job, options.token, options.store, DataFolder(options.data))
     if options.command == "spare":
@@ -58,8 +61,14 @@ def main() -> int:
 def run_job(job_id: str, token: int, store_url: str, data: DataFolder) -> int:
     """Run one job to its end."""
     settings = RunnerSettings(data, store_url, STORE_FACTORY)
-    work = data.job(job_id).work
-    return _run(job_id, token, settings, open_database(store_url), lambda: session(work), None)
+    job = data.job(job_id)
+
+    def start() -> SparkSession:
+        spark = session(job.work)
+        RunLevels(spark, levels_of_workers(job.work)).follow(data.log_levels, job.log_levels)
+        return spark
+
+    return _run(job_id, token, settings, open_database(store_url), start, None)
 
 
 def _run(
@@ -82,6 +91,8 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     folder.root.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder.socket)
     spark = session(folder.work)
+    levels = RunLevels(spark, levels_of_workers(folder.work))
+    levels.follow(data.log_levels)
     if not folder.assignment.exists():
         warm_up(spark, folder.work / "warm-up")
     settings, database = RunnerSettings(data, store_url, STORE_FACTORY), open_database(store_url)
@@ -101,12 +112,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
         socket.wait(ORPHAN_CHECK_SECONDS)
     wanted = json.loads(folder.assignment.read_text())
     socket.close()
-    log_file = data.job(wanted["job"]).log
-    log_file.parent.mkdir(parents=True, exist_ok=True)
-    # The descriptors are replaced, so that what this process' JVM and workers write goes to the job's log too.
-    target = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(target, 1)
-    os.dup2(target, 2)
+    levels.follow(data.log_levels, data.job(wanted["job"]).log_levels)
     return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
 
 

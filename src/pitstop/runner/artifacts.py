@@ -21,15 +21,27 @@ MOST_UNPACKED = 2 << 30
 """Bytes of an archive once it is unpacked."""
 MOST_OF_MODULE = 32 << 20
 """Bytes of one module."""
+_WHERE_TO_ADD = {
+    ".py": "If a package has it, name that in the head of the file (# /// script, dependencies), or with -O requirements=...",
+    ".zip": "If a package has it, name that in requirements.txt of the archive, or with -O requirements=...",
+    ".whl": "If a package has it, name that in the wheel's dependencies, or with -O requirements=...",
+}
+"""Suffix of an artifact -> what to do about a missing module."""
 
 
-def load_entry(artifact: Path, entry: str | None) -> JobDefinition:
+def load_entry(artifact: Path, entry: str | None, dependencies: Path | None = None) -> JobDefinition:
     """The job of an artifact: ``entry`` is ``module:function`` or ``function``; None if there is exactly one.
 
-    ArtifactError tells what is wrong: not readable, no such module, no such job, several jobs and none named.
+    ``dependencies`` is the folder with the packages that it needs. ArtifactError tells what is wrong: not readable, no such
+    module, no such job, several jobs and none named.
     """
     if not artifact.is_file():
         raise ArtifactError(f"File {artifact} could not be found.")
+    if dependencies is not None:
+        if not dependencies.is_dir():
+            gone = f"The packages that {artifact.name} needs are gone from {dependencies}"
+            raise ArtifactError(f"{gone}: update the job with the same artifact, and they are installed again.")
+        sys.path.insert(0, str(dependencies))
     module_name, _, function = (entry or "").rpartition(":")
     if artifact.suffix == ".py":
         module = _load_file(artifact)
@@ -116,7 +128,8 @@ def _run(load: Any, artifact: Path) -> ModuleType:
     except PitstopError:
         raise
     except ModuleNotFoundError as error:
-        raise ArtifactError(f"{artifact.name} needs or names a module that is not there: {error.name}.") from error
+        missing = f"{artifact.name} needs or names a module that is not there: {error.name}."
+        raise ArtifactError(f"{missing} {_WHERE_TO_ADD[artifact.suffix]}") from error
     except SyntaxError as error:
         raise ArtifactError(f"{artifact.name} is not valid Python: {error.msg} (line {error.lineno}).") from error
     except Exception as error:

@@ -1,25 +1,17 @@
-"""A job's log: JSON lines on standard error, which is the job's log file."""
+"""A job's log: JSON lines on standard error, which lead to the job's log file (kit.rotating)."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import sys
-import threading
-import time
+import logging
 from collections.abc import Callable
+
+from pitstop.kit.log_levels import check_level
+from pitstop.kit.logs import NUMBERS
 
 Log = Callable[[str, str, str], None]
 """``(level, logger, message)``"""
 
-_lock = threading.Lock()
-
 
 def log(level: str, logger: str, message: str) -> None:
-    """One line ``{"time": "2023-08-09T12:24:59,753", "level": ..., "logger": ..., "msg": ...}``."""
-    now = time.time()
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f",{int(now * 1000) % 1000:03d}"
-    line = json.dumps({"time": stamp, "level": level, "logger": logger, "msg": message}, ensure_ascii=False)
-    with _lock, contextlib.suppress(OSError):  # a full disk must not end who tells of it
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+    """One line of the job's log (docs/logging.md), if that logger tells what is of this level."""
+    logging.getLogger(logger).log(NUMBERS[check_level(level)], "%s", message)

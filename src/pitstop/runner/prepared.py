@@ -21,6 +21,7 @@ from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
+from pitstop.spark.base.session import send_packages
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.restoring.migrations import try_migrations
 from pitstop.spark.starting.gated_query import start_gated
@@ -64,8 +65,11 @@ class Prepared:
 
 def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
-    definition = load_entry(Path(source.artifact), source.entry)
+    dependencies = Path(source.dependencies) if source.dependencies is not None else None
+    definition = load_entry(Path(source.artifact), source.entry, dependencies)
     scratch = Path(spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
+    if dependencies is not None:
+        send_packages(spark, dependencies, scratch)
     spark.sparkContext.addPyFile(str(for_workers(Path(source.artifact), scratch)))
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)

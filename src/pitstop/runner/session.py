@@ -3,18 +3,50 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from pitstop.kit.log_levels import VARIABLE
+from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle
 from pitstop.model.cluster import ClusterSettings
+
+OWNER = "owner.json"
+"""In each scratch folder of a session: the process that it belongs to."""
+YOUNG_SECONDS = 600.0
+"""A scratch folder this young that has no owner yet may be getting one."""
 
 
 def session(work_dir: Path) -> SparkSession:
-    """A session with our settings and sources, on the cluster that the environment tells of, working in ``work_dir``."""
-    from pitstop.spark.base.session import build_session
+    """A session with our settings and sources, on the cluster that the environment tells of, working in ``work_dir``.
+
+    Scratch folders that earlier processes have left there are removed.
+    """
+    from pitstop.spark.base.session import build_session, scratch_of
     from pitstop.spark.sources import register
 
-    spark = build_session(ClusterSettings.from_environment(os.environ), work_dir)
+    remove_left_scratch(work_dir, time.time())
+    cluster, levels = ClusterSettings.from_environment(os.environ), levels_of_workers(work_dir)
+    os.environ[VARIABLE] = str(levels)  # the JVM and its Python workers inherit it, those of other machines do not
+    told = {} if cluster.is_here else {f"spark.executorEnv.{VARIABLE}": str(levels)}
+    spark = build_session(cluster, work_dir, told)
+    write_handle(scratch_of(spark) / OWNER, own_handle())
     register(spark)
     return spark
+
+
+def levels_of_workers(work_dir: Path) -> Path:
+    """The file that tells the Python workers of a session their log levels."""
+    return work_dir.absolute() / "levels.json"
+
+
+def remove_left_scratch(work_dir: Path, now: float) -> None:
+    """Remove the scratch folders of sessions whose processes are gone: one that is killed leaves its own, with all its state."""
+    from pitstop.spark.base.session import SCRATCH_PREFIX
+
+    for folder in work_dir.glob(f"{SCRATCH_PREFIX}*"):
+        owner = handle_in(folder / OWNER)
+        if not is_alive(owner) if owner is not None else now - folder.stat().st_mtime > YOUNG_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -6,12 +6,10 @@ import contextlib
 import resource
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
-import structlog
 import uvicorn
 
 from pitstop.client.local_server import announced
@@ -23,6 +21,7 @@ from pitstop.rest.app import create_app
 from pitstop.rest.gate import Access
 from pitstop.server.exclusive import listening, only_server
 from pitstop.server.http import PatientProtocol
+from pitstop.server.logs import logging_to
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
 
@@ -32,12 +31,11 @@ REQUEST_SECONDS = 10
 
 def run_server(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. One sentence for each thing that prevents it (port in use, no Java, second server)."""
-    _configure_logs()
     keep_private()
     _allow_many_connections()
     data = DataFolder(private_folder(settings.data_dir.resolve()))
     access = Access(settings.effective_token(), own_names(settings.host_names))
-    with only_server(data), listening(settings.host, settings.port) as listener:
+    with only_server(data), logging_to(data, settings.rotation), listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         address = _address(settings.host, port)
         plane = ControlPlane(settings, data, find_java(data.java), address)
@@ -64,7 +62,7 @@ def _serve(plane: ControlPlane, access: Access, listener: socket.socket, say: Ca
     config = uvicorn.Config(
         create_app(plane.service, access),
         http=PatientProtocol,
-        log_level="warning",
+        log_config=None,
         lifespan="off",
         timeout_graceful_shutdown=REQUEST_SECONDS,
     )
@@ -103,18 +101,6 @@ def _ending_on_signals(server: _Server) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def _configure_logs() -> None:
-    structlog.configure(
-        processors=[
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.add_log_level,
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
 
 
 def _address(host: str, port: int) -> str:

@@ -16,6 +16,7 @@ from pitstop.control.ports import Members
 from pitstop.control.shutdown import end_runs
 from pitstop.kit.clock import SystemClock
 from pitstop.launchers.environment import runner_environment
+from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import ClusterSettings
@@ -25,6 +26,7 @@ from pitstop.server.cluster import OwnCluster, ServedCluster
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
+from pitstop.service.dependencies import Dependencies, Installer, NothingInstalled
 from pitstop.service.local import LocalService
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
@@ -57,7 +59,9 @@ class ControlPlane:
             self._members, cluster = joined, dataclasses.replace(cluster, own=data.spark_cluster)
             self._cluster = OwnCluster(data, joined, settings.members, environment)
         environment |= cluster.environment()
-        launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
+        launcher = self._launcher = LocalProcessLauncher(
+            data, store_url, self._wake, settings.spares, environment, settings.rotation
+        )
         maps = SqlMapStore(self._database)
         self._controller = Controller(
             self._registry,
@@ -71,7 +75,17 @@ class ControlPlane:
         )
         self._loop: threading.Thread | None = None
         self._served = ServedCluster(self._registry, self._members, self._cluster)
-        self.service = LocalService(self._registry, maps, self._launcher, data, self._wake, self._changes, self._served)
+        dependencies = Dependencies(data, _installer(settings))
+        self.service = LocalService(
+            self._registry,
+            maps,
+            launcher,
+            data,
+            self._wake,
+            self._changes,
+            self._served,
+            dependencies=dependencies,
+        )
 
     def start(self, end: Callable[[], None]) -> None:
         """Start the control loop. ``end`` ends the server: it is called when the cluster is to be shut down, and if the loop ends
@@ -108,3 +122,7 @@ class ControlPlane:
             self._cluster.end(with_members=stop_jobs)
         self._launcher.close()
         self._database.close()
+
+
+def _installer(settings: Settings) -> Installer:
+    return LocalInstaller(settings.indexes, settings.source_distributions) if settings.install else NothingInstalled()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pitstop.errors import UsageError
 from pitstop.kit.private import read_private, write_private
+from pitstop.kit.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
 
 SHORTEST_TOKEN = 8
@@ -33,6 +34,21 @@ class Settings:
     """Names under which clients may call the server, beside addresses, ``localhost`` and this machine's own name."""
     pass_env: tuple[str, ...] = ()
     """Variables of the server's environment, by names or patterns, that jobs get beside the usual ones."""
+
+    install: bool = True
+    """Packages that jobs need are installed by the server."""
+    indexes: tuple[str, ...] = ("https://pypi.org/simple",)
+    """Where they come from, and from nowhere else: URLs (PEP 503), or folders of wheels."""
+    source_distributions: bool = False
+    """They may also be built here, which runs their code as the user of the server."""
+    log_bytes: int = 64 << 20
+    """A log, of the server or a job, is rotated before it is larger."""
+    log_files: int = 5
+    """So many older parts of each log are kept beside it."""
+
+    @property
+    def rotation(self) -> Rotation:
+        return Rotation(self.log_bytes, self.log_files)
 
     def effective_token(self) -> str:
         """The token to ask for: there always is one, since other users of the machine can connect to a loopback address, too."""

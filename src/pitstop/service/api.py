@@ -19,6 +19,7 @@ from pitstop.service.results import (
     JobStatus,
     JournalPage,
     KeptState,
+    LoggerLevel,
     LogPage,
     MapFacts,
     SnapshotDiff,
@@ -142,6 +143,17 @@ class Service(Protocol):
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         """At most ``limit`` lines of the job's log from byte ``after`` on."""
+        ...
+
+    def log_levels(self, job: str | None = None) -> list[LoggerLevel]:
+        """The levels of loggers that are set, for all and for the job, and the usual ones; by logger."""
+        ...
+
+    def set_log_level(self, logger: str, level: str | None, job: str | None = None) -> list[LoggerLevel]:
+        """Let a logger tell what is of this level and graver, for servers and all runs or for the job's runs; None: as usual.
+
+        Those that run take it over within two seconds. Answers like ``log_levels``; UsageError if there is no such level.
+        """
         ...
 
     def snapshots(self) -> list[SnapshotRecord]:

@@ -42,17 +42,19 @@ from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, Cluster, Subm
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.changes import Changes
+from pitstop.service.dependencies import Dependencies, NothingInstalled
+from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import Reads
 from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
 
 
-class LocalService(Reads, MapVerbs):
+class LocalService(Reads, MapVerbs, LogLevels):
     """Service on a registry and a map store in this process.
 
     The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``cluster`` is the server's.
-    ``now`` and ``new_id`` stamp new jobs.
+    ``now`` and ``new_id`` stamp new jobs; ``dependencies`` gives the packages that they need (None: they must bring them along).
     """
 
     def __init__(
@@ -66,23 +68,25 @@ class LocalService(Reads, MapVerbs):
         cluster: Cluster,
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_job_id,
+        dependencies: Dependencies | None = None,
     ) -> None:
         Reads.__init__(self, registry, data, changes)
         MapVerbs.__init__(self, maps)
+        LogLevels.__init__(self, data, self._find)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
+        self._dependencies = dependencies or Dependencies(data, NothingInstalled())
 
     # verbs
 
     def submit(self, request: SubmitRequest) -> JobStatus:
-        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         name = check_name("job", request.name or Path(request.artifact_name).stem)
         asked = request.options | {"initial_snapshot": request.initial_snapshot}
         options = {key: value for key, value in asked.items() if value is not None}
+        config = JobConfig.from_options(options)
         if request.initial_snapshot is not None:
             self._snapshot_record(request.initial_snapshot)
-        source = JobSource(str(artifact), request.entry, tuple(request.args))
-        version = Version(1, source, options, JobConfig.from_options(options))
+        version = Version(1, self._kept(request, config), options, config)
         job = Job(self._new_id(), name, self._now(), version, JobState.NOT_RUNNING)
         with self._registry.transaction():
             self._registry.add_job(job)
@@ -91,11 +95,10 @@ class LocalService(Reads, MapVerbs):
         return JobStatus.of(job, Progress())
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
-        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         found = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
-        source = JobSource(str(artifact), request.entry, tuple(request.args))
         options = {key: value for key, value in request.options.items() if value is not None}
+        source = self._kept(request, JobConfig.from_options(options))
         checked = self._judge.check(source, options, found, record)
         return CheckResult(checked.plan, checked.report, checked.report.text() if checked.report else _fresh(checked.plan))
 
@@ -106,8 +109,10 @@ class LocalService(Reads, MapVerbs):
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
-        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
-        wanted = updates.update_request(job, artifact, request, watch_seconds)
+        options = updates.options_after(job, request)
+        wanted = updates.update_request(
+            job, self._kept(request, JobConfig.from_options(options)), options, request, watch_seconds
+        )
         with self._registry.transaction():
             self._refuse_if_exporting(wanted.snapshot, but=job)
             operation = self._registry.add_operation(job.id, wanted)
@@ -205,6 +210,12 @@ class LocalService(Reads, MapVerbs):
         self._cluster.shut_down()
 
     # inside
+
+    def _kept(self, request: SubmitRequest, config: JobConfig) -> JobSource:
+        """What a request is to run, with its file and the packages that it needs in our folder. The latter may take minutes."""
+        artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
+        folder = self._dependencies.folder_for(artifact, config.requirements)
+        return JobSource(str(artifact), request.entry, tuple(request.args), str(folder) if folder is not None else None)
 
     def _carry_out(self, name_or_id: str, request: Request) -> None:
         wait(self.ask(name_or_id, request), self.changes)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from pitstop.control.ports import Registry
 from pitstop.control.retention import has_begun, kept_until, state_bytes
 from pitstop.errors import NotFoundError, WaitTimeoutError
+from pitstop.kit.rotating import read_from
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
@@ -78,13 +79,10 @@ class Reads:
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         path = self._data.job(self._find(name_or_id).id).log
-        try:
-            with path.open("rb") as file:
-                file.seek(min(max(0, after), path.stat().st_size))
-                lines, read = whole_lines(file.read(PAGE_BYTES), limit)
-        except FileNotFoundError:
-            return LogPage([], after)
-        return LogPage(lines, after + read)
+        begin, page = read_from(path, max(0, after), PAGE_BYTES)
+        lines, read = whole_lines(page, limit)
+        # Who begins at the beginning gets what there is; who goes on is told what is missing.
+        return LogPage(lines, begin + read, max(0, begin - after) if after else 0)
 
     def snapshots(self) -> list[SnapshotRecord]:
         return self._registry.snapshots()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from pitstop.kit.log_levels import LogLevel
 from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
 from pitstop.model.cluster import Member, MemberState
@@ -164,6 +166,32 @@ class LogPage:
     """Whole lines, oldest first."""
     next: int
     """Byte to go on from: the `after` of the next call."""
+    lost: int = 0
+    """Bytes between `after` and these lines that are no longer kept: the log was rotated away."""
+
+
+class LoggerScope(StrEnum):
+    """Where a level is set."""
+
+    USUAL = "usual"
+    """Nowhere: it holds where nobody has said otherwise."""
+    ALL = "all"
+    """For servers and the runs of all jobs."""
+    JOB = "job"
+    """For the runs of one job."""
+
+
+@described
+@dataclass(frozen=True)
+class LoggerLevel:
+    """How much a logger, and those below it, tell."""
+
+    logger: str
+    """Its name; `root` is above all others."""
+    level: LogLevel
+    """Lines of this level and graver ones are written."""
+    scope: LoggerScope
+    """Where that is set."""
 
 
 @dataclass(frozen=True)

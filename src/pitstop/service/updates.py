@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from pathlib import Path
+from typing import Any
 
 from pitstop.control.ports import Registry
 from pitstop.errors import ConflictError, EngineError
@@ -15,15 +15,21 @@ from pitstop.model.operation import UpdateJob, Verb
 from pitstop.service.api import SubmitRequest
 
 
-def update_request(job: Job, artifact: Path, request: SubmitRequest, watch_seconds: float) -> UpdateJob:
-    """What is asked of the control loop: the new version's options go over those the job was submitted with."""
+def options_after(job: Job, request: SubmitRequest) -> dict[str, Any]:
+    """The new version's options: what is asked for goes over what the job was submitted with. UsageError if one is wrong."""
     options = job.version.options | {key: value for key, value in request.options.items() if value is not None}
     options.pop("renamed", None)
     if request.options.get("renamed"):
         options["renamed"] = renamed_stages(request.options["renamed"])
     JobConfig.from_options(options)
+    return options
+
+
+def update_request(
+    job: Job, source: JobSource, options: dict[str, Any], request: SubmitRequest, watch_seconds: float
+) -> UpdateJob:
+    """What is asked of the control loop."""
     snapshot = request.initial_snapshot or f"{job.name}-before-{job.version.number + 1}"
-    source = JobSource(str(artifact), request.entry, tuple(request.args))
     return UpdateJob(source, options, check_name("snapshot", snapshot), watch_seconds)
 
 

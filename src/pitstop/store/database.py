@@ -90,6 +90,11 @@ class Database:
                 self._watching = self.dialect.version_reader(self.url)
             return self._watching.read()
 
+    def give_back_space(self) -> None:
+        """Give back space that was freed; not within a transaction."""
+        with self._told(), self.engine.connect() as connection:
+            self.dialect.give_back_space(connection)
+
     def close(self) -> None:
         with self._watch_lock:
             if self._watching is not None:

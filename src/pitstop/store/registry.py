@@ -7,11 +7,12 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
+import structlog
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
-from pitstop.errors import ConflictError, EngineError, Problem
+from pitstop.errors import ConflictError, EngineError, Problem, StoreError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import to_json
 from pitstop.model.job import Job, JobState, Progress
@@ -22,6 +23,8 @@ from pitstop.store import schema
 from pitstop.store.database import Database
 from pitstop.store.overview import Overview, open_among, states_of
 from pitstop.store.records import job_of, observation_of, operation_of, progress_of, readable
+
+log = structlog.get_logger("pitstop.store")
 
 _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 
@@ -117,6 +120,10 @@ class SqlRegistry:
             for table in (schema.commands, schema.leases):
                 last = select(schema.jobs.c.token).where(schema.jobs.c.id == table.c.job_id).scalar_subquery()
                 connection.execute(delete(table).where(table.c.token < last - 1))
+        try:
+            self._database.give_back_space()
+        except StoreError as error:  # a copy of what is live needs room, too, or somebody writes for very long
+            log.warning("space that is free in the store was not given back", reason=error.message)
 
     def progress(self, job_id: str) -> Progress:
         with self._database.read() as connection:

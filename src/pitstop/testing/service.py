@@ -69,10 +69,14 @@ class ScriptedService(LocalService):
 
     def write_log(self, job_id: str, text: str) -> None:
         """Append to a job's log; a line counts once it has its end."""
+        with self.log_of(job_id).open("ab") as log:
+            log.write(text.encode())
+
+    def log_of(self, job_id: str) -> Path:
+        """A job's log, in a folder that is there."""
         path = self._data.job(job_id).log
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as log:
-            log.write(text.encode())
+        return path
 
 
 @dataclasses.dataclass(frozen=True)

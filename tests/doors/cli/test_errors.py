@@ -184,6 +184,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "status",
         "metrics",
         "logs",
+        "log-level",
         "save-snapshot",
         "list-snapshots",
         "delete-snapshot",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.client.http import HttpService
+from pitstop.kit.rotating import RotatingLog, Rotation
 from pitstop.rest.waiting import Waiters
 from pitstop.testing.http import serving
 from tests.doors.cli.conftest import TOKEN
@@ -90,6 +91,21 @@ def test_following_a_log_loses_no_line_and_ends_with_the_job(state, start):
     for i in range(300):
         state.write_log(JOB, f"line {i}")
         state.write_log(JOB, "\n")
+    state.cancel(JOB)
+    assert process.wait(30) == 0
+    reader.join(10)
+    assert seen == [f"line {i}\n" for i in range(300)]
+
+
+def test_following_a_log_goes_on_through_its_parts(state, start):
+    running(state)
+    writer = RotatingLog(state.log_of(JOB), Rotation(most_bytes=100, kept=1000))
+    process = start("logs", "-f", JOB)
+    seen = []
+    reader = threading.Thread(target=lambda: seen.extend(process.stdout))
+    reader.start()
+    for i in range(300):
+        writer.write(f"line {i}\n".encode())
     state.cancel(JOB)
     assert process.wait(30) == 0
     reader.join(10)

@@ -239,6 +239,19 @@ def test_logs_are_printed_whole_and_can_be_searched(cli, state):
     assert documents == [{"level": "INFO", "msg": "line 1"}, {"msg": "not JSON: ä"}]
 
 
+def test_levels_of_loggers_are_shown_and_changed(cli, state):
+    running(state)
+    assert cli("log-level")[1] == "LOGGER   LEVEL  SET FOR\npitstop  info   usual\nroot     warn   usual\n"
+    done = cli("log-level", "pitstop.source.http_poll", "debug", "--job", "hello-world")
+    assert done == (0, "Logger pitstop.source.http_poll is set to debug for job hello-world.\n", "")
+    assert cli("log-level", "root", "ERROR") == (0, "Logger root is set to error.\n", "")
+    shown = [line.split() for line in cli("log-level", "-j", JOB)[1].splitlines()[1:]]
+    assert shown == [["pitstop", "info", "usual"], ["pitstop.source.http_poll", "debug", "job"], ["root", "error", "all"]]
+    assert json.loads(cli("log-level", "-o", "json")[1])[1] == {"logger": "root", "level": "ERROR", "scope": "all"}
+    assert yaml.safe_load(cli("log-level", "root", "usual", "-o", "yaml")[1])[1]["scope"] == "usual"
+    assert cli("log-level", "root")[2].startswith("ERROR: Give a level for root, or no logger to see all levels.\n")
+
+
 def test_following_an_ended_job_prints_all_and_ends(cli, state):
     running(state, text="# completes")
     state.write_log(JOB, "a\nb\n")

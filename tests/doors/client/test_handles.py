@@ -7,6 +7,7 @@ import pytest
 
 import pitstop
 from pitstop.client import connect
+from pitstop.client.handles import JobHandle
 from pitstop.errors import EngineError, UsageError
 from pitstop.model.job import JobState
 from pitstop.testing.http import serving
@@ -95,6 +96,17 @@ def test_the_whole_log_is_read_page_by_page(client, state):
     state.write_log(job, "".join(f"line {i}\n" for i in range(25_001)))
     lines = client.job("x").logs()
     assert (len(lines), lines[0], lines[-1]) == (25_001, "line 0", "line 25000")
+
+
+def test_log_levels_are_set_by_handles(client, state):
+    job = JobHandle(client.service, state.submit(request("x")).id)
+    client.set_log_level("root", "error")
+    job.set_log_level("pitstop.source.http_poll", "debug")
+    assert [(at.logger, at.level) for at in client.log_levels()] == [("pitstop", "INFO"), ("root", "ERROR")]
+    levels = {at.logger: at.level for at in job.log_levels()}
+    assert levels == {"pitstop": "INFO", "pitstop.source.http_poll": "DEBUG", "root": "ERROR"}
+    client.set_log_level("root", None)
+    assert {at.logger: at.level for at in client.log_levels()} == {"pitstop": "INFO", "root": "WARN"}
 
 
 def test_a_map_keeps_any_json(client):

@@ -8,12 +8,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pitstop.client.http import HttpService
-from pitstop.errors import ConflictError, EngineError, IncompatibleError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.errors import (
+    ArtifactError,
+    ConflictError,
+    EngineError,
+    IncompatibleError,
+    NotFoundError,
+    UsageError,
+    WaitTimeoutError,
+)
+from pitstop.kit.log_levels import LogLevel
+from pitstop.kit.rotating import RotatingLog, Rotation
 from pitstop.kit.version import __version__
 from pitstop.model.job import JobState, Progress
 from pitstop.model.report import Verdict
 from pitstop.model.task import StateRows
-from pitstop.service.results import ClusterInfo, Difference, LogPage, MapFacts
+from pitstop.service.results import ClusterInfo, Difference, LoggerLevel, LoggerScope, LogPage, MapFacts
 from pitstop.testing.service import MEMBER
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import MOMENT, brought_to, request, running, until
@@ -364,6 +374,77 @@ def test_a_log_is_read_on_from_where_it_was_left(pair):
     assert service.logs(job, second.next) == LogPage([], second.next)
     state.write_log(job, " whole\n")
     assert service.logs(job, second.next).lines == ["half whole"]
+
+
+def test_a_log_is_read_on_through_its_parts_and_what_is_no_longer_kept_is_told(pair):
+    service, state = pair
+    job = running(state)
+    writer = RotatingLog(state.log_of(job), Rotation(100, 2))
+    written = [f"{i:09}" for i in range(60)]
+    seen, after = [], 0
+    for line in written[:20]:
+        writer.write(f"{line}\n".encode())
+        page = service.logs(job, after)
+        assert (page.lines, page.lost) == ([line], 0)
+        after = page.next
+    for line in written[20:]:
+        writer.write(f"{line}\n".encode())
+    page = service.logs(job, after)
+    assert page.lost == 100
+    assert page.lines == written[30:40]
+    while page.lines:
+        seen += page.lines
+        page = service.logs(job, page.next)
+        assert page.lost == 0
+    assert seen == written[30:]
+    assert service.logs(job).lost == 0, "who has read nothing has lost nothing"
+
+
+def test_what_needs_packages_is_refused_by_a_server_that_installs_none_before_anything_is_recorded(pair):
+    service, state = pair
+    needy = '# /// script\n# dependencies = ["six"]\n# ///\n'
+    refused = (
+        r"^What job\.py needs could not be installed: This server installs none, and six is asked for: put what the job needs"
+    )
+    with pytest.raises(ArtifactError, match=refused):
+        service.submit(request(text=needy))
+    with pytest.raises(ArtifactError, match=refused):
+        service.check(request(options={"requirements": ["six"]}))
+    with pytest.raises(ArtifactError, match=r"^'git\+https://x' in the option requirements is no requirement"):
+        service.submit(request(options={"requirements": ["git+https://x"]}))
+    assert service.jobs(include_ended=True) == []
+    job = running(state)
+    with pytest.raises(ArtifactError, match=refused):
+        service.update(job, request(text=needy))
+    assert service.job(job).status is S.RUNNING
+    assert service.submit(request("other")).source.dependencies is None
+
+
+def test_levels_of_loggers_are_set_for_all_and_for_one_job_and_taken_back(pair):
+    service, state = pair
+    job = running(state, "x")
+    usual = [LoggerLevel("pitstop", LogLevel.INFO, LoggerScope.USUAL), LoggerLevel("root", LogLevel.WARN, LoggerScope.USUAL)]
+    assert service.log_levels() == service.log_levels("x") == usual
+    of_all = LoggerLevel("pitstop.source", LogLevel.DEBUG, LoggerScope.ALL)
+    assert service.set_log_level("pitstop.source", "debug") == [usual[0], of_all, usual[1]]
+    of_job = LoggerLevel("root", LogLevel.OFF, LoggerScope.JOB)
+    assert service.set_log_level("root", "OFF", "x") == [usual[0], of_all, of_job]
+    assert service.log_levels() == [usual[0], of_all, usual[1]]
+    assert service.log_levels(job) == [usual[0], of_all, of_job]
+    assert service.set_log_level("root", None, job) == [usual[0], of_all, usual[1]]
+    assert service.set_log_level("pitstop.source", None) == usual
+    assert service.set_log_level("never.set", None) == usual
+
+
+def test_what_is_no_level_no_logger_or_no_job_is_refused(pair):
+    service, _ = pair
+    with pytest.raises(UsageError, match=r"^There is no log level 'loud'; there are: TRACE, DEBUG, INFO, WARN, ERROR, OFF\.$"):
+        service.set_log_level("a", "loud")
+    with pytest.raises(UsageError, match=r"^'a b' names no logger: "):
+        service.set_log_level("a b", "INFO")
+    for act in (lambda: service.log_levels("nosuch"), lambda: service.set_log_level("a", "INFO", "nosuch")):
+        with pytest.raises(NotFoundError, match="'nosuch'"):
+            act()
 
 
 VALUES = st.recursive(

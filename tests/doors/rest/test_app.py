@@ -148,8 +148,8 @@ def test_the_log_is_paged_by_bytes(http, state):
     running(state)
     state.write_log(JOB, "ä\nb\n")
     first = http.get(f"/api/v1/jobs/{JOB}/logs", params={"limit": 1}).json()
-    assert first == {"lines": ["ä"], "next": 3}
-    assert http.get(f"/api/v1/jobs/{JOB}/logs", params={"after": 3}).json() == {"lines": ["b"], "next": 5}
+    assert first == {"lines": ["ä"], "next": 3, "lost": 0}
+    assert http.get(f"/api/v1/jobs/{JOB}/logs", params={"after": 3}).json() == {"lines": ["b"], "next": 5, "lost": 0}
 
 
 def test_maps_speak_json(http):

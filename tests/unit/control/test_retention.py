@@ -20,7 +20,8 @@ from pitstop.control.retention import (
 )
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version
+from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version, Watched
+from pitstop.model.operation import UpdateJob
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
@@ -50,6 +51,26 @@ def test_artifacts_stay_as_long_as_a_job_may_run_them(tmp_path):
         registry.add_job(job)
     sweep(registry, DataFolder(tmp_path), NOW)
     assert {folder.name for folder in (tmp_path / "artifacts").iterdir()} == {"runs", "before", "next"}
+
+
+def test_packages_stay_as_long_as_a_job_or_an_update_names_them(tmp_path):
+    registry = SqlRegistry(open_database(sqlite_url(tmp_path / "s.db")))
+    data = DataFolder(tmp_path)
+    for name in ("runs", "before", "asked", "nobody", ".half-made"):
+        data.dependencies_of(name).mkdir(parents=True)
+        os.utime(data.dependencies_of(name), (NOW - FRESH_SECONDS - 1, NOW - FRESH_SECONDS - 1))
+    data.dependencies_of("young").mkdir()
+    os.utime(data.dependencies_of("young"), (NOW, NOW))
+    versions = {name: Version(1, needing(data, name), {}, JobConfig()) for name in ("runs", "before")}
+    job = Job("id0", "job", NOW, versions["runs"], JobState.RUNNING, update=Update(1, 0.0, Watched(versions["before"], NOW)))
+    registry.add_job(job)
+    registry.add_operation(job.id, UpdateJob(needing(data, "asked"), {}, "s"))
+    sweep(registry, data, NOW)
+    assert {folder.name for folder in data.dependencies.iterdir()} == {"runs", "before", "asked", "young"}
+
+
+def needing(data, name):
+    return JobSource("a.py", dependencies=str(data.dependencies_of(name)))
 
 
 def test_no_artifact_goes_while_the_record_of_a_job_cannot_be_read(tmp_path):

@@ -1,5 +1,6 @@
 """Runs as real processes; what they run ends by itself, for it knows no such store."""
 
+import json
 import time
 
 import psutil
@@ -44,7 +45,10 @@ def test_a_start_has_failed_once_its_process_ended_and_that_of_no_other_run(laun
     wait_until(lambda: launcher.start_failed("id-1", 1))
     assert not launcher.start_failed("id-1", 2)
     assert not launcher.start_failed("id-2", 1)
-    assert "nosuch" in DataFolder(tmp_path).job("id-1").log.read_text()
+    log = DataFolder(tmp_path).job("id-1").log
+    wait_until(lambda: "nosuch" in log.read_text())
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {(line["job"], line["run"]) for line in lines} == {("id-1", 1)}
 
 
 def test_a_later_start_of_the_job_is_what_counts(launcher, tmp_path):
@@ -58,7 +62,7 @@ def test_a_later_start_of_the_job_is_what_counts(launcher, tmp_path):
 def test_a_run_that_is_killed_is_not_alive_and_the_control_plane_is_woken(launcher, tmp_path, wake):
     before = set(psutil.Process().children())
     launcher.start(spec(1))
-    (process,) = set(psutil.Process().children()) - before
+    log_writer, process = sorted(set(psutil.Process().children()) - before, key=lambda child: "pitstop.runner" in child.cmdline())
     handle = handle_of(process.pid)
     assert launcher.alive(handle)
     launcher.watch(handle)
@@ -66,3 +70,4 @@ def test_a_run_that_is_killed_is_not_alive_and_the_control_plane_is_woken(launch
     assert not launcher.alive(handle)
     wait_until(lambda: wake.wakes[CONTROL] == 1)
     launcher.kill(handle)
+    log_writer.wait(SECONDS)

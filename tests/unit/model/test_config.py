@@ -2,6 +2,7 @@ import dataclasses
 
 import pytest
 
+import pitstop as ps
 from pitstop.errors import UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.config import OPTIONS, JobConfig, ProcessingGuarantee
@@ -42,6 +43,34 @@ def test_a_stored_config_reads_back_the_same():
     config = JobConfig.from_options({"processing_guarantee": "atLeastOnce", "partitions": 3, "spark": {"a": 1}})
     assert from_json(JobConfig, to_json(config)) == config
     assert to_json(config) == config.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (["six>=1,<2", " attrs "], ("six>=1,<2", "attrs")),
+        ("six>=1,<2", ("six>=1,<2",)),
+        ("six\n\nattrs; python_version > '3'\n", ("six", "attrs; python_version > '3'")),
+        ('["six", "attrs"]', ("six", "attrs")),
+        ("", ()),
+    ],
+)
+def test_requirements_are_a_list_or_lines(written, read):
+    config = JobConfig.from_options({"requirements": written})
+    assert config.requirements == read
+    assert from_json(JobConfig, to_json(config)) == config
+    assert to_json(config) == config.to_dict()
+
+
+@pytest.mark.parametrize("written", [7, {"six": 1}, [7], "[", "[1]"])
+def test_requirements_that_are_no_list_are_refused(written):
+    with pytest.raises(UsageError, match=r"^The job option 'requirements' is "):
+        JobConfig.from_options({"requirements": written})
+
+
+def test_requirements_in_code_would_come_too_late():
+    with pytest.raises(UsageError, match=r"^What a job requires is needed before its code is loaded: "):
+        ps.job(requirements=["six"])(lambda: None)
 
 
 def test_what_an_earlier_release_stored_is_read_with_the_defaults_of_what_it_did_not_know():

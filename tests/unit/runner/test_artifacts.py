@@ -1,5 +1,7 @@
 """Whatever is wrong with an artifact, its entry or its arguments is one sentence that says what and where."""
 
+import shutil
+import sys
 import zipfile
 
 import pytest
@@ -42,13 +44,40 @@ def test_the_only_job_of_a_file_needs_no_entry(artifact):
         (JOB.format(name="a"), "made_job:b", r"^made_job\.py has no job 'b'\. It has: a\.$"),
         (JOB.format(name="a") + JOB.format(name="b"), None, r"has several jobs \(a, b\): name one with -c module:function\.$"),
         ("def broken(:\n", None, r"^made_job\.py is not valid Python: invalid syntax \(line 1\)\.$"),
-        ("import not_there\n", None, r"^made_job\.py needs or names a module that is not there: not_there\.$"),
+        (
+            "import not_there\n",
+            None,
+            r"^made_job\.py needs or names a module that is not there: not_there\. If a package has it, name that in the head",
+        ),
         ("\n1 / 0\n", None, r"^made_job\.py failed while it was loaded: ZeroDivisionError: division by zero \(line 2\)\.$"),
     ],
 )
 def test_what_is_wrong_with_an_artifact_is_told(artifact, text, entry, message):
     with pytest.raises(ArtifactError, match=message):
         load_entry(artifact(text), entry)
+
+
+def test_packages_come_from_the_folder_that_was_made_for_them(artifact, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.path", list(sys.path))
+    folder = tmp_path / "packages"
+    (folder / "only_here").mkdir(parents=True)
+    (folder / "only_here" / "__init__.py").write_text("")
+    text = "import only_here\n" + JOB.format(name="alone")
+    assert load_entry(artifact(text), None, folder).__name__ == "alone"
+    shutil.rmtree(folder)
+    with pytest.raises(ArtifactError, match=r"^The packages that made_job\.py needs are gone from .*packages: update the job"):
+        load_entry(artifact(text), None, folder)
+
+
+@pytest.mark.parametrize(("suffix", "where"), [("zip", r"requirements\.txt of the archive"), ("whl", "the wheel's dependencies")])
+def test_a_missing_module_says_where_to_name_its_package(tmp_path, suffix, where):
+    path = tmp_path / f"shop-1.0-py3-none-any.{suffix}"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("needy_job.py", "import nowhere_to_be_found\n")
+    with pytest.raises(
+        ArtifactError, match=rf"not there: nowhere_to_be_found\. If a package has it, name that in {where}, or with -O"
+    ):
+        load_entry(path, "needy_job:main")
 
 
 def test_a_missing_unknown_or_damaged_file_is_told(artifact, tmp_path):

@@ -89,6 +89,14 @@ def ended_at_boundary(error: BaseException) -> bool:
 
 
 def _deepest(trace: str) -> str:
+    """What went wrong in the end, with what to do about a module that is not there."""
+    found = _last_error(trace)
+    if not found.startswith("ModuleNotFoundError:"):
+        return found
+    return f"{found.rstrip('.')}. If a package has it, name that among the requirements of the job (docs/dependencies.md)."
+
+
+def _last_error(trace: str) -> str:
     """The last ``Error: message`` line of a Python worker's trace, else Spark's first line."""
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     for line in reversed(lines):

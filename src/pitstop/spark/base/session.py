@@ -14,7 +14,11 @@ from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings, SparkCluster
 from pitstop.model.config import StateStore
 from pitstop.spark.internals.callbacks import accept_own_peers_only
+from pitstop.spark.internals.packages import add_packages
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
+
+SCRATCH_PREFIX = "spark-"
+"""What the names of sessions' scratch folders begin with."""
 
 STREAM_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -75,7 +79,7 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
     if SparkSession.getActiveSession() is None:
         os.environ["JAVA_HOME"] = str(find_java(work_dir / "java"))
     work_dir.mkdir(parents=True, exist_ok=True)
-    scratch = tempfile.mkdtemp(prefix="spark-", dir=work_dir)
+    scratch = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=work_dir.absolute())
     own = SparkCluster.read(cluster.own) if cluster.own is not None else None
     builder = (
         SparkSession.builder.master(own.master if own is not None else cluster.master)
@@ -97,12 +101,25 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
     return builder.getOrCreate()
 
 
+def scratch_of(spark: SparkSession) -> Path:
+    """The folder in which a session of :func:`build_session` keeps all that it needs while it lives."""
+    folder = spark.conf.get("spark.local.dir")
+    assert folder is not None
+    return Path(folder)
+
+
+def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
+    """Let functions that are made from now on find the packages of a folder, wherever they run; ``scratch`` stays as they do."""
+    here = ClusterSettings(master=str(spark.sparkContext.master)).is_here
+    add_packages(spark, folder, None if here else Path(tempfile.mkdtemp(dir=scratch)))
+
+
 def _ports(cluster: ClusterSettings) -> dict[str, str]:
     """Settings by which Spark's own ports (RPC, blocks) serve nobody but Spark: they deserialize what they are sent.
 
     With a local master Spark makes up the secret. On a cluster its members must share one: that is its administrator's to set.
     """
-    return {"spark.authenticate": "true"} if cluster.master.startswith("local") else {}
+    return {"spark.authenticate": "true"} if cluster.is_here else {}
 
 
 def _executors(own: SparkCluster) -> dict[str, str]:

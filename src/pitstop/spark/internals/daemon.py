@@ -31,10 +31,14 @@ def _prepare() -> None:
     from pyspark.util import PythonEvalType
     from pyspark.worker_util import read_command
 
+    from pitstop.kit.logs import follow_levels, show
+
+    show()
     read_udfs: Callable[..., tuple[Any, Any, Any, Any]] = worker.read_udfs
 
     def read(pickled: Any, told: Any, eval_type: int, settings: Any, evaluation: Any) -> tuple[Any, Any, Any, Any]:
         """Spark's ``read_udfs``: (function, profiler, what reads batches, what writes them)."""
+        follow_levels()
         found = read_udfs(pickled, told, eval_type, settings, evaluation)
         if eval_type != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF_WITH_STATE:
             return found

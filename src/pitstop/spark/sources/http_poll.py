@@ -111,7 +111,7 @@ class HttpPollReader(DataSourceStreamReader):
         if rows:
             self._tell_gap(since, rows[0][0])
             self._buffer += rows
-            self._log.info(f"Added {len(rows)} pings. Highest sequence number is: {rows[-1][0]}")
+            self._log.debug(f"Added {len(rows)} pings. Highest sequence number is: {rows[-1][0]}")
         return True
 
     def everything(self, start: Offset) -> Offset:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
+import logging
+
+from pitstop.kit.logs import FACTS, follow_levels, show
 
 
 class SourceLog:
-    """Writes JSON lines that name the source's kind, job and stage."""
+    """Writes JSON lines that name the source's kind and stage, as far as the levels of the run want them."""
 
-    def __init__(self, kind: str, job: str, stage: str) -> None:
-        self._facts = {"logger": f"pitstop.source.{kind}", "job": job, "stage": stage}
+    def __init__(self, kind: str, stage: str) -> None:
+        self._name, self._more = f"pitstop.source.{kind}", {FACTS: {"stage": stage}}
+        show("pitstop")
+
+    def debug(self, message: str) -> None:
+        self._write(logging.DEBUG, message)
 
     def info(self, message: str) -> None:
-        self._write("INFO", message)
+        self._write(logging.INFO, message)
 
     def warning(self, message: str) -> None:
-        self._write("WARN", message)
+        self._write(logging.WARNING, message)
 
-    def _write(self, level: str, message: str) -> None:
-        now = time.time()
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f",{int(now * 1000) % 1000:03d}"
-        line = json.dumps({"time": stamp, "level": level, **self._facts, "msg": message}, ensure_ascii=False)
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+    def _write(self, level: int, message: str) -> None:
+        follow_levels()
+        logging.getLogger(self._name).log(level, "%s", message, extra=self._more)

@@ -55,7 +55,7 @@ class SourceOptions:
         self._options = options
         self.stage = options.get("stage", kind)
         self.job = options.get("job", "job")
-        self.log = SourceLog(kind, self.job, self.stage)
+        self.log = SourceLog(kind, self.stage)
         self.agreement = Agreement(Path(options["agreements"]), self.stage) if "agreements" in options else None
 
         self.limited = Throttle(options.get("admission")).limited

@@ -70,6 +70,10 @@ class Dialect(Protocol):
         """A cursor of the driver in the connection's transaction, for statements where each microsecond a row counts."""
         ...
 
+    def give_back_space(self, connection: Connection) -> None:
+        """Give the system the space back that was freed, if it is much, and that keeps writers waiting for a moment only."""
+        ...
+
     def version_reader(self, url: str) -> VersionReader: ...
 
     def explain(self, error: Exception, url: str) -> str | None:

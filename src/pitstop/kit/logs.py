@@ -1,0 +1,110 @@
+"""Python's own logging as JSON lines, in the one form that all logs of Pitstop have (docs/logging.md)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from pitstop.kit.log_levels import ROOT, USUAL, VARIABLE, Follower, Levels, LogLevel
+from pitstop.kit.rotating import stamp
+
+NUMBERS = {
+    LogLevel.TRACE: 5,
+    LogLevel.DEBUG: logging.DEBUG,
+    LogLevel.INFO: logging.INFO,
+    LogLevel.WARN: logging.WARNING,
+    LogLevel.ERROR: logging.ERROR,
+    LogLevel.OFF: 1000,
+}
+"""The levels as Python's logging counts them."""
+FACTS = "facts"
+"""``extra={FACTS: {...}}`` adds keys to a line."""
+
+
+class JsonLines(logging.Handler):
+    """Writes each record as a line; ``write`` takes it with its end. A full disk must not end who tells of it."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        super().__init__()
+        self._write = write
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._write(as_line(record) + "\n")
+        except OSError:
+            pass
+        except Exception:  # arguments that do not fit their message, say
+            self.handleError(record)
+
+
+def as_line(record: logging.LogRecord) -> str:
+    """A record as JSON."""
+    line = {
+        "time": stamp(record.created),
+        "level": _level(record.levelno).value,
+        "logger": record.name,
+        "msg": record.getMessage(),
+        "thread": record.threadName,
+        **getattr(record, FACTS, {}),
+    }
+    if record.exc_info and record.exc_info[0] is not None:
+        line["error"] = _formatter.formatException(record.exc_info)
+    return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def show(logger: str = "", write: Callable[[str], object] | None = None) -> None:
+    """Let the lines of a logger, and of those below it, go to standard error (or ``write``), at the usual levels; once."""
+    found = logging.getLogger(logger)
+    if any(isinstance(handler, JsonLines) for handler in found.handlers):
+        return
+    found.addHandler(JsonLines(write or _to_stderr))
+    found.propagate = False
+    for name, level in USUAL.items():
+        target = logging.getLogger(_python_name(name))
+        if target.level == logging.NOTSET and (not logger or name == logger):
+            target.setLevel(NUMBERS[level])
+
+
+def apply_levels(levels: Levels) -> None:
+    """Let these levels hold from now on, and the usual ones besides."""
+    wanted = {**USUAL, **levels}
+    for name in _applied - wanted.keys():
+        logging.getLogger(_python_name(name)).setLevel(logging.NOTSET)
+    for name, level in wanted.items():
+        logging.getLogger(_python_name(name)).setLevel(NUMBERS[level])
+    _applied.update(wanted)
+
+
+def follow_levels() -> None:
+    """In a Python worker of Spark: take over levels that have changed meanwhile. It costs next to nothing."""
+    path = os.environ.get(VARIABLE)
+    if path:
+        _follower(path).look()
+
+
+@cache
+def _follower(path: str) -> Follower:
+    return Follower([Path(path)], apply_levels)
+
+
+_applied: set[str] = set()
+_formatter = logging.Formatter()
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
+def _python_name(logger: str) -> str:
+    return "" if logger == ROOT else logger
+
+
+def _level(number: int) -> LogLevel:
+    known = (LogLevel.ERROR, LogLevel.WARN, LogLevel.INFO, LogLevel.DEBUG)
+    return next((level for level in known if number >= NUMBERS[level]), LogLevel.TRACE)

@@ -1,0 +1,227 @@
+"""Logs that are rotated by size, and read by positions that rotation does not change.
+
+The parts of ``runner.log`` that are full stand beside it as ``runner.log.<position of its first byte>``. Lines never span parts.
+Run as a script, it writes what comes through a pipe: all that a process and its children print. It outlives a process that is
+killed until it has written that one's last words, and uses nothing but Python itself, so that it is small and starts at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+LONGEST_LINE = 1 << 20
+"""Bytes. A longer line is written in pieces."""
+PIPE_BYTES = 1 << 19
+"""How much may wait in the pipe while the disk is slow. Once it is full, lines of more than 4 KiB of several writers may mix."""
+OURS = b'{"time":'
+"""What a line begins with that is in the form of our logs already."""
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """When a log is rotated, and what is kept of it."""
+
+    most_bytes: int = 64 << 20
+    """A new part begins before there are more in one."""
+    kept: int = 5
+    """So many full parts stay: at least one, since it tells the position at which the next one begins."""
+
+    def __post_init__(self) -> None:
+        if self.kept < 1:
+            raise ValueError("at least one full part of a log is kept")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a log that is written no more."""
+
+    first: int
+    """Position of its first byte, counted from the beginning of the log."""
+    size: int
+    path: Path
+
+    @property
+    def end(self) -> int:
+        return self.first + self.size
+
+
+def full_parts(log: Path) -> list[Part]:
+    """The parts beside ``log``, oldest first."""
+    found = []
+    with contextlib.suppress(FileNotFoundError), os.scandir(log.parent) as entries:
+        for entry in entries:
+            name, _, first = entry.name.rpartition(".")
+            if name == log.name and len(first) == _DIGITS and first.isdigit():
+                with contextlib.suppress(FileNotFoundError):
+                    found.append(Part(int(first), entry.stat().st_size, Path(entry.path)))
+    return sorted(found, key=lambda part: part.first)
+
+
+def read_from(log: Path, position: int, most: int) -> tuple[int, bytes]:
+    """(where it begins, at most so many bytes of one part) from a position on; later if that is no longer kept."""
+    while True:
+        parts = full_parts(log)
+        try:
+            for part in parts:
+                if position < part.end:
+                    begin = max(position, part.first)
+                    return begin, _read(part.path, begin - part.first, most)
+            first = parts[-1].end if parts else 0
+            found = _read(log, max(0, position - first), most) if log.exists() else b""
+            size = log.stat().st_size if log.exists() else 0
+        except FileNotFoundError:  # rotated, or removed, meanwhile
+            continue
+        if full_parts(log) == parts:
+            return min(max(position, first), first + size), found
+
+
+def _read(path: Path, offset: int, most: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(most)
+
+
+class RotatingLog:
+    """Appends whole lines to a log. Several processes may do so at once: an exclusive lock on the file makes each write one."""
+
+    def __init__(self, path: Path, rotation: Rotation) -> None:
+        self._path, self._rotation = path, rotation
+        self._file: int | None = None
+
+    def write(self, lines: bytes) -> None:
+        """Append lines that have their ends; OSError if the disk takes them no more (some of them may be written then)."""
+        while True:
+            file = self._locked()
+            try:
+                size = os.fstat(file).st_size
+                if size and os.pread(file, 1, size - 1) != b"\n":  # of a writer that was killed, or found the disk full
+                    size += os.write(file, b"\n")
+                if not size or size + len(lines) <= self._rotation.most_bytes:
+                    _write_all(file, lines)
+                    return
+                self._rotate()
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _locked(self) -> int:
+        """The file, once it is ours alone and is still the one of that name."""
+        while True:
+            if self._file is None:
+                self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._file), os.stat(self._path)):
+                    return self._file
+            os.close(self._file)
+            self._file = None
+
+    def _rotate(self) -> None:
+        parts = full_parts(self._path)
+        first = parts[-1].end if parts else 0
+        self._path.rename(self._path.with_name(f"{self._path.name}.{first:0{_DIGITS}d}"))
+        for part in full_parts(self._path)[: -self._rotation.kept]:
+            part.path.unlink(missing_ok=True)
+
+
+def _write_all(file: int, lines: bytes) -> None:
+    left = memoryview(lines)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+class _Destination:
+    """Where lines go. What the disk does not take is lost, and told of once it takes lines again: no job waits for its log."""
+
+    def __init__(self, path: Path, rotation: Rotation, facts: dict[str, object], moves_to: Path | None) -> None:
+        self._rotation, self._moves_to = rotation, moves_to
+        self._log, self._facts = RotatingLog(path, rotation), _after_other_keys(facts)
+        self._lost = 0
+
+    def write(self, lines: bytes) -> None:
+        self._move_if_told()
+        shaped = b"".join(in_our_form(line, self._facts) for line in lines.splitlines() if line.strip())
+        try:
+            if self._lost:
+                told = _line("WARN", f"{self._lost:,} bytes of this log are lost: it could not be written")
+                self._log.write(in_our_form(told, self._facts))
+                self._lost = 0
+            self._log.write(shaped)
+        except OSError:
+            self._lost += len(shaped)
+
+    def _move_if_told(self) -> None:
+        if self._moves_to is None or not self._moves_to.exists():
+            return
+        told = json.loads(self._moves_to.read_text())
+        self._moves_to = None
+        self._log, self._facts = RotatingLog(Path(told["log"]), self._rotation), _after_other_keys(told["facts"])
+
+
+def _after_other_keys(facts: dict[str, object]) -> bytes:
+    return b"".join(f", {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}".encode() for key, value in facts.items())
+
+
+def in_our_form(line: bytes, facts: bytes) -> bytes:
+    """A line as JSON with these facts at its end, and a line feed; what is no line of our logs becomes one."""
+    if not (line.startswith(OURS) and line.endswith(b"}")):
+        line = _line("INFO", line.decode("utf-8", errors="replace"))
+    return line[:-1] + facts + b"}\n"
+
+
+def _line(level: str, message: str) -> bytes:
+    found = {"time": stamp(time.time()), "level": level, "logger": "output", "msg": message}
+    return json.dumps(found, ensure_ascii=False).encode()
+
+
+def stamp(now: float) -> str:
+    """``2023-08-09T12:24:59,753``, in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f",{int(now * 1000) % 1000:03d}"
+
+
+def pump(source: int, destination: _Destination) -> None:
+    """Write what comes through a pipe, line by line, until all its writers are gone."""
+    rest = b""
+    while found := os.read(source, 1 << 16):
+        end = found.rfind(b"\n") + 1
+        if end or len(rest) > LONGEST_LINE:
+            end = end or len(found)
+            destination.write(rest + found[:end])
+            rest = found[end:]
+        else:
+            rest += found
+    if rest:
+        destination.write(rest)
+
+
+def start_pump(log: Path, rotation: Rotation, facts: dict[str, object], moves_to: Path | None) -> subprocess.Popen[bytes]:
+    """Start the script; its standard input is the pipe.
+
+    ``facts`` stand in each line. Once the file ``moves_to`` is there, ``{"log": path, "facts": {...}}``, lines go to that log.
+    """
+    told = {"log": str(log), "rotation": asdict(rotation), "facts": facts, "moves_to": str(moves_to or "")}
+    command = [sys.executable, "-I", "-S", __file__, json.dumps(told)]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    assert started.stdin is not None
+    with contextlib.suppress(OSError):  # a user with very many of them has smaller ones
+        fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return started
+
+
+def main() -> None:
+    told = json.loads(sys.argv[1])
+    os.umask(0o077)
+    moves_to = Path(told["moves_to"]) if told["moves_to"] else None
+    pump(0, _Destination(Path(told["log"]), Rotation(**told["rotation"]), told["facts"], moves_to))
+
+
+if __name__ == "__main__":
+    main()

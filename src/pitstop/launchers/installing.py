@@ -1,0 +1,207 @@
+"""Installs packages with uv or pip, in a process of its own, but for what the environment of the server has already.
+
+First the tool says what is missing in that environment, then just that is put into the folder. So a job's packages fit those of
+the server, which it runs with, and never take their place.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from pitstop.errors import ArtifactError, UsageError
+from pitstop.kit.version import __version__
+from pitstop.launchers.environment import runner_environment
+from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.service.requirements import Needed
+
+SECONDS = 300.0
+"""How long an installation may take, from beginning to end."""
+TOLD_LINES = 3
+TOLD_CHARACTERS = 600
+_SAID_BESIDES = ("WARNING", "[notice]", "Using Python")
+"""So much of what the tool has said last goes into an error."""
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CONFLICT = re.compile(r"The conflict is caused by:\n((?:[ \t]+\S.*\n)+)")
+"""How pip tells which requirements exclude one another."""
+_UV_MISSING = re.compile(r"^ \+ (\S+)==(\S+)", re.MULTILINE)
+Pin = tuple[str, str]
+"""(name, version)"""
+
+
+class LocalInstaller:
+    """service.dependencies.Installer: uv if it is on the PATH, else the pip of the server's own environment.
+
+    ``indexes`` are URLs (PEP 503) or folders of wheels, and all that is asked. ``source_distributions``: packages may also be
+    built here, which runs their code. ``seconds`` is how long one installation may take.
+    """
+
+    def __init__(
+        self,
+        indexes: Sequence[str],
+        source_distributions: bool = False,
+        seconds: float = SECONDS,
+        environment: Mapping[str, str] | None = None,
+        tool: Sequence[str] | None = None,
+    ) -> None:
+        self._indexes, self._from_source, self._seconds = tuple(map(check_index, indexes)), source_distributions, seconds
+        given = runner_environment(os.environ) if environment is None else environment
+        self._environment = _without_settings(given)
+        self._tool = tuple(tool) if tool is not None else None
+        self.present = _present()
+
+    @property
+    def identity(self) -> Sequence[str]:
+        source = "source" if self._from_source else "wheels"
+        return (sys.implementation.cache_tag or "", sysconfig.get_platform(), source, *self._indexes)
+
+    def install(self, wanted: Sequence[Needed], target: Path, scratch: Path) -> None:
+        deadline = time.monotonic() + self._seconds
+        pins = self._missing(wanted, scratch, deadline)
+        target.mkdir()
+        if not pins:
+            return
+        hashes = {(one.requirement.name): one.hashes for one in wanted}
+        chosen = [Needed(f"{name}=={version}", hashes.get(name, ())) for name, version in pins]
+        request = self._request(scratch / "chosen.txt", chosen)
+        self._run([*self._install(), "--no-deps", "--target", str(target), *self._copying(), "-r", request], scratch, deadline)
+
+    def _missing(self, wanted: Sequence[Needed], scratch: Path, deadline: float) -> list[Pin]:
+        request = self._request(scratch / "wanted.txt", wanted)
+        present = scratch / "present.txt"
+        present.write_text("".join(f"{name}=={version}\n" for name, version in self.present.items()))
+        common = ["--dry-run", "-r", request, "-c", present.name]
+        if self._uses_uv:
+            return _UV_MISSING.findall(self._run([*self._install(), *common], scratch, deadline))
+        report = scratch / "report.json"
+        self._run([*self._install(), "--report", str(report), *common], scratch, deadline)
+        found = [one["metadata"] for one in json.loads(report.read_text())["install"]]
+        return [(canonicalize_name(one["name"]), str(one["version"])) for one in found]
+
+    def _request(self, path: Path, wanted: Sequence[Needed]) -> str:
+        """The name of a requirements file that says where to look, too."""
+        urls = [index for index in self._indexes if "://" in index]
+        lines = [f"--index-url {urls[0]}"] if urls else ["--no-index"]
+        lines += [f"--extra-index-url {url}" for url in urls[1:]]
+        lines += [f"--find-links {index}" for index in self._indexes if index not in urls]
+        lines += [] if self._from_source else ["--only-binary :all:"]
+        path.write_text("\n".join([*lines, *(one.line for one in wanted)]) + "\n")
+        return path.name
+
+    def _install(self) -> list[str]:
+        if self._uses_uv:
+            return [*self._command, "pip", "install", "--no-config", "--no-progress", "--python", sys.executable]
+        return [*self._command, "install", "--isolated", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+
+    def _copying(self) -> list[str]:
+        # Files that are linked into uv's cache would have their permissions changed there, too.
+        return ["--link-mode", "copy"] if self._uses_uv else ["--no-warn-script-location"]
+
+    @property
+    def _command(self) -> tuple[str, ...]:
+        if self._tool is not None:
+            return self._tool
+        uv = shutil.which("uv", path=self._environment.get("PATH"))
+        if uv is not None:
+            return (uv,)
+        if importlib.util.find_spec("pip") is not None:
+            return (sys.executable, "-m", "pip")
+        raise ArtifactError("the server has neither uv nor pip to install packages with: install one of them there.")
+
+    @property
+    def _uses_uv(self) -> bool:
+        return Path(self._command[0]).name == "uv"
+
+    def _run(self, command: Sequence[str], scratch: Path, deadline: float) -> str:
+        """What the tool says. ArtifactError with its last lines if it fails, or is not done in time; it is ended then."""
+        log = scratch / "tool.log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=self._environment,
+                cwd=scratch,
+                start_new_session=True,
+            )
+        handle = handle_of(process.pid)
+        try:
+            code = process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise ArtifactError(f"that was not done within {self._seconds:.0f} seconds. {_last_lines(log)}") from None
+        finally:
+            if handle is not None:
+                kill_all(handle)
+            process.wait()
+        if code != 0:
+            raise ArtifactError(_last_lines(log) or f"{command[0]} ended with code {code} and said nothing.")
+        return log.read_text(errors="replace")
+
+
+def check_index(index: str) -> str:
+    """The URL of an index, or the absolute path of a folder of wheels; UsageError if it is neither."""
+    if "://" not in index:
+        folder = Path(index).absolute()
+        if not folder.is_dir():
+            raise UsageError(f"The index {index} is neither a URL nor a folder.")
+        return str(folder)
+    try:
+        url = urlsplit(index)
+    except ValueError:
+        url = urlsplit("")
+    if url.scheme not in ("http", "https", "file") or any(character.isspace() for character in index):
+        raise UsageError(f"The index {index} is no http, https or file URL, and no folder.")
+    if url.username is not None or url.password is not None:
+        raise UsageError(f"The index at {url.hostname} has a password in its URL, which others could see: put it into ~/.netrc.")
+    return index
+
+
+def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Nothing but the server's options says where packages come from."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(("PIP_", "UV_", "PYTHON"))}
+    return kept | {"PIP_CONFIG_FILE": os.devnull, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
+
+
+def _present() -> dict[str, str]:
+    """Pitstop, and all that it needs, with their versions: the packages that a job must not bring along itself."""
+    found: dict[str, str] = {}
+    left = ["pitstop", "pyspark"]
+    while left:
+        name = canonicalize_name(left.pop())
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:  # of another system, or not wanted here
+            continue
+        if name not in found:
+            found[name] = package.version
+            needs = map(Requirement, package.requires or ())
+            left += [one.name for one in needs if one.marker is None or one.marker.evaluate({"extra": ""})]
+    # Also where it runs from its sources: another package of that name must never be installed.
+    return dict(sorted(({"pitstop": __version__} | found).items()))
+
+
+def _last_lines(log: Path) -> str:
+    """The last lines of what the tool has said, in one; those that begin with ERROR say what is wrong, if there are any."""
+    text = _ESCAPES.sub("", log.read_text(errors="replace"))
+    conflict = _CONFLICT.search(text)
+    if conflict is not None:
+        return f"These exclude one another: {'; '.join(map(str.strip, conflict.group(1).splitlines()))}."[:TOLD_CHARACTERS]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(_SAID_BESIDES)]
+    errors = [line[6:].strip() for line in lines if line.upper().startswith("ERROR:")]
+    errors += [line for line in lines if errors and line.startswith("cause:")]  # uv's
+    return " ".join((errors or lines)[-TOLD_LINES:])[:TOLD_CHARACTERS]

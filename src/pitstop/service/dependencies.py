@@ -1,0 +1,136 @@
+"""The packages that jobs need, each set of them in a folder of its own, which is made once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Protocol
+
+from pitstop.errors import ArtifactError, PitstopError
+from pitstop.kit.private import UMASK
+from pitstop.model.data_folder import DataFolder
+from pitstop.service.requirements import Needed, needed
+
+
+class Installer(Protocol):
+    """Installs packages from the indexes that the server allows."""
+
+    @property
+    def present(self) -> Mapping[str, str]:
+        """Packages that every job finds, and that are not installed for any: their normal names, and versions."""
+        ...
+
+    @property
+    def identity(self) -> Sequence[str]:
+        """What makes the same requirements come out as other packages: Python, machine, indexes."""
+        ...
+
+    def install(self, wanted: Sequence[Needed], target: Path, scratch: Path) -> None:
+        """Put packages, and what they need, into the new folder ``target``, within a bounded time.
+
+        ArtifactError says in a sentence why that is not done. ``scratch`` is a folder for files of its own.
+        """
+        ...
+
+
+class NothingInstalled:
+    """Installer of a server that installs nothing: artifacts bring all that they need."""
+
+    @property
+    def present(self) -> Mapping[str, str]:
+        return {}
+
+    @property
+    def identity(self) -> Sequence[str]:
+        return ()
+
+    def install(self, wanted: Sequence[Needed], target: Path, scratch: Path) -> None:
+        names = ", ".join(one.text for one in wanted)
+        raise ArtifactError(f"This server installs none, and {names} is asked for: put what the job needs into its archive.")
+
+
+class Dependencies:
+    """Gives the folder with what an artifact needs. Who asks for one that is being made waits for it."""
+
+    def __init__(self, data: DataFolder, installer: Installer) -> None:
+        self._data, self._installer = data, installer
+        self._making: dict[str, Future[None]] = {}
+        self._lock = threading.Lock()
+
+    def folder_for(self, artifact: Path, added: Sequence[str] = ()) -> Path | None:
+        """The folder; None if nothing is needed. ArtifactError if a requirement is wrong, or cannot be installed."""
+        wanted = needed(artifact, added, self._installer.present)
+        if not wanted:
+            return None
+        digest = self._digest(wanted)
+        folder = self._data.dependencies_of(digest)
+        while not _is_there(folder):
+            with self._lock:
+                if _is_there(folder):
+                    break
+                made_by_other = self._making.get(digest)
+                making = self._making[digest] = made_by_other or Future()
+            if made_by_other is not None:
+                made_by_other.result()
+                continue
+            try:
+                self._make(folder, wanted, artifact)
+            except BaseException as error:
+                self._done(digest)
+                making.set_exception(error)
+                raise
+            self._done(digest)
+            making.set_result(None)
+        return folder
+
+    def _done(self, digest: str) -> None:
+        with self._lock:
+            del self._making[digest]
+
+    def _make(self, folder: Path, wanted: Sequence[Needed], artifact: Path) -> None:
+        """It appears whole or not at all; another server of the same folder may be quicker."""
+        scratch = folder.with_name(f".{folder.name[:16]}.{secrets.token_hex(4)}")
+        try:
+            scratch.mkdir(parents=True)
+            made = scratch / "made"
+            self._installer.install(wanted, made, scratch)
+            _close_to_others(made)
+            try:
+                made.rename(folder)
+            except OSError:
+                if not folder.exists():
+                    raise
+        except PitstopError as error:
+            raise ArtifactError(f"What {artifact.name} needs could not be installed: {error.message}") from error
+        except OSError as error:
+            raise ArtifactError(f"What {artifact.name} needs could not be installed: {error}.") from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _digest(self, wanted: Sequence[Needed]) -> str:
+        told = [[one.line for one in wanted], list(self._installer.identity), sorted(self._installer.present.items())]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _is_there(folder: Path) -> bool:
+    """Young ones are kept although no job names them yet, so it is made young."""
+    try:
+        os.utime(folder)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _close_to_others(folder: Path) -> None:
+    """Installers set permissions themselves, past the umask of their process."""
+    for path in (folder, *folder.rglob("*")):
+        mode = path.lstat().st_mode
+        if mode & UMASK and not path.is_symlink():
+            path.chmod(mode & 0o7777 & ~UMASK)

@@ -1,0 +1,21 @@
+"""Levels of the loggers of Spark's JVM, changed while it runs: by log4j's core, which Spark brings along."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from pitstop.kit.log_levels import ROOT, Levels
+from pitstop.spark.internals.jvm import classes
+
+
+def apply_to_jvm(spark: SparkSession, levels: Levels) -> None:
+    """Let these levels hold in the driver's JVM, over those of its configuration file."""
+    log4j = classes(spark).org.apache.logging.log4j
+    configurator = log4j.core.config.Configurator
+    configurator.reconfigure()
+    for name, level in levels.items():
+        found = log4j.Level.toLevel(level.value)
+        if name == ROOT:
+            configurator.setRootLevel(found)
+        else:
+            configurator.setLevel(name, found)

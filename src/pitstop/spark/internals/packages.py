@@ -1,0 +1,26 @@
+"""Folders of packages on the path of Spark's Python workers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+
+def add_packages(spark: SparkSession, folder: Path, scratch: Path | None) -> None:
+    """Let Python workers import from a folder.
+
+    A worker joins what is included to a folder of its own, which leaves an absolute path as it is: that serves all processes of
+    this machine, also Spark's that plan a streaming read, which see nothing of what is sent. ``scratch``: executors may be on
+    other machines, so the packages are sent to them as well, in an archive there. They unpack it, since native code cannot be
+    imported from an archive, into a folder of its name.
+    """
+    context = spark.sparkContext
+    included = context._python_includes
+    assert included is not None, "a driver has a list of what its workers import"
+    if scratch is not None:
+        archive = shutil.make_archive(str(scratch / folder.name), "zip", folder)
+        context.addArchive(f"{archive}#{folder.name}")
+        included.append(folder.name)
+    included.append(str(folder.absolute()))

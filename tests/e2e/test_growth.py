@@ -1,0 +1,32 @@
+"""What runs leave when they are killed does not pile up."""
+
+import os
+import signal
+
+import pytest
+
+from tests.e2e.test_kept_state import artifact
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(400)]
+
+
+def test_runs_that_are_killed_leave_one_scratch_folder_to_the_next(tmp_path):
+    from stack import Stack, wait_until
+
+    with Stack(tmp_path / "stack", spares=0) as stack:
+        client = stack.start_server()
+        job = client.submit(artifact(tmp_path, "counting"))
+        work = stack.data / "jobs" / job.id / "work"
+        for token in (1, 2, 3):
+            wait_until(lambda token=token: job.details.token == token and job.status == "RUNNING", 120, f"run {token}")
+            assert len(list(work.glob("spark-*"))) == 1
+            (pid,) = pids_of(stack, job.id)
+            os.kill(pid, signal.SIGKILL)
+
+
+def pids_of(stack, job_id):
+    """The runners of a job."""
+    import psutil
+
+    found = (process for process in psutil.process_iter(["cmdline"]) if "pitstop.runner" in (process.info["cmdline"] or ()))
+    return [process.pid for process in found if job_id in process.info["cmdline"] and str(stack.data) in process.info["cmdline"]]
