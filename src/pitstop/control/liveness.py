@@ -91,8 +91,8 @@ class Liveness:
         return None
 
     def _hangs(self, run: Run) -> bool:
-        expires = self._registry.lease_expiry(*run)
-        if expires is None or expires > self._clock.now():
+        left = self._registry.lease_left(*run)
+        if left is None or left > 0:
             self._expired_since.pop(run, None)
             return False
         if not self._store_takes_writes():

@@ -109,7 +109,8 @@ class LocalProcessLauncher:
         return do_task(task, self._data.worker(secrets.token_hex(6)), self._environment)
 
     def _spawn(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
-        arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
+        where = ["--store", self._store_url, "--data", str(self._data.root), "--server", self._data.server]
+        arguments = [sys.executable, "-m", "pitstop.runner", *command, *where]
         with log_file.open("ab") as out:
             process = subprocess.Popen(
                 arguments,
