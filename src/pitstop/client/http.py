@@ -92,6 +92,9 @@ class HttpService:
     def cancel(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/cancel")
 
+    def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
+        self._send("POST", _job(name_or_id) + "/configure", json={"options": options})
+
     def rollback(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/rollback")
 

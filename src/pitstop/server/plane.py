@@ -22,6 +22,7 @@ from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
+from pitstop.outputs.kept import KeptOutputs
 from pitstop.server.leading import Lead, Leading, SoleLeader
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
@@ -59,11 +60,11 @@ class ControlPlane:
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
         environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(data, url, self._wake, settings.spares, environment)
+        maps = SqlMapStore(self._database)
+        self._outputs = KeptOutputs(maps, data)
         self._leading = Leading(self._leadership, self._wake, self._controller, self._changes.notify, launcher.end_spares)
         self._loop: threading.Thread | None = None
-        self.service = LocalService(
-            self._registry, SqlMapStore(self._database), self._launcher, data, self._wake, self._changes, self._info
-        )
+        self.service = LocalService(self._registry, maps, self._launcher, data, self._wake, self._changes, self._info)
 
     def start(self, failed: Callable[[], None]) -> None:
         """Start to lead, or to wait for the lead; ``failed`` is called if that ends by itself: nothing must be accepted then."""
@@ -99,8 +100,17 @@ class ControlPlane:
         registry, changed = self._registry, self._changes.notify
         if self._fences is not None:
             registry, changed = SqlRegistry(self._database.fenced(self._fences.fence(lead.epoch))), self._tell_all
-        launcher, check = self._launcher, lead.check
-        return Controller(registry, launcher, launcher, SystemClock(), self._wake, self._data, changed, check_lead=check)
+        return Controller(
+            registry,
+            self._launcher,
+            self._launcher,
+            SystemClock(),
+            self._wake,
+            self._data,
+            self._outputs,
+            changed,
+            check_lead=lead.check,
+        )
 
     def _tell_all(self) -> None:
         self._changes.notify()

@@ -92,23 +92,26 @@ class SqlRunnerLink:
             self._check(connection)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Iterator[int | None]:
         with self._database.write_beside() as connection:
-            self._hold(connection)
-            yield
+            yield self._hold(connection)
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return snapshot_of(self._database, name)
 
-    def _hold(self, connection: Connection) -> None:
+    def _hold(self, connection: Connection) -> int | None:
         """As :meth:`_check`, and no other run can take the job until the transaction ends."""
-        self._check(connection, hold=True)
+        return self._check(connection, hold=True)
 
-    def _check(self, connection: Connection, hold: bool = False) -> None:
-        query = select(schema.jobs.c.token).where(schema.jobs.c.id == self._job_id)
-        token = connection.execute(query.with_for_update(read=True) if hold else query).scalar()
-        if token is None or int(token) != self._token:
-            raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {token}.")
+    def _check(self, connection: Connection, hold: bool = False) -> int | None:
+        """FencedError if the run has lost its job; the update whose writes may have to be withdrawn, if there is one."""
+        table = schema.jobs.c
+        query = select(table.token, table.withdrawable).where(table.id == self._job_id)
+        row = connection.execute(query.with_for_update(read=True) if hold else query).first()
+        if row is None or int(row.token) != self._token:
+            now = row.token if row is not None else None
+            raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {now}.")
+        return row.withdrawable if row.withdrawable is None else int(row.withdrawable)
 
     def _check_unclaimed(self, connection: Connection, handle: RunHandle) -> None:
         """A run that was started twice by mistake must not run twice: the first process has it."""

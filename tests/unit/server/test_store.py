@@ -25,7 +25,11 @@ def test_servers_of_one_store_share_the_folder_and_have_a_part_of_it_each(tmp_pa
     first, second = (own_folder(Settings(data_dir=tmp_path, store="postgresql://host/db", port=port)) for port in (8701, 8702))
     assert first.jobs == second.jobs
     assert first.artifacts == second.artifacts
-    for mine, other in ((first.control_lock, second.control_lock), (first.spares, second.spares), (first.workers, second.workers)):
+    for mine, other in (
+        (first.control_lock, second.control_lock),
+        (first.spares, second.spares),
+        (first.workers, second.workers),
+    ):
         assert mine != other
         assert tmp_path / "servers" in mine.parents
 
@@ -73,8 +77,6 @@ def test_a_url_that_can_be_no_store_is_told_in_one_sentence(tmp_path, url, sente
     settings = Settings(data_dir=tmp_path, store=url)
     with pytest.raises(UsageError, match=sentence):
         store_url(settings, own_folder(settings), {})
-
-
 
 
 def passwords_in(path: Path):

@@ -3,10 +3,10 @@
 from alembic import op
 
 revision = "0007"
-down_revision = "0005"
+down_revision = "0006"
 
 WHOLE = {
-    "jobs": ("token",),
+    "jobs": ("token", "withdrawable"),
     "leases": ("token",),
     "operations": ("id",),
     "commands": ("id", "token"),
@@ -15,6 +15,7 @@ WHOLE = {
     "maps": ("id", "journal_capacity", "newest", "stored"),
     "map_entries": ("map_id", "version"),
     "map_journal": ("map_id", "sequence"),
+    "map_undo": ("operation", "map_id", "version", "left_version"),
     "sink_epochs": ("map_id", "epoch"),
 }
 COUNTED = ("operations", "commands", "observations", "maps")
@@ -24,6 +25,7 @@ NAMES = (
     ("maps", "name", "varchar(200)"),
     ("map_entries", "key", "text"),
     ("map_journal", "key", "text"),
+    ("map_undo", "key", "text"),
 )
 
 
