@@ -73,11 +73,12 @@ class Liveness:
         handle = self._registry.handle_of(*run)
         if handle is None:
             return self._why_unclaimed(run)
-        if not self._launcher.alive(handle):
+        alive = self._launcher.alive(handle)
+        if alive is False:
             return "The runner's process ended"
         if self._hangs(run):
             return "The runner stopped renewing its lease"
-        if run not in self._watched:
+        if alive and run not in self._watched:
             self._watched.add(run)
             self._launcher.watch(handle)
         return None

@@ -298,7 +298,9 @@ class Launcher(Protocol):
         """Called while no run is being started: make ready for the next ones."""
         ...
 
-    def alive(self, run: RunHandle) -> bool: ...
+    def alive(self, run: RunHandle) -> bool | None:
+        """False once its process has ended; None if that cannot be seen from here, but only by its lease."""
+        ...
 
     def kill(self, run: RunHandle) -> None:
         """End it at once, with all it has started, also where it is gone itself and what it started is not."""

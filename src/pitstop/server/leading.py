@@ -130,8 +130,8 @@ class Leading:
                 failures.append(error)
 
         thread = threading.Thread(target=lead_on, name="control", daemon=True)
-        thread.start()
         self.leads = True
+        thread.start()
         while thread.is_alive() and not self._ending.is_set() and self._keep(lead):
             self._ending.wait(RENEW_SECONDS)
         loop.stop()

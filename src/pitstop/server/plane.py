@@ -59,7 +59,7 @@ class ControlPlane:
         shutil.rmtree(data.workers, ignore_errors=True)
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
         environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
-        launcher = self._launcher = LocalProcessLauncher(data, url, self._wake, settings.spares, environment)
+        launcher = self._launcher = LocalProcessLauncher(data, url, self._wake, settings.spares, environment, shared is not None)
         maps = SqlMapStore(self._database)
         self._outputs = KeptOutputs(maps, data)
         self._leading = Leading(self._leadership, self._wake, self._controller, self._changes.notify, launcher.end_spares)

@@ -183,11 +183,8 @@ class MapWriter:
         rows: list[tuple[Any, ...]] = []
         for start in range(0, len(wanted), _LOOKUP):
             some = wanted[start : start + _LOOKUP]
-            marks = ",".join("?" * len(some))
-            rows += self._cursor.execute(
-                f"SELECT {columns} FROM map_entries WHERE map_id = ? AND key IN ({marks}) AND {condition}",
-                (self._map.id, *some, self._now),
-            ).fetchall()
+            found, arguments = self._cursor.keyed("map_entries", self._map.id, some)
+            rows += self._cursor.execute(f"SELECT {columns} FROM {found} AND {condition}", [*arguments, self._now]).fetchall()
         return rows
 
     def _write(self, stored: dict[str, Stored | None]) -> int:

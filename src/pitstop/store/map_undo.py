@@ -62,11 +62,12 @@ def _keep(cursor: Cursor, map_id: int, operation: int, keys: list[str]) -> None:
         f"(SELECT u.key FROM {_WITH_ENTRY} WHERE u.operation = ? AND u.map_id = ? AND u.key IN ({marks}) AND NOT ({_UNTOUCHED}))",
         (operation, map_id, operation, map_id, *keys),
     )
+    found, arguments = cursor.keyed("map_entries", map_id, keys)
     cursor.execute(
         "INSERT INTO map_undo (operation, map_id, key, value, created, updated, expires, version) "
-        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version FROM map_entries "
-        f"WHERE map_id = ? AND key IN ({marks}) ON CONFLICT (operation, map_id, key) DO NOTHING",
-        (map_id, *keys),
+        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version FROM {found} "
+        "ON CONFLICT (operation, map_id, key) DO NOTHING",
+        arguments,
     )
     cursor.executemany(
         f"INSERT INTO map_undo (operation, map_id, key) VALUES ({operation:d}, {map_id:d}, ?) "

@@ -59,13 +59,12 @@ class NotifyWaiter:
         self._connection = None
 
     def _heard(self, connection: psycopg.Connection[Any], until: float) -> bool:
-        for _ in connection.notifies(timeout=max(0.0, until - time.monotonic()), stop_after=1):
-            # Behind the answer to any statement stands all that was told before it: it counts as one.
-            connection.execute("SELECT 1")
-            for _ in connection.notifies(timeout=0):
-                pass
-            return True
-        return False
+        if not list(connection.notifies(timeout=max(0.0, until - time.monotonic()), stop_after=1)):
+            return False
+        # Before the answer to any statement comes all that was told until then: it counts as one.
+        connection.execute("SELECT 1")
+        list(connection.notifies(timeout=0))
+        return True
 
     def _listen(self) -> psycopg.Connection[Any]:
         connection = connect(self._url)

@@ -20,7 +20,16 @@ class Cursor(Protocol):
 
     def execute(self, sql: str, arguments: Sequence[Any] = ..., /) -> Cursor: ...
 
-    def executemany(self, sql: str, arguments: Iterable[Sequence[Any]], /) -> Cursor: ...
+    def executemany(self, sql: str, arguments: Iterable[Sequence[Any]], /) -> Cursor:
+        """Of an INSERT with ON CONFLICT, no two rows may have the same key."""
+        ...
+
+    def keyed(self, table: str, map_id: int, keys: Sequence[str]) -> tuple[str, list[Any]]:
+        """What stands behind FROM for the rows of a map that have these keys, its WHERE included, and the arguments of that.
+
+        Each key is looked up by the table's index, however large the table and whatever is known of it.
+        """
+        ...
 
     def fetchone(self) -> Any: ...
 

@@ -33,6 +33,9 @@ class RowCursor(sqlite3.Cursor):
 
     for_update = for_share = ""
 
+    def keyed(self, table: str, map_id: int, keys: Sequence[str]) -> tuple[str, list[Any]]:
+        return f"{table} WHERE map_id = ? AND key IN ({','.join('?' * len(keys))})", [map_id, *keys]
+
 
 class Sqlite:
     """dialects.ports.Dialect of SQLite."""
