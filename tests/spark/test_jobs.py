@@ -280,7 +280,7 @@ def test_a_job_that_requires_it_has_a_recovery_point_before_it_reads_an_event(sp
     environment = Environment("id", "job", "", config.processing_guarantee, tmp_path / "work", lambda *_: None)
     p = ps.Pipeline()
     rows = numbers(p, rows=4_000, step=2_000)
-    rows.group_by("k").rolling_aggregate("counted", n=ps.count()).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
+    rows.group_by("key").rolling_aggregate("counted", n=ps.count()).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
     job = compile_job(spark, p, config, environment.sources)
     point = start_point(job, environment, DataFolder(tmp_path), None, lambda: None)
     assert Checkpoint(point.checkpoint).committed() == (0 if required else -1)

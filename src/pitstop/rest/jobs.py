@@ -24,12 +24,9 @@ from pitstop.rest.models import (
 from pitstop.rest.quick import listed
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working, writing
-from pitstop.rest.waiting import Waiters
+from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.api import ServerService, SubmitRequest
 from pitstop.service.results import CheckResult, JobStatus, KeptState, LogPage, UpdateResult
-
-LONGEST_WAIT = 600.0
-"""Seconds that one request may wait; a client that wants to wait longer asks again."""
 
 NameOrId = Annotated[str, Path(description="Name or id of a job")]
 
