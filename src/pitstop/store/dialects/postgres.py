@@ -129,6 +129,8 @@ class Postgres:
         return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
 
     def in_transaction(self, connection: Connection) -> bool:
+        if connection.invalidated:  # the server, or the way to it, has ended the session
+            return False
         status = _driver(connection).info.transaction_status
         return status in (psycopg.pq.TransactionStatus.INTRANS, psycopg.pq.TransactionStatus.INERROR)
 
