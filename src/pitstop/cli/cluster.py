@@ -34,7 +34,8 @@ def _show(call: Call) -> None:
     if call.structured:
         call.show(asdict(info))
         return
-    print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}\n")
+    print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}")
+    print(f"Leader: {info.leader or 'none at this moment'}\n")
     print(f"{'ADDRESS':<24} {'UUID':<36} {'NAME':<16} {'CORES':<5} STATE")
     for member in info.members:
         print(f"{member.address:<24} {member.uuid} {member.name:<16} {member.cores:<5} {member.state}")

@@ -8,6 +8,7 @@ import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -15,6 +16,7 @@ from pitstop.cli import cluster, jobs, maps, show, snapshots, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
+from pitstop.errors import UsageError
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
 
@@ -67,6 +69,13 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one")] = 8701,
     data: Annotated[Path | None, typer.Option(help="Folder of all data [$PITSTOP_DATA, ~/.pitstop]")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Store in PostgreSQL: postgresql://user@host/database [$PITSTOP_STORE, else a file in the data folder]",
+        ),
+    ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -120,6 +129,7 @@ def serve(
         host=host,
         port=port,
         data_dir=data or usual_data_folder(),
+        store=_without_password(store) if store else os.environ.get("PITSTOP_STORE"),
         token=call.given_token,
         spares=spares,
         master=master,
@@ -148,6 +158,15 @@ def member(
 
     app = importlib.import_module("pitstop.member.app")
     app.run_member(app.MemberSettings(data or usual_data_folder(), name, cores, host))
+
+
+def _without_password(url: str) -> str:
+    password = urlsplit(url).password
+    if password is not None:
+        raise UsageError(
+            "A password in --store is seen by all users of the machine: put it into ~/.pgpass, or give the URL in $PITSTOP_STORE."
+        )
+    return url
 
 
 def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose script to print")]) -> None:

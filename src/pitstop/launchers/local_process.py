@@ -16,7 +16,7 @@ from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
 from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.environment import runner_environment
-from pitstop.launchers.processes import is_alive, kill_all
+from pitstop.launchers.processes import is_alive, is_of_this_boot, kill_all
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
@@ -32,6 +32,7 @@ class LocalProcessLauncher:
     """Starts runs, in a warm spare process where there is one.
 
     The control plane is woken when a watched process ends; ``environment`` is that of all processes that are started.
+    ``one_of_several``: there may be runs on other machines, too.
 
     What a runner and its children print comes through a pipe to a process that writes, and rotates, the log (kit.rotating): in a
     session of its own, so that it is left when the runner is killed, and ends when all that could print is gone.
@@ -45,8 +46,10 @@ class LocalProcessLauncher:
         spares: int = 1,
         environment: dict[str, str] | None = None,
         rotation: Rotation | None = None,
+        one_of_several: bool = False,
     ) -> None:
         self._data, self._store_url, self._rotation = data, store_url, rotation or Rotation()
+        self._one_of_several = one_of_several
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self._environment = (runner_environment(os.environ) if environment is None else environment) | python
         self._children: list[subprocess.Popen[bytes]] = []
@@ -72,8 +75,8 @@ class LocalProcessLauncher:
         self._reap()
         self._spares.replenish()
 
-    def alive(self, run: RunHandle) -> bool:
-        return is_alive(run)
+    def alive(self, run: RunHandle) -> bool | None:
+        return None if self._one_of_several and not is_of_this_boot(run) else is_alive(run)
 
     def kill(self, run: RunHandle) -> None:
         kill_all(run)
@@ -119,7 +122,8 @@ class LocalProcessLauncher:
     def _spawn(
         self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None
     ) -> subprocess.Popen[bytes]:
-        arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
+        where = ["--store", self._store_url, "--data", str(self._data.root), "--server", self._data.server]
+        arguments = [sys.executable, "-m", "pitstop.runner", *command, *where]
         writer = start_pump(log_file, self._rotation, facts, log_moves)
         assert writer.stdin is not None
         with self._lock:

@@ -24,6 +24,7 @@ from pitstop.server.http import PatientProtocol
 from pitstop.server.logs import logging_to
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
+from pitstop.server.store import own_folder
 
 REQUEST_SECONDS = 10
 """How long requests may go on when the server ends."""
@@ -33,7 +34,8 @@ def run_server(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. One sentence for each thing that prevents it (port in use, no Java, second server)."""
     keep_private()
     _allow_many_connections()
-    data = DataFolder(private_folder(settings.data_dir.resolve()))
+    private_folder(settings.data_dir.resolve())
+    data = own_folder(settings)
     access = Access(settings.effective_token(), own_names(settings.host_names))
     with only_server(data), logging_to(data, settings.rotation), listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]

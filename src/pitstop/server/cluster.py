@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from pitstop.control.ports import Members, Membership, Registry
+from pitstop.control.ports import Leadership, Members, Membership, Registry
 from pitstop.errors import ConflictError, EngineError
 from pitstop.kit.private import write_private
 from pitstop.kit.version import __version__
@@ -151,8 +151,8 @@ class OwnCluster:
 class ServedCluster:
     """service.api.Cluster of a server; ``own`` are the members that it starts itself, if it does."""
 
-    def __init__(self, registry: Registry, members: Members, own: OwnCluster | None) -> None:
-        self._registry, self._members, self._own = registry, members, own
+    def __init__(self, registry: Registry, members: Members, own: OwnCluster | None, leadership: Leadership) -> None:
+        self._registry, self._members, self._own, self._leadership = registry, members, own, leadership
         self._end: Callable[[], None] = lambda: None
         self.shutting_down = False
         """Jobs and members end with the server."""
@@ -165,7 +165,7 @@ class ServedCluster:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
         members = [MemberInfo.of(member) for member in self._members.list()]
         state = "PASSIVE" if self.shutting_down else "ACTIVE"
-        return ClusterInfo(state, __version__, len(members), members, len(running))
+        return ClusterInfo(state, __version__, len(members), members, len(running), self._leadership.leader())
 
     def add_member(self) -> str:
         return self._with_members().add()

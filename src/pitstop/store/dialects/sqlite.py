@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -31,6 +32,15 @@ MOST_COPIED_BYTES = 256 << 20
 """VACUUM copies what is live, and writers wait meanwhile: 0.07 s with 10 MB and 0.56 s with 40 MB, on a busy machine. Freeing
 page by page (``incremental_vacuum``, 256 pages at once) took more than ten minutes there for 90 MB."""
 _SIZES = ("page_count", "freelist_count", "page_size")
+
+
+class RowCursor(sqlite3.Cursor):
+    """dialects.ports.Cursor. Whoever writes has the whole file."""
+
+    for_update = for_share = ""
+
+    def keyed(self, table: str, map_id: int, keys: Sequence[str]) -> tuple[str, list[Any]]:
+        return f"{table} WHERE map_id = ? AND key IN ({','.join('?' * len(keys))})", [map_id, *keys]
 
 
 class Sqlite:
@@ -63,6 +73,12 @@ class Sqlite:
         # Takes the write lock at once: a transaction that reads first would fail if another one wrote meanwhile.
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
+    def begin_write_beside(self, connection: Connection) -> None:
+        self.begin_write(connection)
+
+    def now(self, connection: Connection) -> float:
+        return time.time()
+
     def in_transaction(self, connection: Connection) -> bool:
         # A full disk makes SQLite roll back by itself.
         return _driver(connection).in_transaction
@@ -74,8 +90,8 @@ class Sqlite:
     def json_text(self, column: str, field: str) -> str:
         return f"json_extract({column}, '$.{field}')"
 
-    def cursor(self, connection: Connection) -> sqlite3.Cursor:
-        return _driver(connection).cursor()
+    def cursor(self, connection: Connection) -> RowCursor:
+        return _driver(connection).cursor(RowCursor)
 
     def give_back_space(self, connection: Connection) -> None:
         driver = _driver(connection)
@@ -87,6 +103,9 @@ class Sqlite:
 
     def version_reader(self, url: str) -> DataVersion:
         return DataVersion(_file(url))
+
+    def wake(self, engine: Engine, url: str) -> None:
+        return None
 
     def explain(self, error: Exception, url: str) -> str | None:
         if not isinstance(error, sqlite3.OperationalError) and type(error) is not sqlite3.DatabaseError:
@@ -111,6 +130,10 @@ class DataVersion:
 
     def read(self) -> int:
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
+    @property
+    def closed(self) -> bool:
+        return False
 
     def close(self) -> None:
         self._connection.close()
