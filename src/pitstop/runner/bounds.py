@@ -7,11 +7,8 @@ from typing import Any
 from pitstop.errors import EngineError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Progress
-from pitstop.model.layout import StageKind
+from pitstop.plan.kinds import rules_of
 from pitstop.plan.model import Plan
-
-COUNTED = (StageKind.DISTINCT, StageKind.JOIN, StageKind.ROLLING, StageKind.MAPPED, StageKind.OPAQUE)
-"""Kinds of stages whose state may grow without an end (jet.md §1.4, maxProcessorAccumulatedRecords)."""
 
 
 class Bounds:
@@ -20,7 +17,8 @@ class Bounds:
     def __init__(self, plan: dict[str, Any], config: JobConfig) -> None:
         self._most = config.max_accumulated_records
         layouts = Plan.from_dict(plan).stateful.items() if self._most is not None else ()
-        self._counted = tuple(name for name, layout in layouts if layout.kind in COUNTED)
+        # The end of a window frees its state; other state may grow without an end (jet.md §1.4, maxProcessorAccumulatedRecords).
+        self._counted = tuple(name for name, layout in layouts if not rules_of(layout.kind).windowed)
 
     def exceeded(self, progress: Progress) -> EngineError | None:
         """Why the run must end; None if it may go on."""
