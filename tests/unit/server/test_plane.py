@@ -9,6 +9,8 @@ import psutil
 import pytest
 from sqlalchemy import text
 
+from pitstop.kit.jsonable import to_json
+from pitstop.model.cluster import MemberState
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
@@ -19,6 +21,7 @@ from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.store.database import migrate, open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 
+JOB = "INSERT INTO jobs (id, name, active, token, submission_time, body) VALUES (:id, :name, 1, :token, :at, :body)"
 LEASE = "INSERT INTO leases (job_id, token, pid, process_created, expires) VALUES ('run', 4, :pid, :created, :expires)"
 
 
@@ -49,12 +52,16 @@ def written_before(folder, runner, stray):
     database = open_database(sqlite_url(folder / "pitstop.db"))
     migrate(database, "base")
     migrate(database, "0002")
-    registry, source = SqlRegistry(database), JobSource(str(folder / "artifacts/ab12/job.py"))
-    version = Version(1, source, {}, JobConfig())
-    registry.add_job(Job("run", "run", 1.0, version, JobState.RUNNING, token=4))
+    version = Version(1, JobSource(str(folder / "artifacts/ab12/job.py")), {}, JobConfig())
     begun = dataclasses.replace(version, lineage="c0ffee")
-    registry.add_job(Job("saved", "saved", 2.0, begun, JobState.SUSPENDED, token=1))
-    registry.add_snapshot(SnapshotRecord("s", "saved", "saved", 1.0, 10, str(folder / "snapshots/s"), 3))
+    with database.write() as connection:
+        for job in (
+            Job("run", "run", 1.0, version, JobState.RUNNING, token=4),
+            Job("saved", "saved", 2.0, begun, JobState.SUSPENDED, token=1),
+        ):
+            columns = {"id": job.id, "name": job.name, "token": job.token, "at": job.submission_time}
+            connection.execute(text(JOB), columns | {"body": json.dumps(to_json(job))})
+    SqlRegistry(database).add_snapshot(SnapshotRecord("s", "saved", "saved", 1.0, 10, str(folder / "snapshots/s"), 3))
     lease = {"pid": runner.pid, "created": psutil.Process(runner.pid).create_time(), "expires": time.time() + 600}
     with database.write() as connection:
         connection.execute(text(LEASE), lease)
@@ -82,7 +89,7 @@ def test_runs_jobs_and_snapshots_of_the_release_before_are_there(tmp_path, runne
         assert runner.poll() is None
         assert stray.wait(10), "the spare of the server before is ended"
         (member,) = service.server_info().members
-        assert (member.address, member.master) == ("127.0.0.1:8701", "local[*]")
+        assert (member.address, member.state) == ("127.0.0.1:8701", MemberState.ACTIVE)
     finally:
         plane.end()
     assert runner.poll() is None
