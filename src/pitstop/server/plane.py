@@ -22,6 +22,7 @@ from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
+from pitstop.outputs.kept import KeptOutputs
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
@@ -52,11 +53,19 @@ class ControlPlane:
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
         environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
-        self._controller = Controller(self._registry, launcher, launcher, SystemClock(), self._wake, data, self._changes.notify)
-        self._loop: threading.Thread | None = None
-        self.service = LocalService(
-            self._registry, SqlMapStore(self._database), self._launcher, data, self._wake, self._changes, self._info
+        maps = SqlMapStore(self._database)
+        self._controller = Controller(
+            self._registry,
+            launcher,
+            launcher,
+            SystemClock(),
+            self._wake,
+            data,
+            KeptOutputs(maps, data),
+            self._changes.notify,
         )
+        self._loop: threading.Thread | None = None
+        self.service = LocalService(self._registry, maps, self._launcher, data, self._wake, self._changes, self._info)
 
     def start(self, failed: Callable[[], None]) -> None:
         """Start the control loop; ``failed`` is called if it ends by itself: without it nothing must be accepted."""
