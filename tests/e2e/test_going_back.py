@@ -78,6 +78,7 @@ def test_what_a_version_wrote_that_is_gone_back_from_is_withdrawn(stack, tmp_pat
         job.rollback()
         with pytest.raises(EngineError, match="Version 2 of job 'keeping' was rolled back on request"):
             unwanted.result()
+    job.wait_started()
     before = check_all_is_of_the_first_version(client, job, folder)
     assert "Withdrawn of what it had written:" in job.details.update_failure
 

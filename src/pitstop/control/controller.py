@@ -37,7 +37,7 @@ from pitstop.errors import ConflictError, EngineError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Export, Operation
+from pitstop.model.operation import Export, Operation, OperationState
 from pitstop.model.run import Died, Observation, StateExpired
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.files import LOCAL_FILES, Files
@@ -126,7 +126,7 @@ class Controller:
         self._stuck.clear()
         if not self._recovered:
             for job in self._registry.jobs():
-                if not job.state.terminal or has_state(self._data, job, self._files):
+                if not job.state.terminal or job.busy or has_state(self._data, job, self._files):
                     self._do_owed(job)
             self._recovered = True
         jobs = self._registry.jobs(include_ended=False)
@@ -250,7 +250,8 @@ class Controller:
     def _fail_exports(self, job: Job) -> None:
         error = ConflictError("Execution completed before snapshot executed").problem
         for operation in self._registry.open_operations(job.id):
-            if isinstance(operation.request, Export):
+            # What was asked for after it is decided on by what the job has become.
+            if isinstance(operation.request, Export) and operation.state is OperationState.RUNNING:
                 self._registry.finish_operation(operation.id, error)
 
     def _act(self, job: Job, actions: Collection[Action]) -> None:

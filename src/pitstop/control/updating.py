@@ -151,7 +151,7 @@ def roll_back(job: Job, operation: Operation, now: float) -> Decision:
         return refuse(job, operation, f"Cannot {operation.verb.name} job '{job.display_name}': it has no update to go back from.")
     back = _go_back(job, phase, f"was rolled back on request: version {phase.previous.number} goes on where it had stopped")
     if job.state is JobState.SUSPENDED:
-        stays = dataclasses.replace(back.job, state=JobState.SUSPENDED, suspension_cause=job.suspension_cause)
+        stays = dataclasses.replace(back.job, state=JobState.SUSPENDED, suspension_cause=job.suspension_cause, interruption=None)
         return Decision(stays, (*back.actions, done))
     return Decision(back.job, (*back.actions, done))
 
@@ -166,6 +166,7 @@ def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
         update=None,
         update_failure=message,
         suspension_cause=None,
+        interruption=f"What version {job.version.number} has written is withdrawn before version {old.number} goes on",
         withdrawal=job.update.operation,
         # From now on the run writes nothing more, whether or not it is reached by the kill: what it wrote can be withdrawn.
         token=job.token + 1,

@@ -244,6 +244,11 @@ class Job:
         return self.update.operation if self.update is not None and going_on else self.withdrawal
 
     @property
+    def busy(self) -> bool:
+        """True while something is done for it that does not end by itself with a run, also after it has ended."""
+        return self.termination is not None or self.withdrawal is not None
+
+    @property
     def display_name(self) -> str:
         return self.name or "N/A"
 

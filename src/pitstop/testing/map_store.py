@@ -189,8 +189,8 @@ class MemoryMapStore:
                 wanted = old if old is not None and self._lives(old) else None
                 if entry == left and (entry is not None or wanted is not None):
                     total += 1
-                    values = [each.value if each is not None else None for each in (entry, wanted)]
-                    found.record([change_of(found.newest + 1, key, *values, now)])
+                    before, after = (each.value if each is not None else None for each in (entry, wanted))
+                    found.record([change_of(found.newest + 1, key, before, after, now)])
                     found.entries.pop(key, None)
                     if wanted is not None:
                         found.entries[key] = wanted

@@ -383,6 +383,7 @@ def withdrawn(job, files=2, entries=3, operation=7):
 def test_the_old_version_starts_when_what_the_new_one_wrote_is_withdrawn():
     up, back = gone_back()
     assert (up.withdrawable, back.job.withdrawal, back.job.withdrawable) == (7, 7, 7)
+    assert back.job.interruption == "What version 2 has written is withdrawn before version 1 goes on"
     kinds = [type(action) for action in back.actions]
     assert kinds.index(KillRun) < kinds.index(Withdraw)
     assert due_at(back.job) is None
