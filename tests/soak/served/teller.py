@@ -89,7 +89,7 @@ class Teller:
         self._pump.start()
         try:
             self._submit(self._version)
-            for step, number in zip(self._story.steps, self._story.numbers, strict=True):
+            for step, number in zip(self._story.steps, self._story.numbers, strict=False):
                 self._happens(step, random.Random(number))
             return self._compare()
         finally:

@@ -1,12 +1,15 @@
 import java.lang.reflect.Field;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.operators.stateful.EventTimeWatermarkExec;
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperator;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo;
 import org.apache.spark.sql.execution.streaming.operators.stateful.flatmapgroupswithstate.FlatMapGroupsWithStateExecBase;
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.MultipleWatermarkPolicy;
 import org.apache.spark.sql.execution.streaming.runtime.MultipleWatermarkPolicy$;
@@ -17,10 +20,11 @@ import org.apache.spark.sql.execution.streaming.runtime.WatermarkTracker;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
- * Lets the queries of a session have watermarks before 1970, which Spark takes for 0: all rows before 1970 would be late.
+ * Lets the queries of a session have watermarks before 1970, which Spark takes for 0: all rows before 1970 would be late. And
+ * lets what follows a join lag behind the watermark by the join's bound, also where functions with state stand between them.
  *
  * Spark calls this listener in the thread of a query before the query plans anything. LOWEST is the watermark of a query that
- * has seen no event time yet. A watermark from 0 on is Spark's own affair: nothing is changed then.
+ * has seen no event time yet. A watermark from 0 on is Spark's own affair: but for those lags nothing is changed then.
  */
 public final class EarlyWatermarks extends StreamingQueryListener {
     static final long LOWEST = LOWEST_MSL;
@@ -60,6 +64,8 @@ public final class EarlyWatermarks extends StreamingQueryListener {
         private final TreeSet moved = new TreeSet();
         /** Operators that refuse a watermark below 0: those with a state for each group and its one timeout. */
         private final TreeSet grouped = new TreeSet();
+        /** Operator -> by how many ms its watermark is lower than Spark takes it for. */
+        private final TreeMap forgotten = new TreeMap();
         private boolean planned = false;
 
         Propagator(MicroBatchExecution execution) {
@@ -70,7 +76,7 @@ public final class EarlyWatermarks extends StreamingQueryListener {
             if (!this.planned) {
                 this.planned = true;
                 this.execution.watermarkTracker_$eq(new Tracker(this.execution, epoch <= 0 && watermark == 0));
-                this.findGrouped(plan);
+                this.findLags(plan);
             }
             Long number = Long.valueOf(epoch);
             if (epoch >= 0 && (watermark <= LOWEST || (epoch == 0 && watermark == 0))) {
@@ -85,11 +91,11 @@ public final class EarlyWatermarks extends StreamingQueryListener {
         }
 
         public long getInputWatermarkForLateEvents(long epoch, long operator) {
-            return this.real(epoch - 1, super.getInputWatermarkForLateEvents(epoch, operator));
+            return this.real(epoch - 1, super.getInputWatermarkForLateEvents(epoch, operator), operator);
         }
 
         public long getInputWatermarkForEviction(long epoch, long operator) {
-            long watermark = this.real(epoch, super.getInputWatermarkForEviction(epoch, operator));
+            long watermark = this.real(epoch, super.getInputWatermarkForEviction(epoch, operator), operator);
             return this.grouped.contains(Long.valueOf(operator)) ? Math.max(watermark, 0) : watermark;
         }
 
@@ -99,23 +105,47 @@ public final class EarlyWatermarks extends StreamingQueryListener {
             this.moved.headSet(Long.valueOf(epoch), true).clear();
         }
 
-        private void findGrouped(SparkPlan plan) {
-            if (plan instanceof FlatMapGroupsWithStateExecBase) {
-                StatefulOperatorStateInfo info = (StatefulOperatorStateInfo) ((StatefulOperator) plan).stateInfo().get();
-                this.grouped.add(Long.valueOf(info.operatorId()));
-            }
+        /**
+         * By how many ms rows of the plan may lag behind the query's watermark: really, and as Spark knows it.
+         *
+         * Spark lets the watermark begin anew where the event time is set behind a function with state, without the joins below.
+         */
+        private long[] findLags(SparkPlan plan) {
+            long real = 0;
+            long known = 0;
             scala.collection.immutable.Seq children = plan.children();
             for (int number = 0; number < children.size(); number++) {
-                this.findGrouped((SparkPlan) children.apply(number));
+                long[] below = this.findLags((SparkPlan) children.apply(number));
+                real = Math.max(real, below[0]);
+                known = Math.max(known, below[1]);
             }
+            if (plan instanceof StateStoreWriter) {
+                StatefulOperatorStateInfo info = (StatefulOperatorStateInfo) ((StatefulOperator) plan).stateInfo().get();
+                Long operator = Long.valueOf(info.operatorId());
+                this.forgotten.put(operator, Long.valueOf(real - known));
+                if (plan instanceof FlatMapGroupsWithStateExecBase) {
+                    this.grouped.add(operator);
+                }
+            }
+            if (plan instanceof EventTimeWatermarkExec) {
+                known = 0;
+            } else if (plan instanceof StreamingSymmetricHashJoinExec) {
+                scala.Option after = ((StateStoreWriter) plan).produceOutputWatermark(ORIGIN);
+                long own = after.isDefined() ? ORIGIN - ((Long) after.get()).longValue() : 0;
+                real += own;
+                known += own;
+            }
+            return new long[] {real, known};
         }
 
-        private long real(long epoch, long watermark) {
+        private long real(long epoch, long watermark, long operator) {
             Long number = Long.valueOf(epoch);
             if (epoch < 0 || this.unknown.contains(number)) {
                 return LOWEST - 1;
             }
-            return this.moved.contains(number) ? watermark - ORIGIN : watermark;
+            Long lag = (Long) this.forgotten.get(Long.valueOf(operator));
+            long moved = this.moved.contains(number) ? watermark - ORIGIN : watermark;
+            return lag == null ? moved : Math.max(LOWEST - 1, moved - lag.longValue());
         }
     }
 
