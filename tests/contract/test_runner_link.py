@@ -1,10 +1,12 @@
 """What every link of a run to the store promises."""
 
+import dataclasses
+
 import pytest
 
 from pitstop.control.ports import CONTROL, RunHandle
 from pitstop.errors import FencedError, NotFoundError
-from pitstop.model.job import Progress
+from pitstop.model.job import Progress, Update, Watched
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun, TakeSnapshot
 from pitstop.model.snapshot import SnapshotRecord
 from tests.contract.test_registry import job
@@ -100,3 +102,16 @@ def test_a_run_finds_the_snapshot_that_it_is_to_start_from(store, link):
     store.registry.add_snapshot(record)
     assert link.get_snapshot("s") == record
     assert link.get_snapshot("t") is None
+
+
+def test_a_run_that_commits_is_told_whether_it_may_be_withdrawn(store, link):
+    with link.held() as update:
+        assert update is None
+    before = job(token=2)
+    watched = Update(7, 60.0, Watched(before.version, 0.0))
+    store.registry.save_job(dataclasses.replace(before, update=watched))
+    with link.held() as update:
+        assert update == 7
+    store.registry.save_job(dataclasses.replace(before, withdrawal=7, token=3))
+    with pytest.raises(FencedError), link.held():
+        pass

@@ -85,4 +85,4 @@ def test_the_command_line_helps_with_it_and_completes_it(found):
 
 
 def test_it_is_in_the_docs(found):
-    assert found["docs"] == ["| `colour` | red or blue | `red` | Of the bicycle shed. | yes |"]
+    assert found["docs"] == ["| `colour` | red or blue | `red` | Of the bicycle shed. | yes | yes |"]

@@ -21,13 +21,25 @@ SOURCE = "events"
 
 
 class Sink:
-    """What epochs have written: (lineage, epoch) -> numbers of events."""
+    """What epochs have written: (lineage, epoch) -> numbers of events. Can withdraw it (control.ports.Outputs)."""
 
     def __init__(self):
-        self._epochs = {}
+        self._epochs, self._withdrawable = {}, {}
 
-    def write(self, lineage, epoch, events):
+    def write(self, lineage, epoch, events, update):
         self._epochs[lineage, epoch] = events
+        if update is not None:
+            self._withdrawable.setdefault(update, set()).add((lineage, epoch))
+
+    def withdraw(self, job_id, operation):
+        gone = self._withdrawable.pop(operation, set())
+        for written in gone:
+            del self._epochs[written]
+        return 0, len(gone)
+
+    def forget(self, find):
+        needed = find("id").withdrawable
+        self._withdrawable = {update: written for update, written in self._withdrawable.items() if update == needed}
 
     @property
     def events(self):
@@ -114,8 +126,8 @@ class SimulatedRun:
         events = range(begin, _offset(self.checkpoint, epoch))
         yield
         self._moments.one()
-        with self._ownership.held():
-            self._world.sink.write(self.lineage, epoch, events)
+        with self._ownership.held() as update:
+            self._world.sink.write(self.lineage, epoch, events, update)
         self._moments.one()
         yield
         self.checkpoint.write_commit(epoch, 0)

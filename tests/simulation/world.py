@@ -189,8 +189,9 @@ class World:
         self.processes.forget()
         registry = Fragile(self.registry, self.moments, self.store_faults)
         launcher = Fragile(self.processes, self.moments, self.launcher_faults)
+        outputs = Fragile(self.sink, self.moments, self.launcher_faults)
         self.controller = Controller(
-            registry, launcher, launcher, self.clock, self.wake, DATA, lambda: None, self.work.append, self.files
+            registry, launcher, launcher, self.clock, self.wake, DATA, outputs, lambda: None, self.work.append, self.files
         )
 
     # steps

@@ -6,7 +6,7 @@ from collections import defaultdict
 import pytest
 
 import pitstop as ps
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, SnapshotError
 from pitstop.kit.waiting import wait_until
 from pitstop.maps.model import MapConfig
 from pitstop.model.config import JobConfig
@@ -225,6 +225,16 @@ def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_
     assert sorted(row.seq for row in spark.read.parquet(str(tmp_path / "out")).collect()) == list(range(4_000))
 
 
+def test_a_job_whose_checkpoint_was_removed_by_hand_does_not_start_empty(spark, tmp_path):
+    config = JobConfig.from_options({"processing_guarantee": "exactly_once"})
+    environment = Environment("id", "job", "", config.processing_guarantee, tmp_path / "work", lambda *_: None)
+    p = ps.Pipeline()
+    numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.noop(), name="out")
+    job = compile_job(spark, p, config, environment.sources)
+    with pytest.raises(SnapshotError, match=r"The saved state of job 'job' is gone: .*checkpoint-l1 is not there"):
+        start_point(job, environment, DataFolder(tmp_path), "l1", lambda: None)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -261,3 +271,20 @@ def test_sinks_with_unknown_columns_are_refused_before_anything_runs(spark):
         p.read_from(ps.sources.rate(1), name="rate").write_to(sink, name="out")
         with pytest.raises(PipelineError, match=r"'out'.*no column 'vin'"):
             compile_pipeline(spark, p)
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_a_job_that_requires_it_has_a_recovery_point_before_it_reads_an_event(spark, tmp_path, required):
+    options = {"processing_guarantee": "exactly_once", "require_snapshot_before_processing": required}
+    config = JobConfig.from_options(options)
+    environment = Environment("id", "job", "", config.processing_guarantee, tmp_path / "work", lambda *_: None)
+    p = ps.Pipeline()
+    rows = numbers(p, rows=4_000, step=2_000)
+    rows.group_by("key").rolling_aggregate("counted", n=ps.count()).write_to(ps.sinks.files(str(tmp_path / "out")), name="out")
+    job = compile_job(spark, p, config, environment.sources)
+    point = start_point(job, environment, DataFolder(tmp_path), None, lambda: None)
+    assert Checkpoint(point.checkpoint).committed() == (0 if required else -1)
+    started = Run.start(job, environment, point, Progress(), lambda: None)
+    assert wait_until(lambda: started.look().input_rows >= 4_000, 60)
+    started.stop(60)
+    assert sorted(row.seq for row in spark.read.parquet(str(tmp_path / "out")).collect()) == list(range(4_000))

@@ -56,7 +56,7 @@ def add_to(app: typer.Typer) -> None:
     register(app, submit, allow_interspersed_args=False)
     register(app, check, ignore_unknown_options=True)
     register(app, update, allow_interspersed_args=False)
-    for command in (suspend, resume, restart, cancel, rollback, discard):
+    for command in (suspend, resume, restart, cancel, configure, rollback, discard):
         register(app, command)
 
 
@@ -156,6 +156,17 @@ def cancel(call: Call, job: JobArgument) -> None:
     with call.waiting("Cancelling"):
         call.service().cancel(found.id)
     _done(call, found, "cancelled")
+
+
+def configure(
+    call: Call,
+    job: JobArgument,
+    options: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="Options", autocompletion=complete_option)],
+) -> None:
+    """Change options of a suspended job: its next run has them. What saved state depends on, only an update may change."""
+    found = _in_state(call, job, JobState.SUSPENDED, "suspended")
+    call.service().configure(found.id, job_options(options))
+    _done(call, found, "configured")
 
 
 def rollback(call: Call, job: JobArgument) -> None:

@@ -22,10 +22,11 @@ _OPTIONS_HEAD = """# Job options
 
 Written by `python -m pitstop.cli.reference docs`. An option stands in the job's code (`@ps.job(partitions=4)`), on the command
 line (`-O partitions=4`), in a request (`"options": {"partitions": 4}`) or in Python (`config={"partitions": 4}`); what is given
-at submission goes over the code. An update, of a running or of a suspended job, goes over what the version before was given.
+at submission goes over the code. An update, of a running or of a suspended job, goes over what the version before was given;
+`pitstop configure` changes options of a suspended job without a new version.
 
-| option | write | default | what it does | an update may change it |
-|---|---|---|---|---|
+| option | write | default | what it does | `update` may change it | `configure` may change it |
+|---|---|---|---|---|---|
 """
 
 
@@ -36,7 +37,8 @@ def options_page(options: Iterable[Option]) -> str:
 
 def _option_row(option: Option) -> str:
     default = "" if option.default is None else f"`{as_written(option.default)}`"
-    return f"| `{option.name}` | {option.form} | {default} | {option.meaning} | {'yes' if option.on_update else 'no'} |\n"
+    update, configure = "yes" if option.on_update else "no", "yes" if option.fixed is None else f"no: {option.fixed}"
+    return f"| `{option.name}` | {option.form} | {default} | {option.meaning} | {update} | {configure} |\n"
 
 
 def commands_part(cli: typer.Typer) -> str:

@@ -149,6 +149,13 @@ class JobHandle:
         """End at once; the state is kept for a day, so that :meth:`resume` brings it back. Nothing happens if it has ended."""
         self._service.cancel(self.id)
 
+    def configure(self, **options: Any) -> None:
+        """Change options of the suspended job, such as ``snapshot_interval="1 second"``: its next run has them.
+
+        UsageError for an option that only an update may change; ConflictError if the job is not suspended.
+        """
+        self._service.configure(self.id, options)
+
     def rollback(self) -> None:
         """Go back to the version before an update that is being made ready, starts or is watched."""
         self._service.rollback(self.id)

@@ -22,6 +22,7 @@ from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
+from pitstop.service.asked import not_in_time
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -93,6 +94,9 @@ class HttpService:
     def cancel(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/cancel")
 
+    def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
+        self._send("POST", _job(name_or_id) + "/configure", json={"options": options})
+
     def rollback(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/rollback")
 
@@ -121,8 +125,7 @@ class HttpService:
             except WaitTimeoutError:
                 if left <= _WAIT_SECONDS:
                     break
-        now, wanted = self.job(name_or_id).status, " or ".join(states)
-        raise WaitTimeoutError(f"Job '{name_or_id}' is {now}, not {wanted}, after {timeout:.0f} seconds.")
+        raise not_in_time(name_or_id, self.job(name_or_id).status, states, timeout)
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         return self._get(LogPage, _job(name_or_id) + "/logs", after=after, limit=limit)

@@ -7,14 +7,23 @@ from functools import singledispatchmethod
 
 import structlog
 
-from pitstop.control.actions import CleanUp, DropCheckpoint, ExportSuspended, KillRun, PrepareUpdate, StartRun, WorldAction
-from pitstop.control.ports import Launcher, Registry, RunSpec
+from pitstop.control.actions import (
+    CleanUp,
+    DropCheckpoint,
+    ExportSuspended,
+    KillRun,
+    PrepareUpdate,
+    StartRun,
+    Withdraw,
+    WorldAction,
+)
+from pitstop.control.ports import Launcher, Outputs, Registry, RunSpec
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import drop_checkpoint, drop_state
 from pitstop.errors import EngineError, PitstopError, Problem
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
-from pitstop.model.run import CleanedUp, Died, Exported, ExportFailed, Fact, Observation, PreparationFailed
+from pitstop.model.run import CleanedUp, Died, Exported, ExportFailed, Fact, Observation, PreparationFailed, Withdrawn
 from pitstop.snapshots.export import export_suspended
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
@@ -34,10 +43,11 @@ class Actor:
         preparer: Preparer,
         data: DataFolder,
         tell: Tell,
+        outputs: Outputs,
         files: Files = LOCAL_FILES,
     ) -> None:
         self._registry, self._launcher, self._preparer = registry, launcher, preparer
-        self._data, self._tell, self._files = data, tell, files
+        self._data, self._tell, self._outputs, self._files = data, tell, outputs, files
 
     @singledispatchmethod
     def perform(self, action: WorldAction, job: Job) -> None:
@@ -88,6 +98,12 @@ class Actor:
     @perform.register
     def _drop_checkpoint(self, action: DropCheckpoint, job: Job) -> None:
         drop_checkpoint(self._data, job, action.lineage, self._files)
+
+    @perform.register
+    def _withdraw(self, action: Withdraw, job: Job) -> None:
+        files, entries = self._outputs.withdraw(job.id, action.operation)
+        log.info("output withdrawn", job=job.display_name, id=job.id, files=files, entries=entries)
+        self._say(job, Withdrawn(action.operation, files, entries))
 
     def _kill(self, job_id: str, token: int) -> None:
         handle = self._registry.handle_of(job_id, token)

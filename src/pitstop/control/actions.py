@@ -82,8 +82,15 @@ class DropCheckpoint:
     lineage: str
 
 
+@dataclass(frozen=True)
+class Withdraw:
+    """Take what the version of a rolled back update has written out of files and maps. Withdrawn answers."""
+
+    operation: int
+
+
 StoreAction = Finish | FailExports | RegisterSnapshot | SendCommand
 """Done in the transaction that records the decision."""
-WorldAction = StartRun | KillRun | ExportSuspended | PrepareUpdate | CleanUp | DropCheckpoint
+WorldAction = StartRun | KillRun | ExportSuspended | PrepareUpdate | CleanUp | DropCheckpoint | Withdraw
 """Done after it, off the loop's thread: what it touches may be slow, or away."""
 Action = StoreAction | WorldAction

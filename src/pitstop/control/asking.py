@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from pitstop.control.actions import CleanUp, ExportSuspended, FailExports, KillRun, PrepareUpdate, SendCommand
+from pitstop.control.actions import CleanUp, ExportSuspended, FailExports, Finish, KillRun, PrepareUpdate, SendCommand
 from pitstop.control.decision import (
     CANCELLED,
     REQUESTED,
@@ -19,8 +19,10 @@ from pitstop.control.decision import (
     without_state,
 )
 from pitstop.errors import ConflictError
+from pitstop.kit import durations
+from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobState, Mode, Termination
-from pitstop.model.operation import CancelAndExport, Export, Operation, UpdateJob
+from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, UpdateJob
 from pitstop.model.run import StopRun, TakeSnapshot
 
 
@@ -44,6 +46,16 @@ def resume(job: Job, operation: Operation, now: float) -> Decision:
     """Start again from the kept state."""
     resumed = dataclasses.replace(waiting(job), suspension_cause=None, failure_details=None)
     return Decision(resumed, (answered(operation.id),))
+
+
+def configure(job: Job, operation: Operation, now: float) -> Decision:
+    """Give a suspended job other options: its next run has them."""
+    assert isinstance(operation.request, Configure)
+    changed = operation.request.options
+    JobConfig.refuse_fixed(changed)
+    config = JobConfig.from_options(changed, base=job.version.config)
+    version = dataclasses.replace(job.version, options=job.version.options | changed, config=config)
+    return Decision(dataclasses.replace(job, version=version), (answered(operation.id),))
 
 
 def bring_back(job: Job, operation: Operation, now: float) -> Decision:
@@ -77,10 +89,19 @@ def _has_no_state(job: Job, operation: Operation) -> Decision:
 
 def cancel(job: Job, operation: Operation, now: float) -> Decision:
     """End at once."""
+    return _end_at_once(job, ended(job, now, CANCELLED, user_cancelled=True), "was cancelled", answered(operation.id))
+
+
+def end_by_timeout(job: Job, now: float) -> Decision:
+    """End a job that has run as long as it may. It can be brought back like every other that has failed."""
+    timeout = durations.text(job.version.config.timeout_ms or 0)
+    return _end_at_once(job, ended(job, now, f"Timed out: it has run for {timeout} (option timeout)"), "timed out")
+
+
+def _end_at_once(job: Job, gone: Job, what: str, *answers: Finish) -> Decision:
+    meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' {what} meanwhile."))
     # A higher token fences the run, should it not be reached by the kill.
-    gone = dataclasses.replace(ended(job, now, CANCELLED, user_cancelled=True), token=job.token + 1)
-    meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' was cancelled meanwhile."))
-    return Decision(gone, (*meanwhile, FailExports(), answered(operation.id), KillRun(job.token)))
+    return Decision(dataclasses.replace(gone, token=job.token + 1), (*meanwhile, FailExports(), *answers, KillRun(job.token)))
 
 
 def export(job: Job, operation: Operation, now: float) -> Decision:

@@ -21,13 +21,14 @@ from pitstop.control.actions import (
     RegisterSnapshot,
     SendCommand,
     StoreAction,
+    Withdraw,
     WorldAction,
 )
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
 from pitstop.control.owed import owed, unneeded
-from pitstop.control.ports import CONTROL, Launcher, Registry, Wake, Workers
+from pitstop.control.ports import CONTROL, Launcher, Outputs, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, remove_replaced, sweep
 from pitstop.control.snapshot_use import job_that_needs
@@ -36,7 +37,7 @@ from pitstop.errors import ConflictError, EngineError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Export, Operation
+from pitstop.model.operation import Export, Operation, OperationState
 from pitstop.model.run import Died, Observation, StateExpired
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.files import LOCAL_FILES, Files
@@ -76,15 +77,16 @@ class Controller:
         clock: Clock,
         wake: Wake,
         data: DataFolder,
+        outputs: Outputs,
         changed: Callable[[], None],
         spawn: Spawn = in_thread,
         files: Files = LOCAL_FILES,
     ) -> None:
         self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
-        self._data, self._changed, self._files = data, changed, files
+        self._data, self._outputs, self._changed, self._files = data, outputs, changed, files
         self._lanes = Lanes(spawn)
         self._preparer = Preparer(registry, workers, data, files)
-        self._actor = Actor(registry, launcher, self._preparer, data, self._hear, files)
+        self._actor = Actor(registry, launcher, self._preparer, data, self._hear, outputs, files)
         self._liveness = Liveness(registry, launcher, clock)
         self._heard: deque[Observation] = deque()
         """Facts that the control plane has seen itself."""
@@ -124,7 +126,7 @@ class Controller:
         self._stuck.clear()
         if not self._recovered:
             for job in self._registry.jobs():
-                if not job.state.terminal or has_state(self._data, job, self._files):
+                if not job.state.terminal or job.busy or has_state(self._data, job, self._files):
                     self._do_owed(job)
             self._recovered = True
         jobs = self._registry.jobs(include_ended=False)
@@ -248,7 +250,8 @@ class Controller:
     def _fail_exports(self, job: Job) -> None:
         error = ConflictError("Execution completed before snapshot executed").problem
         for operation in self._registry.open_operations(job.id):
-            if isinstance(operation.request, Export):
+            # What was asked for after it is decided on by what the job has become.
+            if isinstance(operation.request, Export) and operation.state is OperationState.RUNNING:
                 self._registry.finish_operation(operation.id, error)
 
     def _act(self, job: Job, actions: Collection[Action]) -> None:
@@ -314,7 +317,7 @@ class Controller:
             job = self._registry.get_job(failed.job.id)
             if job is not None and (job.state, job.token) == (failed.job.state, failed.job.token):
                 self._lanes.put(job.id, partial(self._perform, failed.job, failed.action, failed.times))
-            elif isinstance(failed.action, KillRun | DropCheckpoint | CleanUp):
+            elif isinstance(failed.action, KillRun | DropCheckpoint | CleanUp | Withdraw):
                 self._lanes.put(failed.job.id, partial(self._perform, failed.job, failed.action, failed.times))
 
     def _keep_house(self, jobs: list[Job]) -> None:
@@ -331,6 +334,7 @@ class Controller:
                 for job in sweep(self._registry, self._data, self._clock.now(), self._files):
                     self._hear(Observation(job.id, job.token, StateExpired()))
                 self._drop_unneeded()
+                self._outputs.forget(self._registry.get_job)
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")
 

@@ -45,5 +45,9 @@ def _of_update(job: Job) -> list[tuple[bool, str]]:
         (not isinstance(phase, Starting) or job.state is not JobState.RUNNING, "the new version runs and is still starting"),
         (job.update is None or active, f"{job.state} with an update"),
         (job.preparation is None or active, f"{job.state} while a new version is made ready"),
+        (
+            job.withdrawal is None or job.state not in (*_RUN_STATES[1:], JobState.COMPLETING, JobState.COMPLETED),
+            f"{job.state} before what a version wrote is withdrawn",
+        ),
         (mode is not Mode.UPDATE or job.preparation is None, "an update is begun and another made ready"),
     ]

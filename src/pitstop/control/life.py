@@ -21,6 +21,7 @@ from pitstop.model.job import Job, JobState, Mode, Starting
 from pitstop.model.operation import (
     Cancel,
     CancelAndExport,
+    Configure,
     Discard,
     Export,
     Operation,
@@ -47,6 +48,7 @@ from pitstop.model.run import (
     Stopped,
     StopRun,
     UpdatePrepared,
+    Withdrawn,
 )
 
 
@@ -95,6 +97,11 @@ def _watch_ends(job: Job, event: Due, now: float) -> Decision:
     return updating.watched_long_enough(job) if until is not None and until <= now else Decision(job)
 
 
+def _time_is_up(job: Job, event: Due, now: float) -> Decision:
+    until = timed_out_at(job)
+    return asking.end_by_timeout(job, now) if until is not None and until <= now else _watch_ends(job, event, now)
+
+
 def _leave(job: Job, event: Leave, now: float) -> Decision:
     return Decision(job, (SendCommand(StopRun()),))
 
@@ -125,7 +132,8 @@ _ROWS: tuple[Row, ...] = (
     # states        modes                     events            handler                             leads to (None: stays)
     # What a time brings
     ((N,),          (None,),                  (Due,),           _start,                             (T, N)),
-    ((R,),          MODES[R],                 (Due,),           _watch_ends,                        None),
+    ((R,),          (None,),                  (Due,),           _time_is_up,                        (R, F)),
+    ((R,),          ENDING,                   (Due,),           _watch_ends,                        None),
     ((R,),          (None,),                  (Leave,),         _leave,                             None),
     # What is asked for
     (JobState,      (None, *ANY),             (Submit,),        asking.accept,                      None),
@@ -137,6 +145,7 @@ _ROWS: tuple[Row, ...] = (
     ((S,),          (None,),                  (Export,),        asking.export_suspended(Mode.EXPORT), (X,)),
     ((S,),          (None,),                  (CancelAndExport,), asking.export_suspended(Mode.CANCEL_AND_EXPORT), (X,)),
     ((S,),          (None,),                  (Resume,),        asking.resume,                      (N,)),
+    ((S,),          (None,),                  (Configure,),     asking.configure,                   None),
     ((N, T, R, S),  MODES[R],                 (Cancel,),        asking.cancel,                      (F,)),
     ((N, T, R, S),  (None,),                  (Rollback,),      updating.roll_back,                 (N, T, R, S)),
     ((N, T, R, X, C), (None, *ANY),           (Resume,),        asking.accept,                      None),
@@ -180,6 +189,8 @@ _ROWS: tuple[Row, ...] = (
     ((S,),          (None,),                  (UpdatePrepared,), updating.prepared_suspended,       (X, S)),
     ((N, T, X),     (None, *ANY),             (UpdatePrepared,), updating.prepared_too_late,        None),
     ((N, T, R, S, X), (None, *ANY),           (PreparationFailed,), updating.preparation_failed,    None),
+    # What the new version had written is gone again
+    ((N, S, X, F),  (None, *ANY),             (Withdrawn,),     updating.withdrawn,                 None),
 )  # fmt: skip
 
 _OF_RUNS = (Suspend, Restart, CancelAndExport, Export)
@@ -190,6 +201,9 @@ _REFUSALS: tuple[Row, ...] = (
     ((R,),          ENDING,                   (*_OF_RUNS, UpdateJob, Rollback), asking.busy,        None),
     ((N, T, S, X, C), (None, *ANY),           (Suspend, Restart), asking.not_in_this_state("RUNNING"), None),
     ((N, T, X, C),  (None, *ANY), (CancelAndExport, Export, UpdateJob), asking.not_in_this_state("RUNNING or SUSPENDED"), None),
+    ((N, T, R, X, C), (None, *ANY),           (Configure,),     asking.not_in_this_state("SUSPENDED"), None),
+    ((F,),          (None, *ANY),             (Configure,),     asking.has_result,                  None),
+    ((D,),          (None,),                  (Configure,),     asking.has_result,                  None),
     ((X, C),        (None, *ANY),             (Cancel,),        asking.no_cancel,                   None),
     ((X, C),        (None, *ANY),             (Rollback,),      asking.not_in_this_state("RUNNING or SUSPENDED"), None),
     ((N, T, R, S, X, C), (None, *ANY),        (Discard,),       asking.still_going,                 None),
@@ -241,8 +255,17 @@ def kind_of(event: Event) -> type:
 def due_at(job: Job) -> float | None:
     """When something is due for a job without anybody asking, in seconds since the epoch; None if nothing is."""
     if job.state is N:
-        return job.due or 0.0
-    return updating.watched_until(job) if job.state is R else None
+        return None if job.withdrawal is not None else job.due or 0.0
+    if job.state is not R:
+        return None
+    ends = (updating.watched_until(job), timed_out_at(job) if job.termination is None else None)
+    return min((at for at in ends if at is not None), default=None)
+
+
+def timed_out_at(job: Job) -> float | None:
+    """When a job that runs is ended for having run too long (jet.md §1.4), in seconds since the epoch."""
+    timeout = job.version.config.timeout_ms
+    return job.start_time + timeout / 1000 if timeout is not None and job.start_time is not None else None
 
 
 def is_due(job: Job, now: float) -> bool:
@@ -262,7 +285,7 @@ def _of_another_export(job: Job, event: Event) -> bool:
 
 
 def _concerns_no_run(event: Observation) -> bool:
-    return isinstance(event.fact, UpdatePrepared | PreparationFailed)
+    return isinstance(event.fact, UpdatePrepared | PreparationFailed | Withdrawn)
 
 
 def _check(job: Job, event: Event, edge: Edge, decision: Decision) -> None:

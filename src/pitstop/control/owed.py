@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pitstop.control.actions import CleanUp, DropCheckpoint, ExportSuspended, KillRun, PrepareUpdate, StartRun, WorldAction
+from pitstop.control.actions import (
+    CleanUp,
+    DropCheckpoint,
+    ExportSuspended,
+    KillRun,
+    PrepareUpdate,
+    StartRun,
+    Withdraw,
+    WorldAction,
+)
 from pitstop.model.job import Job, JobState, Starting, Watched
 from pitstop.model.operation import Operation, UpdateJob, snapshot_of
 
@@ -15,7 +24,9 @@ from pitstop.model.operation import Operation, UpdateJob, snapshot_of
 def owed(job: Job, open_operations: Iterable[Operation]) -> tuple[WorldAction, ...]:
     """The actions that make the world agree with the record, in the order in which they are to be done."""
     preparing = (PrepareUpdate(job.preparation),) if job.preparation is not None else ()
-    return (*_of_state(job, {operation.id: operation for operation in open_operations}), *preparing)
+    # The token of a job that goes back is one higher than that of the run whose output is withdrawn.
+    going_back = (KillRun(job.token - 1), Withdraw(job.withdrawal)) if job.withdrawal is not None else ()
+    return (*_of_state(job, {operation.id: operation for operation in open_operations}), *going_back, *preparing)
 
 
 def _of_state(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, ...]:

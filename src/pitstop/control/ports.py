@@ -48,6 +48,21 @@ class Wake(Protocol):
         ...
 
 
+class Outputs(Protocol):
+    """What versions have written into files and maps that may be gone back from."""
+
+    def withdraw(self, job_id: str, operation: int) -> tuple[int, int]:
+        """Take out again what the new version of that update has written; how many files, and entries of maps, that concerned.
+
+        May be cut off and done again; nothing writes for that version any more.
+        """
+        ...
+
+    def forget(self, find: Callable[[str], Job | None]) -> None:
+        """Drop what is kept for updates that no job may go back from any more. ``find`` reads a job by its id."""
+        ...
+
+
 class Members(Protocol):
     """The servers of the cluster."""
 
@@ -191,8 +206,11 @@ class RunnerLink(Protocol):
         """Return if this run still owns its job; raise FencedError if not."""
         ...
 
-    def held(self) -> AbstractContextManager[object]:
-        """Within it no other run can take the job: checking and what is done then are one step. Others wait: be short."""
+    def held(self) -> AbstractContextManager[int | None]:
+        """Within it no other run can take the job: checking and what is done then are one step. Others wait: be short.
+
+        Gives the update whose new version's writes may have to be withdrawn (model.job.Job.withdrawable).
+        """
         ...
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None: ...
@@ -209,7 +227,7 @@ class Ownership(Protocol):
         """Return if the run still has its job; raise FencedError if not."""
         ...
 
-    def held(self) -> AbstractContextManager[None]:
+    def held(self) -> AbstractContextManager[int | None]:
         """As RunnerLink.held: for what a run that has lost its job must not write. FencedError if it has."""
         ...
 
@@ -224,7 +242,7 @@ class NoOtherRun:
     def check(self) -> None:
         """Nobody can have taken it."""
 
-    def held(self) -> AbstractContextManager[None]:
+    def held(self) -> AbstractContextManager[int | None]:
         return nullcontext()
 
     def patiently(self, work: Callable[[], T]) -> T:

@@ -10,13 +10,22 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from pitstop.control.actions import Action, DropCheckpoint, ExportSuspended, FailExports, KillRun, RegisterSnapshot, SendCommand
+from pitstop.control.actions import (
+    Action,
+    DropCheckpoint,
+    ExportSuspended,
+    FailExports,
+    KillRun,
+    RegisterSnapshot,
+    SendCommand,
+    Withdraw,
+)
 from pitstop.control.decision import Decision, answered, refuse, waiting
 from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Asked, Job, JobState, Mode, Starting, Termination, Update, Version, Watched
 from pitstop.model.operation import Operation, Updated, Verb
-from pitstop.model.run import Exported, ExportFailed, PreparationFailed, Running, Stopped, StopRun, UpdatePrepared
+from pitstop.model.run import Exported, ExportFailed, PreparationFailed, Running, Stopped, StopRun, UpdatePrepared, Withdrawn
 
 
 def prepared(job: Job, fact: UpdatePrepared, now: float) -> Decision:
@@ -142,7 +151,7 @@ def roll_back(job: Job, operation: Operation, now: float) -> Decision:
         return refuse(job, operation, f"Cannot {operation.verb.name} job '{job.display_name}': it has no update to go back from.")
     back = _go_back(job, phase, f"was rolled back on request: version {phase.previous.number} goes on where it had stopped")
     if job.state is JobState.SUSPENDED:
-        stays = dataclasses.replace(back.job, state=JobState.SUSPENDED, suspension_cause=job.suspension_cause)
+        stays = dataclasses.replace(back.job, state=JobState.SUSPENDED, suspension_cause=job.suspension_cause, interruption=None)
         return Decision(stays, (*back.actions, done))
     return Decision(back.job, (*back.actions, done))
 
@@ -151,14 +160,34 @@ def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
     assert job.update is not None
     message = f"Version {job.version.number} of job '{job.display_name}' {what}"
     old = _resumable(phase.previous, job.version.options["initial_snapshot"])
-    back = dataclasses.replace(waiting(job), version=old, update=None, update_failure=message, suspension_cause=None)
+    back = dataclasses.replace(
+        waiting(job),
+        version=old,
+        update=None,
+        update_failure=message,
+        suspension_cause=None,
+        interruption=f"What version {job.version.number} has written is withdrawn before version {old.number} goes on",
+        withdrawal=job.update.operation,
+        # From now on the run writes nothing more, whether or not it is reached by the kill: what it wrote can be withdrawn.
+        token=job.token + 1,
+    )
     told: list[Action] = []
     # An update of a suspended job was answered when its new version was in place.
     if isinstance(phase, Starting):
         told.append(answered(job.update.operation, EngineError(message, trace=job.failure_details)))
     lineage = job.version.lineage
     dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != phase.previous.lineage else []
-    return Decision(back, (*told, FailExports(), KillRun(job.token), *dropped))
+    return Decision(back, (*told, FailExports(), KillRun(job.token), Withdraw(job.update.operation), *dropped))
+
+
+def withdrawn(job: Job, fact: Withdrawn, now: float) -> Decision:
+    """Files and maps are as the old version had left them: it may go on."""
+    if job.withdrawal != fact.operation:
+        return Decision(job)
+    told = job.update_failure
+    if told is not None and (fact.files or fact.entries):
+        told = f"{told.rstrip('.')}. Withdrawn of what it had written: {fact.files} files and {fact.entries} entries of maps."
+    return Decision(dataclasses.replace(job, withdrawal=None, update_failure=told))
 
 
 def under_way(job: Job) -> bool:

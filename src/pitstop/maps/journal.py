@@ -56,6 +56,13 @@ def apply_changes(
     return events
 
 
+def change_of(sequence: int, key: str, before: str | None, after: str | None, at: float) -> Event:
+    """The event of an entry that has another value now; None stands for no entry."""
+    if after is None:
+        return (sequence, _REMOVED, key, before, None, at)
+    return (sequence, _ADDED if before is None else _UPDATED, key, before, after, at)
+
+
 def removals(entries: Iterable[tuple[str, str]], newest: int, at: float) -> list[Event]:
     """The events of entries (key, value) that are removed, in the order given."""
     return [(sequence, _REMOVED, key, value, None, at) for sequence, (key, value) in enumerate(entries, newest + 1)]

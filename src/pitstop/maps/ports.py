@@ -70,7 +70,8 @@ class MapStore(Protocol):
     ) -> bool:
         """Apply changes in order (None removes) and mark the epoch, in one transaction.
 
-        Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in.
+        Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in. While the
+        fence's job may still go back from its version (model.job.Job.withdrawable), the old values are kept for ``withdraw``.
         """
         ...
 
@@ -83,4 +84,16 @@ class MapStore(Protocol):
         fence: Fence | None,
     ) -> bool:
         """As ``write_epoch``, each new value being ``update(old, new)``; None removes."""
+        ...
+
+    def withdraw(self, operation: int) -> int:
+        """Make entries what they were before the new version of that update wrote them, with events in the journal as for
+        other writes; returns how many were changed. What others have written after that version stays.
+
+        May be cut off and done again; done twice, it does nothing the second time.
+        """
+        ...
+
+    def forget_withdrawable(self) -> None:
+        """Forget the old values of updates that no job may go back from any more."""
         ...

@@ -14,6 +14,7 @@ from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import described_by
 from pitstop.model.options import Option, duration_ms, one_of, text, whole, yes_or_no
 
+MOST_RECORDS = 10**15
 MOST_PARTITIONS = 100_000
 """Each has files of its own in each epoch."""
 
@@ -44,6 +45,11 @@ class JobConfig:
     snapshot_interval_ms: int = 10_000
     suspend_on_failure: bool = False
     initial_snapshot: str | None = None
+    timeout_ms: int | None = None
+    metrics_enabled: bool = True
+    store_metrics_after_completion: bool = False
+    max_accumulated_records: int | None = None
+    require_snapshot_before_processing: bool = False
     partitions: int | None = None
     state_store: StateStore = StateStore.ROCKSDB
     compile_timeout_ms: int = 180_000
@@ -69,7 +75,19 @@ class JobConfig:
                 raise UsageError(f"Unknown job option: {name}. There are: {', '.join(known)}.")
             target, read = readers[name]
             changes[target] = read(name, value)
-        return dataclasses.replace(base or cls(), **changes)
+        made = dataclasses.replace(base or cls(), **changes)
+        if made.store_metrics_after_completion and not made.metrics_enabled:
+            raise UsageError("store_metrics_after_completion needs metrics_enabled: there would be no metrics to store.")
+        return made
+
+    @classmethod
+    def refuse_fixed(cls, options: Mapping[str, Any]) -> None:
+        """Raise UsageError for an option that a suspended job cannot be configured with, or that is wrong."""
+        cls.from_options(options)
+        for option in OPTIONS:
+            given = next((name for name in option.readers if options.get(name) is not None), None)
+            if given is not None and option.fixed is not None:
+                raise UsageError(f"{option.name} is not supported for configure: {option.fixed}.")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by field, which is also the form in which it is stored."""
@@ -122,6 +140,9 @@ def renamed_stages(value: Any) -> dict[str, str]:
     return found
 
 
+_BY_UPDATE = "saved state depends on it: update the job to the same artifact with this option"
+
+
 def listed_requirements(name: str, value: Any) -> tuple[str, ...]:
     """Requirements, from a list, the JSON text of one, or lines of text; UsageError if it is none of these."""
     if isinstance(value, str) and value.lstrip().startswith("["):
@@ -144,6 +165,7 @@ OPTIONS: tuple[Option, ...] = (
         meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled.",
         default="none",
         choices=tuple(ProcessingGuarantee),
+        fixed="its checkpoint and its sinks depend on it: submit the job anew, or update it",
     ),
     Option(
         "snapshot_interval",
@@ -171,6 +193,54 @@ OPTIONS: tuple[Option, ...] = (
         form="the name of a snapshot",
         meaning="The named snapshot that the job starts from. An update starts from the one that it takes itself.",
         on_update=False,
+        fixed="a job starts from a snapshot once: submit it anew",
+    ),
+    Option(
+        "timeout",
+        "timeout_ms",
+        duration_ms,
+        form="a duration, such as 2 hours",
+        meaning="A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job "
+        "may run for ever.",
+        aliases={"timeout_ms": whole(least=0, most=LONGEST_MS)},
+    ),
+    Option(
+        "metrics_enabled",
+        "metrics_enabled",
+        yes_or_no,
+        form="true or false",
+        meaning="Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch "
+        "and totals are known.",
+        default=True,
+        choices=("true", "false"),
+    ),
+    Option(
+        "store_metrics_after_completion",
+        "store_metrics_after_completion",
+        yes_or_no,
+        form="true or false",
+        meaning="The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled.",
+        default=False,
+        choices=("true", "false"),
+    ),
+    Option(
+        "max_accumulated_records",
+        "max_accumulated_records",
+        whole(least=1, most=MOST_RECORDS),
+        form="a whole number from 1",
+        meaning="A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions "
+        "together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted.",
+    ),
+    Option(
+        "require_snapshot_before_processing",
+        "require_snapshot_before_processing",
+        yes_or_no,
+        form="true or false",
+        meaning="The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts "
+        "from a snapshot always has. Without meaning for guarantee none.",
+        default=False,
+        choices=("true", "false"),
+        fixed="a job starts once: submit it anew",
     ),
     Option(
         "partitions",
@@ -178,6 +248,7 @@ OPTIONS: tuple[Option, ...] = (
         whole(least=1, most=MOST_PARTITIONS),
         form="a whole number from 1",
         meaning="Shuffle partitions of the query; without it the number of cores.",
+        fixed=_BY_UPDATE,
     ),
     Option(
         "state_store",
@@ -188,6 +259,7 @@ OPTIONS: tuple[Option, ...] = (
         "fits. A job that resumes saved state in the same form goes on in the store that it was saved from.",
         default="rocksdb",
         choices=tuple(StateStore),
+        fixed=_BY_UPDATE,
     ),
     Option(
         "compile_timeout",
@@ -222,6 +294,7 @@ OPTIONS: tuple[Option, ...] = (
         form="a JSON list, or one a line, such as six>=1.16",
         meaning="Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: "
         "the code is loaded with them.",
+        fixed="packages are installed for a version: update the job to the same artifact with this option",
     ),
     Option(
         "spark",
@@ -229,6 +302,7 @@ OPTIONS: tuple[Option, ...] = (
         spark_settings,
         form="a JSON object; on the command line also spark.some.setting=value",
         meaning="Further Spark SQL settings of this job's session, for experts; not those that saved state depends on.",
+        fixed=_BY_UPDATE,
     ),
     Option(
         "renamed",
@@ -236,6 +310,7 @@ OPTIONS: tuple[Option, ...] = (
         lambda _, value: renamed_stages(value),
         form="a JSON object of new name to old name, or new=old,new=old",
         meaning="Stages whose saved state goes on under another name.",
+        fixed=_BY_UPDATE,
     ),
 )
 """Every job option. To add one: its field in JobConfig, its record here, and the code that acts on it."""

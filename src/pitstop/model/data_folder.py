@@ -175,6 +175,11 @@ class JobFolder:
         """Scratch files of the job's runs: Spark's own, and what sources agree on. Removed when the job ends."""
         return self.root / "work"
 
+    @property
+    def withdrawable(self) -> Path:
+        """Where versions that may be gone back from have written files: a folder for each update, by its operation."""
+        return self.root / "withdrawable"
+
     def checkpoint(self, lineage: str) -> Path:
         """A checkpoint of Spark. Written by runners; removed when the job ends, or goes on with another lineage."""
         return self.root / f"{CHECKPOINT_PREFIX}{lineage}"

@@ -225,6 +225,8 @@ class Job:
     """Its saved state was removed: on request, because its time was over, or because nothing needs it. Of ended jobs only."""
     update_failure: str | None = None
     """Why the last update was rolled back; None if there was none, or it went well."""
+    withdrawal: int | None = None
+    """The update that was rolled back and whose version's output is being withdrawn. No run starts before that is done."""
 
     @property
     def saved(self) -> Version:
@@ -235,6 +237,18 @@ class Job:
         if isinstance(phase, Asked) and phase.before is not None:
             return phase.before.previous
         return self.version
+
+    @property
+    def withdrawable(self) -> int | None:
+        """The update whose new version may still be gone back from: what that version writes may have to be withdrawn."""
+        phase = self.update.phase if self.update is not None else None
+        going_on = self.update is not None and isinstance(phase, Starting | Watched)
+        return self.update.operation if self.update is not None and going_on else self.withdrawal
+
+    @property
+    def busy(self) -> bool:
+        """True while something is done for it that does not end by itself with a run, also after it has ended."""
+        return self.termination is not None or self.withdrawal is not None
 
     @property
     def display_name(self) -> str:

@@ -23,6 +23,7 @@ class Verb(StrEnum):
     EXPORT = "export"
     CANCEL_AND_EXPORT = "cancel_and_export"
     UPDATE = "update"
+    CONFIGURE = "configure"
     DISCARD = "discard"
     ROLLBACK = "rollback"
 
@@ -93,6 +94,15 @@ class UpdateJob:
 
 
 @dataclass(frozen=True)
+class Configure:
+    """Change options of a suspended job, without a new version."""
+
+    verb: ClassVar = Verb.CONFIGURE
+    options: dict[str, Any]
+    """Those that change, as written by users."""
+
+
+@dataclass(frozen=True)
 class Rollback:
     """Go back to the version before: while the new one is made ready, starts or is watched, or waits for its job's resume."""
 
@@ -106,9 +116,10 @@ class Discard:
     verb: ClassVar = Verb.DISCARD
 
 
-Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Discard | Rollback
+Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Configure | Discard | Rollback
 REQUESTS: dict[Verb, type[Request]] = {
-    kind.verb: kind for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob, Discard, Rollback)
+    kind.verb: kind
+    for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob, Configure, Discard, Rollback)
 }
 
 

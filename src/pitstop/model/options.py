@@ -36,6 +36,8 @@ class Option:
     """Other names under which it is read, with their readers; they are not shown to users."""
     on_update: bool = True
     """Whether an update, of a running or suspended job, may change it."""
+    fixed: str | None = None
+    """Why ``configure`` may not change it for a suspended job, and what to do instead; None if it may."""
 
     @property
     def readers(self) -> dict[str, Reader]:

@@ -152,6 +152,18 @@ class CleanedUp:
 
 
 @dataclass(frozen=True)
+class Withdrawn:
+    """What a version had written that was gone back from is taken out of files and maps again."""
+
+    kind: ClassVar = "withdrawn"
+    operation: int
+    """The update that had brought that version."""
+    files: int
+    entries: int
+    """Entries of maps that are as they were before that version."""
+
+
+@dataclass(frozen=True)
 class UpdatePrepared:
     """A new version is compiled, compared and, by a warm runner, rehearsed: the old one may stop."""
 
@@ -186,6 +198,7 @@ Fact = (
     | Died
     | StateExpired
     | CleanedUp
+    | Withdrawn
     | UpdatePrepared
     | PreparationFailed
 )
@@ -203,6 +216,7 @@ FACTS: dict[str, type[Fact]] = {
         Died,
         StateExpired,
         CleanedUp,
+        Withdrawn,
         UpdatePrepared,
         PreparationFailed,
     )

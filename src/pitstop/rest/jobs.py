@@ -15,6 +15,7 @@ from pitstop.rest.models import (
     ArtifactBody,
     CheckBody,
     CheckModel,
+    ConfigureBody,
     ExportBody,
     SubmitBody,
     UpdateBody,
@@ -23,12 +24,9 @@ from pitstop.rest.models import (
 from pitstop.rest.quick import listed
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
-from pitstop.rest.waiting import Waiters
+from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.api import ServerService, SubmitRequest
 from pitstop.service.results import CheckResult, JobStatus, KeptState, LogPage, UpdateResult
-
-LONGEST_WAIT = 600.0
-"""Seconds that one request may wait; a client that wants to wait longer asks again."""
 
 NameOrId = Annotated[str, Path(description="Name or id of a job")]
 
@@ -41,6 +39,13 @@ def router(service: ServerService) -> APIRouter:
     _add_reads(routes, service, waiters)
     for verb in (Suspend(), Resume(), Restart(), Cancel(), Rollback(), Discard()):
         _add_verb(routes, service, waiters, verb)
+
+    @routes.post("/jobs/{job}/configure", summary="Configure a job")
+    async def configure_job(job: NameOrId, body: ConfigureBody, request: Request) -> JobStatus:
+        """Changes options of a suspended job: its next run has them. What saved state depends on, only an update may change."""
+        found = (await reading(service.job, job)).id
+        await waiters.answer(await writing(service.ask_configure, found, body.options), request)
+        return await reading(service.job, found)
 
     @routes.post("/jobs/{job}/snapshots", status_code=201, summary="Export a named snapshot")
     async def export_snapshot(job: NameOrId, body: ExportBody, request: Request) -> SnapshotRecord:

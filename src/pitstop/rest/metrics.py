@@ -23,7 +23,7 @@ class _ServiceCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         jobs = self._service.jobs(include_ended=True)
         yield _status(jobs)
-        active = [job for job in jobs if job.active]
+        active = [job for job in jobs if job.active and job.config.metrics_enabled]
         yield from _progress(active)
         yield from _stages(active)
         snapshots = GaugeMetricFamily("pitstop_snapshot_bytes", "Size of a named snapshot", labels=["snapshot", "job"])

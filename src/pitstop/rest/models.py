@@ -85,6 +85,12 @@ class CheckBody(ArtifactBody):
     snapshot: str | None = Field(None, description="The snapshot to compare with")
 
 
+class ConfigureBody(_Request):
+    """Options of a suspended job that are to change."""
+
+    options: dict[str, Any] = Field(description="Job options by name, as in docs/options.md")
+
+
 class ExportBody(_Request):
     """A snapshot to take."""
 

@@ -1,28 +1,39 @@
-"""What clients ask for all the time, answered beside the framework: one job, and the list of jobs, as they are now.
+"""What clients ask for all the time, answered beside the framework: the list of jobs, and one job, as it is now or once it is in
+a state that the client waits for.
 
-The routes of ``rest.jobs`` describe both, and answer whatever is asked in another form. Those who ask while the store is being
-read are answered from the next reading together, so that a thousand clients cost little more than one.
+The routes of ``rest.jobs`` describe all three, and answer whatever is asked in another form. Those who ask while the store is
+being read are answered from the next reading together, so that a thousand clients cost little more than one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+import re
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
 from fastapi import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pitstop.errors import PitstopError
+from pitstop.model.job import JobState
 from pitstop.rest.problems import answer
 from pitstop.rest.threads import reading
+from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.api import ServerService
+from pitstop.service.asked import JobIs, not_in_time
+from pitstop.service.results import JobStatus
 
-T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 MOST_AT_ONCE = 200
 """So many jobs are read at once."""
 _LISTS = {b"": False, b"all=false": False, b"all=true": True}
+_STATE = "|".join(JobState)
+_WAIT = re.compile(rf"wait_for=((?:{_STATE})(?:(?:,|%2C)(?:{_STATE}))*)&timeout=(\d{{1,3}}(?:\.\d{{1,6}})?)")
+"""As our own clients ask."""
 
 
 class Quick:
@@ -30,11 +41,12 @@ class Quick:
 
     def __init__(self, app: ASGIApp, service: ServerService, jobs: str) -> None:
         self._app, self._list, self._below = app, jobs, f"{jobs}/"
-        self._jobs = _Together(lambda names: {name: job.json for name, job in service.jobs_named(names).items()})
+        self._jobs = _Together(lambda names: service.jobs_named(names))
         self._lists = _Together(lambda wanted: {all: listed(service, all) for all in wanted})
+        self._waiters = Waiters(service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wanted = self._wanted(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
+        wanted = self._wanted(scope, receive) if scope["type"] == "http" and scope["method"] == "GET" else None
         try:
             found = await wanted if wanted is not None else None
         except PitstopError as error:
@@ -45,12 +57,43 @@ class Quick:
         else:
             await Response(found, media_type="application/json")(scope, receive, send)
 
-    def _wanted(self, scope: Scope) -> asyncio.Future[bytes | None] | None:
+    def _wanted(self, scope: Scope, receive: Receive) -> Awaitable[bytes | None] | None:
         path, query = scope["path"], scope["query_string"]
         if path == self._list:
             return self._lists.get(_LISTS[query]) if query in _LISTS else None
         name = path.removeprefix(self._below)
-        return self._jobs.get(name) if name and name != path and "/" not in name and not query else None
+        if not name or name == path or "/" in name:
+            return None
+        if not query:
+            return self._job(name)
+        waiting = _WAIT.fullmatch(query.decode("latin-1"))
+        if waiting is None or float(waiting[2]) > LONGEST_WAIT:
+            return None
+        states = tuple(JobState(word) for word in re.split(",|%2C", waiting[1]))
+        return self._job_in(name, states, float(waiting[2]), receive)
+
+    async def _job(self, name: str) -> bytes | None:
+        found = await self._jobs.get(name)
+        return found.json if found is not None else None
+
+    async def _job_in(self, name: str, states: tuple[JobState, ...], seconds: float, receive: Receive) -> bytes | None:
+        """The job once it is in one of these states."""
+        until = time.monotonic() + seconds
+        first = await self._jobs.get(name)
+        if first is None or first.status in states:
+            return first.json if first is not None else None
+
+        async def now() -> JobStatus:
+            return await self._jobs.get(first.id) or first
+
+        async def look() -> bytes | None:
+            found = await now()
+            return found.json if found.status in states else None
+
+        async def late() -> PitstopError:
+            return not_in_time(name, (await now()).status, states, seconds)
+
+        return await self._waiters.wait(JobIs(first.id, states), look, late, lambda: until - time.monotonic(), receive)
 
 
 def listed(service: ServerService, include_ended: bool) -> bytes:
@@ -58,18 +101,18 @@ def listed(service: ServerService, include_ended: bool) -> bytes:
     return b"[" + b",".join([job.json for job in service.jobs(include_ended)]) + b"]"
 
 
-class _Together(Generic[T]):
+class _Together(Generic[K, V]):
     """Reads what many ask for at once: while one reading is under way, the next ones gather."""
 
-    def __init__(self, read: Callable[[Collection[T]], Mapping[T, bytes]]) -> None:
+    def __init__(self, read: Callable[[Collection[K]], Mapping[K, V]]) -> None:
         self._read = read
-        self._waiting: dict[T, list[asyncio.Future[bytes | None]]] = {}
+        self._waiting: dict[K, list[asyncio.Future[V | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
 
-    def get(self, key: T) -> asyncio.Future[bytes | None]:
+    def get(self, key: K) -> asyncio.Future[V | None]:
         """What there is under a key when it is read; None if there is nothing."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[bytes | None] = loop.create_future()
+        future: asyncio.Future[V | None] = loop.create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._reading is None or self._reading.done():
             self._reading = loop.create_task(self._read_all())
@@ -80,7 +123,7 @@ class _Together(Generic[T]):
             keys = list(self._waiting)[:MOST_AT_ONCE]
             asked = {key: self._waiting.pop(key) for key in keys}
             try:
-                found: Mapping[T, bytes] | Exception = await reading(self._read, keys)
+                found: Mapping[K, V] | Exception = await reading(self._read, keys)
             except Exception as error:
                 found = error
             for key, futures in asked.items():
@@ -88,7 +131,7 @@ class _Together(Generic[T]):
                     _settle(future, found if isinstance(found, Exception) else found.get(key))
 
 
-def _settle(future: asyncio.Future[bytes | None], found: bytes | Exception | None) -> None:
+def _settle(future: asyncio.Future[V | None], found: V | Exception | None) -> None:
     if future.done():  # the client has gone
         return
     if isinstance(found, Exception):

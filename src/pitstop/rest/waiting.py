@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol, TypeVar
 
 from fastapi import Request
+from starlette.types import Receive
 
 from pitstop.errors import PitstopError, UnreachableError
 from pitstop.rest.threads import reading
 from pitstop.service.asked import LOOK_SECONDS, Asked, Sign
 from pitstop.service.changes import Changes, ended
 
+LONGEST_WAIT = 600.0
+"""Seconds that one request may wait; a client that wants to wait longer asks again."""
 PAUSE_SECONDS = 0.05
 """Changes that come within this time are looked at together."""
 
@@ -41,22 +44,47 @@ class Waiters:
 
     async def answer(self, asked: Asked[T], request: Request) -> T:
         """The answer to what is asked; UnreachableError, which nobody reads, once the client has gone."""
-        gone = asyncio.create_task(_hung_up(request))
+
+        async def look() -> T | None:
+            return await reading(asked.look)
+
+        async def late() -> PitstopError:
+            return await reading(asked.late)
+
+        return await self.wait(asked.sign, look, late, lambda: asked.left, request.receive)
+
+    async def wait(
+        self,
+        sign: Sign,
+        look: Callable[[], Awaitable[T | None]],
+        late: Callable[[], Awaitable[PitstopError]],
+        left: Callable[[], float],
+        receive: Receive,
+    ) -> T:
+        """What ``look`` finds once the sign has come; raises what ``late`` makes when no seconds are left."""
+        gone = asyncio.create_task(_hung_up(receive))
         try:
-            return await self._answer(asked, gone)
+            return await self._wait(sign, look, late, left, gone)
         finally:
             gone.cancel()
 
-    async def _answer(self, asked: Asked[T], gone: asyncio.Task[None]) -> T:
-        with self._registered(asked.sign) as came:
+    async def _wait(
+        self,
+        sign: Sign,
+        look: Callable[[], Awaitable[T | None]],
+        late: Callable[[], Awaitable[PitstopError]],
+        left: Callable[[], float],
+        gone: asyncio.Task[None],
+    ) -> T:
+        with self._registered(sign) as came:
             while True:
                 came.clear()
-                found = await reading(asked.look)
+                found = await look()
                 if found is not None:
                     return found
-                if asked.left <= 0:
-                    raise await reading(asked.late)
-                await _first(came, gone, asked.left)
+                if left() <= 0:
+                    raise await late()
+                await _first(came, gone, left())
                 if gone.done():
                     raise UnreachableError("The client has gone.")
                 if self._service.changes.closed:
@@ -108,8 +136,8 @@ class Waiters:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _hung_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+async def _hung_up(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
         pass
 
 

@@ -29,11 +29,10 @@ class LinkOwnership:
         self.patiently(self._link.check)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Iterator[int | None]:
         with ExitStack() as holding:
             # A store that cannot be entered is waited for; what fails inside is the caller's affair.
-            self.patiently(lambda: holding.enter_context(self._link.held()))
-            yield
+            yield self.patiently(lambda: holding.enter_context(self._link.held()))
 
     def patiently(self, work: Callable[[], T]) -> T:
         while True:

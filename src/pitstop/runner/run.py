@@ -36,6 +36,7 @@ from pitstop.model.run import (
     TakeSnapshot,
 )
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.runner.bounds import Bounds
 from pitstop.runner.deadlines import Deadlines
 from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
@@ -77,12 +78,14 @@ class Runner:
         self._ownership = LinkOwnership(link, log, pause)
         self._deadlines = Deadlines(monotonic)
         self._config = JobConfig()
+        self._bounds = Bounds({}, self._config)
         self._exports = Lanes(spawn)
         self._started: Started | None = None
         self._last_command = 0
         self._untold: deque[Fact] = deque()
         """Facts that the store does not hold yet, in their order; exports, which are made beside the steps, add theirs."""
         self._progress = self._reported = Progress()
+        self._exceeded: EngineError | None = None
         self._exit_code: int | None = None
         """Once the run has come to its end: what its process ends with when all is told."""
         self._claimed = False
@@ -180,7 +183,7 @@ class Runner:
         self._deadlines.compiling(job.version.config)
         ties = Ties(self._ownership, partial(self._snapshot, job), self._deadlines.starting, self._poke)
         opened = self._engine.open(job, ties)
-        self._config = opened.config
+        self._config, self._bounds = opened.config, Bounds(opened.plan, opened.config)
         self._untold.append(Compiled(opened.plan, opened.lineage, opened.config))
         # Before the first epoch: what it writes is known again by the lineage.
         self._tell()
@@ -200,9 +203,9 @@ class Runner:
             raise self._ownership.lost
         self._look(started)
         self._tell()
-        hangs = self._deadlines.overdue()
-        if hangs is not None:
-            self._fail(hangs)
+        wrong = self._deadlines.overdue() or self._exceeded
+        if wrong is not None:
+            self._fail(wrong)
             return
         if not started.active:
             self._exports.settle()
@@ -264,7 +267,8 @@ class Runner:
         if self._told_running:
             self._time_epoch(started)
             progress = dataclasses.replace(progress, busy_seconds=self._long_under_way())
-        self._progress = progress
+        self._exceeded = self._bounds.exceeded(progress)
+        self._progress = progress if self._config.metrics_enabled else dataclasses.replace(progress, stages={})
         if not self._told_running and started.up and started.active:
             self._told_running = True
             epoch = progress.epoch if started.first_epoch else -1

@@ -67,6 +67,7 @@ class SparkEngine:
             work_dir=self._settings.data.job(job.id).work,
             log=log,
             ownership=ownership,
+            notes=self._settings.data.job(job.id).withdrawable,
             fence=Fence(job.id, job.token),
             maps=self._maps,
             sources=self._settings.sources(job.id, job.display_name),

@@ -23,6 +23,7 @@ from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
+from pitstop.outputs.kept import KeptOutputs
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
@@ -56,18 +57,27 @@ class ControlPlane:
         launcher = self._launcher = LocalProcessLauncher(
             data, store_url, self._wake, settings.spares, environment, settings.rotation
         )
-        self._controller = Controller(self._registry, launcher, launcher, SystemClock(), self._wake, data, self._changes.notify)
+        maps = SqlMapStore(self._database)
+        self._controller = Controller(
+            self._registry,
+            launcher,
+            launcher,
+            SystemClock(),
+            self._wake,
+            data,
+            KeptOutputs(maps, data),
+            self._changes.notify,
+        )
         self._loop: threading.Thread | None = None
-        dependencies = Dependencies(data, _installer(settings))
         self.service = LocalService(
             self._registry,
-            SqlMapStore(self._database),
+            maps,
             launcher,
             data,
             self._wake,
             self._changes,
             self._info,
-            dependencies=dependencies,
+            dependencies=Dependencies(data, _installer(settings)),
         )
 
     def start(self, failed: Callable[[], None]) -> None:

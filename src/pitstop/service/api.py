@@ -100,6 +100,13 @@ class Service(Protocol):
         """End a job at once. Its state is kept for a day: resume brings it back. Does nothing to a job that has ended."""
         ...
 
+    def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
+        """Change options of a suspended job, without a new version: its next run has them.
+
+        UsageError for an option that only an update may change, or none; ConflictError if the job is not suspended.
+        """
+        ...
+
     def rollback(self, name_or_id: str) -> None:
         """Go back to the version before an update that is being made ready, starts or is watched; returns before that runs.
 
@@ -235,6 +242,8 @@ class ServerService(Service, Protocol):
         ...
 
     def ask(self, name_or_id: str, request: Request) -> Asked[Operation]: ...
+
+    def ask_configure(self, name_or_id: str, options: dict[str, Any]) -> Asked[Operation]: ...
 
     def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]: ...
 

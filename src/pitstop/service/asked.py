@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from pitstop.errors import PitstopError
+from pitstop.errors import PitstopError, WaitTimeoutError
 from pitstop.model.job import JobState
 from pitstop.service.changes import Changes
 
@@ -52,6 +52,11 @@ class Asked(Generic[T]):
     def left(self) -> float:
         """Seconds that may still be waited."""
         return self.began + self.seconds - time.monotonic()
+
+
+def not_in_time(name_or_id: str, status: JobState, states: Collection[JobState], seconds: float) -> WaitTimeoutError:
+    """What is told to those who have waited for a job to be in one of these states."""
+    return WaitTimeoutError(f"Job '{name_or_id}' is {status}, not {' or '.join(states)}, after {seconds:.0f} seconds.")
 
 
 def wait(asked: Asked[T], changes: Changes) -> T:

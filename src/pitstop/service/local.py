@@ -11,7 +11,7 @@ from typing import Any
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, Registry, Wake, Workers
 from pitstop.control.snapshot_use import job_that_needs
-from pitstop.errors import ConflictError, EngineError, NotFoundError, WaitTimeoutError
+from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import JobConfig
@@ -20,6 +20,7 @@ from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.operation import (
     Cancel,
     CancelAndExport,
+    Configure,
     Discard,
     Export,
     Operation,
@@ -140,6 +141,16 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     def cancel(self, name_or_id: str) -> None:
         self._carry_out(name_or_id, Cancel())
+
+    def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
+        wait(self.ask_configure(name_or_id, options), self.changes)
+
+    def ask_configure(self, name_or_id: str, options: dict[str, Any]) -> Asked[Operation]:
+        changed = {name: value for name, value in options.items() if value is not None}
+        if not changed:
+            raise UsageError("Name the options that are to change, as key=value.")
+        JobConfig.refuse_fixed(changed)
+        return self.ask(name_or_id, Configure(changed))
 
     def rollback(self, name_or_id: str) -> None:
         self._carry_out(name_or_id, Rollback())

@@ -12,7 +12,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
-from pitstop.service.asked import Answered, Asked, JobIs, Sign, wait
+from pitstop.service.asked import Answered, Asked, JobIs, Sign, not_in_time, wait
 from pitstop.service.changes import Changes
 from pitstop.service.results import JobStatus, KeptState, LogPage, SnapshotDiff
 from pitstop.service.snapshot_facts import differences
@@ -64,8 +64,7 @@ class Reads:
             return self._status(found) if found.state in states else None
 
         def late() -> WaitTimeoutError:
-            wanted = " or ".join(states)
-            return WaitTimeoutError(f"Job '{name_or_id}' is {now().state}, not {wanted}, after {timeout:.0f} seconds.")
+            return not_in_time(name_or_id, now().state, states, timeout)
 
         return Asked(JobIs(job.id, states), look, late, timeout)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
@@ -104,7 +105,7 @@ class JobStatus:
             version=job.version.number,
             update_failure=job.update_failure,
             plan=job.version.plan,
-            progress=progress,
+            progress=_shown(job, progress),
             has_state=has_state,
             state_kept_until=kept_until if has_state else None,
             updating=coming or job.preparation is not None,
@@ -124,6 +125,11 @@ class JobStatus:
     def active(self) -> bool:
         """True until it has ended: its name is taken so long."""
         return not self.status.terminal
+
+
+def _shown(job: Job, progress: Progress) -> Progress:
+    ended = job.state.terminal and not job.version.config.store_metrics_after_completion
+    return dataclasses.replace(progress, stages={}) if ended else progress
 
 
 @cache

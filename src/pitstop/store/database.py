@@ -14,7 +14,7 @@ from pitstop.errors import EngineError, StoreError
 from pitstop.store.dialects.ports import Cursor, Dialect, VersionReader
 from pitstop.store.dialects.sqlite import Sqlite
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest migration; kept here so that opening a current store needs no alembic."""
 
 

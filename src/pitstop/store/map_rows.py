@@ -13,10 +13,11 @@ from typing import Any
 
 from pitstop.errors import FencedError
 from pitstop.kit.ids import check_name
-from pitstop.maps.journal import Event, Stored, Update, apply_changes, expirations, removals
+from pitstop.maps.journal import Event, Stored, Update, apply_changes, change_of, expirations, removals
 from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.store.dialects.ports import Cursor
+from pitstop.store.map_undo import OldEntry, keeping_old
 
 PURGE_BATCH = 1000
 """Expired entries removed by one write, so that no put pays for a whole map that expires at once."""
@@ -60,7 +61,7 @@ def ensure_map(cursor: Cursor, name: str) -> MapRow:
 
 
 def drop_map(cursor: Cursor, found: MapRow) -> None:
-    for table in ("map_entries", "map_journal", "sink_epochs"):
+    for table in ("map_entries", "map_journal", "map_undo", "sink_epochs"):
         cursor.execute(f"DELETE FROM {table} WHERE map_id = ?", (found.id,))
     cursor.execute("DELETE FROM maps WHERE id = ?", (found.id,))
 
@@ -87,19 +88,37 @@ class MapWriter:
         limited, arguments = _limited(sql, [self._map.id, self._now], limit)
         return self._expire(self._cursor.execute(limited, arguments).fetchall())
 
-    def change(self, changes: Sequence[tuple[str, str | None]], update: Update | None = None) -> None:
-        """Apply changes in order; ``update`` as in MapStore.update_epoch."""
-        if self.expire() == PURGE_BATCH:
-            # There may be more, and a key that is written anew must be seen to expire before.
-            keys = {key for key, _ in changes}
-            self._expire([due for due in self._select("key, value, expires", keys, "expires <= ?") if due])
-        rows = self._select("key, value, created, version", {key for key, _ in changes}, _LIVE)
+    def change(
+        self, changes: Sequence[tuple[str, str | None]], update: Update | None = None, withdrawable: int | None = None
+    ) -> None:
+        """Apply changes in order; ``update`` as in MapStore.update_epoch, ``withdrawable`` as in model.job.Job."""
+        keys = {key for key, _ in changes}
+        self._expire_all_of(keys)
+        with keeping_old(self._cursor, self._map.id, withdrawable, keys):
+            self._apply(changes, keys, update)
+
+    def _apply(self, changes: Sequence[tuple[str, str | None]], keys: set[str], update: Update | None) -> None:
+        rows = self._select("key, value, created, version", keys, _LIVE)
         stored: dict[str, Stored | None] = {key: (value, created, version) for key, value, created, version in rows}
         before = len(stored)
         events = apply_changes(changes, stored, self._newest, self._now, update)
         self._newest += len(events)
         self._events += events
         self._stored += self._write(stored) - before
+
+    def put_back(self, old: Sequence[OldEntry]) -> int:
+        """Make entries what they were; returns how many that changes."""
+        keys = {entry.key for entry in old}
+        self._expire_all_of(keys)
+        present = dict(self._select("key, value", keys, _LIVE))
+        wanted = [entry if entry.expires is None or entry.expires > self._now else entry.removed() for entry in old]
+        changed = [entry for entry in wanted if entry.value is not None or entry.key in present]
+        for entry in changed:
+            self._emit([change_of(self._newest + 1, entry.key, present.get(entry.key), entry.value, self._now)])
+        self._put([entry.row for entry in changed if entry.value is not None])
+        self._delete([(entry.key,) for entry in changed if entry.value is None])
+        self._stored += sum(entry.value is not None for entry in changed) - len(present)
+        return len(changed)
 
     def clear(self) -> int:
         """Remove all entries, in the order of their keys; returns how many there were."""
@@ -134,10 +153,13 @@ class MapWriter:
         self._events += events
         self._newest += len(events)
 
+    def _expire_all_of(self, keys: set[str]) -> None:
+        """A key that is written anew must be seen to expire before."""
+        if self.expire() == PURGE_BATCH:  # there may be more
+            self._expire([due for due in self._select("key, value, expires", keys, "expires <= ?") if due])
+
     def _expire(self, due: list[tuple[str, str, float]]) -> int:
-        self._cursor.executemany(
-            f"DELETE FROM map_entries WHERE map_id = {self._map.id:d} AND key = ?", [(key,) for key, *_ in due]
-        )
+        self._delete([(key,) for key, *_ in due])
         self._emit(expirations(due, self._newest))
         self._stored -= len(due)
         return len(due)
@@ -165,14 +187,21 @@ class MapWriter:
                 gone.append((key,))
             else:
                 puts.append((key, entry[0], entry[1], now, expires, entry[2]))
+        self._put(puts)
+        self._delete(gone)
+        return len(puts)
+
+    def _put(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Store rows of key, value, created, updated, expires and version."""
         self._cursor.executemany(
             "INSERT INTO map_entries (map_id, key, value, created, updated, expires, version) "
             f"VALUES ({self._map.id:d}, ?, ?, ?, ?, ?, ?) ON CONFLICT (map_id, key) DO UPDATE SET value = excluded.value, "
             "created = excluded.created, updated = excluded.updated, expires = excluded.expires, version = excluded.version",
-            puts,
+            rows,
         )
-        self._cursor.executemany(f"DELETE FROM map_entries WHERE map_id = {self._map.id:d} AND key = ?", gone)
-        return len(puts)
+
+    def _delete(self, keys: Sequence[tuple[str]]) -> None:
+        self._cursor.executemany(f"DELETE FROM map_entries WHERE map_id = {self._map.id:d} AND key = ?", keys)
 
 
 def _limited(sql: str, arguments: list[Any], limit: int | None) -> tuple[str, list[Any]]:
@@ -244,8 +273,12 @@ def mark_epoch(cursor: Cursor, map_id: int, epoch: EpochId) -> bool:
     return True
 
 
-def check_fence(cursor: Cursor, fence: Fence) -> None:
-    """FencedError if the job has a newer run. A job that the store does not know has none."""
-    row = cursor.execute("SELECT token FROM jobs WHERE id = ?", (fence.job_id,)).fetchone()
+def check_fence(cursor: Cursor, fence: Fence) -> int | None:
+    """FencedError if the job has a newer run. A job that the store does not know has none.
+
+    Returns the update whose version's writes may have to be withdrawn, if there is one.
+    """
+    row = cursor.execute("SELECT token, withdrawable FROM jobs WHERE id = ?", (fence.job_id,)).fetchone()
     if row is not None and int(row[0]) > fence.token:
         raise FencedError(f"Run {fence.token} of job {fence.job_id} has been replaced by run {row[0]}: it must not write.")
+    return row[1] if row is not None else None

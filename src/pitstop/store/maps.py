@@ -11,6 +11,7 @@ from pitstop.maps.ports import EpochId, Fence
 from pitstop.store import map_rows as rows
 from pitstop.store.database import Database, open_database
 from pitstop.store.map_rows import MapWriter
+from pitstop.store.map_undo import forget_some, take_old
 
 
 class SqlMapStore:
@@ -140,6 +141,24 @@ class SqlMapStore:
     ) -> bool:
         return self._change(name, changes, update, epoch, fence)
 
+    def withdraw(self, operation: int) -> int:
+        total = 0
+        while True:
+            with self._database.write_rows() as cursor:
+                taken = take_old(cursor, operation)
+                if taken is None:
+                    return total
+                name, old = taken
+                writer = MapWriter(cursor, rows.ensure_map(cursor, name), self._now())
+                total += writer.put_back(old)
+                writer.finish()
+
+    def forget_withdrawable(self) -> None:
+        more = True
+        while more:
+            with self._database.write_rows() as cursor:
+                more = forget_some(cursor)
+
     def _change(
         self,
         name: str,
@@ -149,13 +168,12 @@ class SqlMapStore:
         fence: Fence | None,
     ) -> bool:
         with self._database.write_rows() as cursor:
-            if fence is not None:
-                rows.check_fence(cursor, fence)
+            withdrawable = rows.check_fence(cursor, fence) if fence is not None else None
             found = rows.ensure_map(cursor, name)
             if epoch is not None and not rows.mark_epoch(cursor, found.id, epoch):
                 return False
             writer = MapWriter(cursor, found, self._now())
-            writer.change(changes, update)
+            writer.change(changes, update, withdrawable)
             writer.finish()
         return True
 

@@ -260,5 +260,6 @@ def _row(job: Job) -> dict[str, Any]:
         "active": job.active,
         "token": job.token,
         "submission_time": job.submission_time,
+        "withdrawable": job.withdrawable,
         "body": to_json(job),
     }

@@ -91,18 +91,21 @@ class SqlRunnerLink:
             self._check(connection)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Iterator[int | None]:
         with self._database.write() as connection:
-            self._check(connection)
-            yield
+            yield self._check(connection)
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return snapshot_of(self._database, name)
 
-    def _check(self, connection: Connection) -> None:
-        token = connection.execute(select(schema.jobs.c.token).where(schema.jobs.c.id == self._job_id)).scalar()
-        if token is None or int(token) != self._token:
-            raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {token}.")
+    def _check(self, connection: Connection) -> int | None:
+        """FencedError if the run has lost its job; the update whose writes may have to be withdrawn, if there is one."""
+        table = schema.jobs.c
+        row = connection.execute(select(table.token, table.withdrawable).where(table.id == self._job_id)).first()
+        if row is None or int(row.token) != self._token:
+            now = row.token if row is not None else None
+            raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {now}.")
+        return row.withdrawable if row.withdrawable is None else int(row.withdrawable)
 
     def _check_unclaimed(self, connection: Connection, handle: RunHandle) -> None:
         """A run that was started twice by mistake must not run twice: the first process has it."""

@@ -14,6 +14,8 @@ jobs = Table(
     Column("active", Boolean, nullable=False),
     Column("token", Integer, nullable=False),
     Column("submission_time", Float, nullable=False),
+    # The update whose version's writes may have to be withdrawn (model.job.Job.withdrawable): read with the token at each write.
+    Column("withdrawable", Integer),
     Column("body", JSON, nullable=False),
     # One active job of a name, whoever submits at the same moment (jet.md §1.3).
     Index("one_active_job_per_name", "name", unique=True, sqlite_where=text("active = 1"), postgresql_where=text("active")),
@@ -132,6 +134,24 @@ map_journal = Table(
     Column("old_value", Text),
     Column("new_value", Text),
     Column("at", Float, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# What entries were before the new version of an update wrote them, while that may be gone back from; without a value: no entry.
+map_undo = Table(
+    "map_undo",
+    metadata,
+    Column("operation", Integer, primary_key=True, autoincrement=False),
+    Column("map_id", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, primary_key=True),
+    Column("value", Text),
+    Column("created", Float),
+    Column("updated", Float),
+    Column("expires", Float),
+    Column("version", Integer),
+    # Of the entry as that version has left it: another one shows that somebody else has written since.
+    Column("left_updated", Float),
+    Column("left_version", Integer),
     sqlite_with_rowid=False,
 )
 

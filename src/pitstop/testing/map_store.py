@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pitstop.errors import FencedError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.ids import check_name
-from pitstop.maps.journal import Event, Stored, Update, apply_changes, expirations, lost, removals
+from pitstop.maps.journal import Event, Stored, Update, apply_changes, change_of, expirations, lost, removals
 from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.testing.registry import MemoryRegistry
@@ -45,6 +45,8 @@ class MemoryMapStore:
     def __init__(self, registry: MemoryRegistry | None = None, clock: Clock | None = None) -> None:
         self._registry, self._clock = registry, clock or SystemClock()
         self._maps: dict[str, _Map] = {}
+        self._old: dict[int, dict[tuple[str, str], tuple[Entry | None, Entry | None]]] = {}
+        """Update -> (map, key) -> the entry before its version wrote it, and as that has left it."""
         self._lock = threading.RLock()
 
     def configure(self, config: MapConfig) -> None:
@@ -63,6 +65,9 @@ class MemoryMapStore:
 
     def drop(self, name: str) -> bool:
         with self._lock:
+            for old in self._old.values():
+                for place in [place for place in old if place[0] == name]:
+                    del old[place]
             return self._maps.pop(name, None) is not None
 
     def put_all(self, name: str, entries: Iterable[tuple[str, str]]) -> int:
@@ -143,7 +148,7 @@ class MemoryMapStore:
         fence: Fence | None,
     ) -> bool:
         with self._lock:
-            self._check_fence(fence)
+            withdrawable = self._check_fence(fence)
             found = self._maps.get(name) or _Map(MapConfig(check_name("map", name)))
             written = (epoch.lineage, epoch.sink) if epoch is not None else None
             if epoch is not None and written is not None and found.epochs.get(written, -1) >= epoch.epoch:
@@ -160,9 +165,42 @@ class MemoryMapStore:
                 found.epochs[written] = epoch.epoch
             for key in gone:
                 del found.entries[key]
+            before = {key: found.entries.get(key) for key, _ in changes}
             self._store(found, stored, now)
             found.record([*expired, *events])
+            if withdrawable is not None:
+                self._keep_old(withdrawable, found, before)
             return True
+
+    def _keep_old(self, operation: int, found: _Map, before: dict[str, Entry | None]) -> None:
+        kept = self._old.setdefault(operation, {})
+        for key, entry in before.items():
+            old, left = kept.get((found.config.name, key), (entry, entry))
+            # What somebody else has written since the version did is what the entry goes back to.
+            kept[found.config.name, key] = (old if left == entry else entry, found.entries.get(key))
+
+    def withdraw(self, operation: int) -> int:
+        with self._lock:
+            total, now = 0, self._clock.now()
+            for (name, key), (old, left) in sorted(self._old.pop(operation, {}).items()):
+                found = self._maps[name]
+                self._expire(found)
+                entry = found.entries.get(key)
+                wanted = old if old is not None and self._lives(old) else None
+                if entry == left and (entry is not None or wanted is not None):
+                    total += 1
+                    before, after = (each.value if each is not None else None for each in (entry, wanted))
+                    found.record([change_of(found.newest + 1, key, before, after, now)])
+                    found.entries.pop(key, None)
+                    if wanted is not None:
+                        found.entries[key] = wanted
+            return total
+
+    def forget_withdrawable(self) -> None:
+        with self._lock:
+            jobs = self._registry.jobs() if self._registry is not None else []
+            needed = {job.withdrawable for job in jobs}
+            self._old = {operation: old for operation, old in self._old.items() if operation in needed}
 
     def _store(self, found: _Map, stored: dict[str, Stored | None], now: float) -> None:
         ttl = found.config.ttl_seconds
@@ -195,7 +233,8 @@ class MemoryMapStore:
             del found.entries[key]
         found.record(expirations(due, found.newest))
 
-    def _check_fence(self, fence: Fence | None) -> None:
+    def _check_fence(self, fence: Fence | None) -> int | None:
         job = self._registry.get_job(fence.job_id) if fence is not None and self._registry is not None else None
         if fence is not None and job is not None and job.token > fence.token:
             raise FencedError(f"Run {fence.token} of job {fence.job_id} has been replaced by run {job.token}: it must not write.")
+        return job.withdrawable if job is not None else None

@@ -328,16 +328,19 @@ class MemoryRunnerLink:
             self._registry.set_progress(self._job_id, progress)
 
     def check(self) -> None:
+        self._owned()
+
+    def _owned(self) -> Job:
         job = self._registry.get_job(self._job_id)
         if job is None or job.token != self._token:
             now = job.token if job is not None else None
             raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {now}.")
+        return job
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Iterator[int | None]:
         with self._registry.transaction():
-            self.check()
-            yield
+            yield self._owned().withdrawable
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return self._registry.get_snapshot(name)

@@ -15,6 +15,7 @@ from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
+from pitstop.outputs.kept import KeptOutputs
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
 from pitstop.service.results import ClusterInfo, MemberInfo
@@ -38,7 +39,9 @@ class ScriptedService(LocalService):
         self._database = open_database(url)
         self.registry, maps = SqlRegistry(self._database), SqlMapStore(self._database, now)
         self._launcher = ThreadLauncher(data, self._database, wake, now)
-        self._controller = Controller(self.registry, self._launcher, workers, _Clock(now), wake, data, changes.notify)
+        self._controller = Controller(
+            self.registry, self._launcher, workers, _Clock(now), wake, data, KeptOutputs(maps, data), changes.notify
+        )
         super().__init__(self.registry, maps, workers, data, wake, changes, _cluster, now, new_id)
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()

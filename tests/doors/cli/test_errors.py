@@ -174,6 +174,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "resume",
         "restart",
         "cancel",
+        "configure",
         "rollback",
         "discard",
         "update",

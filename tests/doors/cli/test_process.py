@@ -14,6 +14,7 @@ import pytest
 
 from pitstop.client.http import HttpService
 from pitstop.kit.rotating import RotatingLog, Rotation
+from pitstop.rest.waiting import Waiters
 from pitstop.testing.http import serving
 from tests.doors.cli.conftest import TOKEN
 from tests.doors.doors import request, running
@@ -125,14 +126,14 @@ def test_following_goes_on_when_the_server_comes_back(state, environment, start)
         assert process.wait(30) == 0
 
 
-def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path):
-    asked, ask_wait_for = threading.Event(), state.ask_wait_for
+def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path, monkeypatch):
+    asked, wait = threading.Event(), Waiters.wait
 
     def told(*arguments):
         asked.set()
-        return ask_wait_for(*arguments)
+        return wait(*arguments)
 
-    state.ask_wait_for = told
+    monkeypatch.setattr(Waiters, "wait", told)
     (tmp_path / "slow.py").write_text("# hangs")
     process = start("submit", str(tmp_path / "slow.py"))
     assert process.stdout.readline().startswith("Submitting artifact ")

@@ -11,6 +11,7 @@ from pitstop.client import http as client_http
 from pitstop.client.http import HttpService
 from pitstop.errors import ArtifactError, DeniedError, UnreachableError, WaitTimeoutError
 from pitstop.model.job import JobState
+from pitstop.rest.waiting import Waiters
 from pitstop.service.api import SubmitRequest
 from pitstop.testing.http import serving
 from tests.doors.conftest import TOKEN
@@ -145,17 +146,16 @@ def test_a_long_wait_is_made_of_short_ones(state, monkeypatch):
         with pytest.raises(WaitTimeoutError, match=r"^Job 'slow' is STARTING, not RUNNING, after 0 seconds\.$"):
             service.wait_for("slow", (JobState.RUNNING,), 0.3)
         assert time.monotonic() - began >= 0.3
-        asked = threading.Event()
-        ask_wait_for = state.ask_wait_for
+        asked, wait = threading.Event(), Waiters.wait
         pieces = []
 
         def counted(*arguments):
             pieces.append(arguments)
             if len(pieces) == 3:
                 asked.set()
-            return ask_wait_for(*arguments)
+            return wait(*arguments)
 
-        state.ask_wait_for = counted
+        monkeypatch.setattr(Waiters, "wait", counted)
         found = []
         waiter = threading.Thread(target=lambda: found.append(service.wait_for(job, (JobState.FAILED,), 60)))
         waiter.start()

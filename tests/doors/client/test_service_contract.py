@@ -240,6 +240,40 @@ def test_what_an_ended_job_keeps_is_removed_on_request(pair):
         service.resume(job)
 
 
+def test_options_of_a_suspended_job_change_and_its_next_run_has_them(pair):
+    service, state = pair
+    job = running(state)
+    with pytest.raises(ConflictError, match=r"^Cannot CONFIGURE, job status is RUNNING, should be SUSPENDED$"):
+        service.configure(job, {"snapshot_interval": "1 second"})
+    service.suspend(job)
+    service.configure(job, {"snapshot_interval": "1 second", "suspend_on_failure": "true"})
+    config = service.job(job).config
+    assert (config.snapshot_interval_ms, config.suspend_on_failure, service.job(job).version) == (1000, True, 1)
+    service.resume(job)
+    assert service.wait_for(job, (S.RUNNING,), 20).config == config
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"partitions": 4}, "partitions is not supported for configure: saved state depends on it: update the job"),
+        ({"processing_guarantee": "none"}, "processing_guarantee is not supported for configure: its checkpoint and its sinks"),
+        ({"initial_snapshot": "s"}, "initial_snapshot is not supported for configure: a job starts from a snapshot once"),
+        ({"snapshot_interval": "soon"}, "'soon' is no snapshot_interval"),
+        ({"snapshots": 1}, "Unknown job option: snapshots. There are: "),
+        ({}, "Name the options that are to change"),
+    ],
+)
+def test_what_a_suspended_job_cannot_be_configured_with_is_told(pair, options, message):
+    service, state = pair
+    job = running(state)
+    service.suspend(job)
+    before = service.job(job).config
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
+        service.configure(job, options)
+    assert service.job(job).config == before
+
+
 @pytest.mark.parametrize("name", ["nosuch", "", ".", "..", "a/b", "a b?c#d%2F", "jobs/../x"])
 def test_what_there_is_not_is_told_by_its_name_whatever_the_name(pair, name):
     service, _ = pair

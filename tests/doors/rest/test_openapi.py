@@ -50,6 +50,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("POST", "/api/v1/jobs/{job}/resume"),
         ("POST", "/api/v1/jobs/{job}/restart"),
         ("POST", "/api/v1/jobs/{job}/cancel"),
+        ("POST", "/api/v1/jobs/{job}/configure"),
         ("POST", "/api/v1/jobs/{job}/rollback"),
         ("POST", "/api/v1/jobs/{job}/discard"),
         ("GET", "/api/v1/kept-states"),

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from pitstop.model.job import JobState
+from pitstop.rest.waiting import Waiters
 from pitstop.service.asked import LOOK_SECONDS
 from pitstop.testing.http import serving
 from tests.doors.doors import brought_to, request, running, until
@@ -24,16 +25,17 @@ def url(state):
         yield url
 
 
-def waiting_of(state):
-    """How many have asked to wait, and not been answered."""
+@pytest.fixture
+def waiting(monkeypatch):
+    """How many have begun to wait."""
     counts = [0]
-    ask = state.ask_wait_for
+    wait = Waiters.wait
 
     def counted(*arguments):
         counts[0] += 1
-        return ask(*arguments)
+        return wait(*arguments)
 
-    state.ask_wait_for = counted
+    monkeypatch.setattr(Waiters, "wait", counted)
     return counts
 
 
@@ -45,12 +47,11 @@ async def asked_by_many(url, path, count, meanwhile):
         return [(answer.status_code, answer.json()) for answer in await asyncio.gather(*many)]
 
 
-def test_many_wait_without_threads_while_others_are_served(state, url):
-    job = brought_to(state, JobState.STARTING, "slow")
-    counts, threads = waiting_of(state), []
+def test_many_wait_without_threads_while_others_are_served(state, url, waiting):
+    job, threads = brought_to(state, JobState.STARTING, "slow"), []
 
     def meanwhile():
-        until(lambda: counts[0] == MANY, "all of them wait")
+        until(lambda: waiting[0] == MANY, "all of them wait")
         threads.append(threading.active_count())
         began = time.monotonic()
         with httpx2.Client(base_url=url, headers=HEADERS) as http:
@@ -94,12 +95,11 @@ def test_a_verb_waits_without_a_thread_and_tells_its_error(state, url):
         assert (told.status_code, told.json()["code"]) == (409, "CONFLICT")
 
 
-def test_those_who_wait_are_told_when_the_server_ends(state, url):
+def test_those_who_wait_are_told_when_the_server_ends(state, url, waiting):
     brought_to(state, JobState.STARTING, "slow")
-    counts = waiting_of(state)
 
     def meanwhile():
-        until(lambda: counts[0] == 3, "all of them wait")
+        until(lambda: waiting[0] == 3, "all of them wait")
         state.changes.close()
 
     answers = asyncio.run(asked_by_many(url, "/api/v1/jobs/slow?wait_for=RUNNING&timeout=60", 3, meanwhile))

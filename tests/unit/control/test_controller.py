@@ -11,7 +11,9 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, OperationState, Suspend
 from pitstop.model.run import EpochCommitted, Observation
+from pitstop.outputs.kept import KeptOutputs
 from pitstop.testing.files import MemoryFiles
+from pitstop.testing.map_store import MemoryMapStore
 from tests.unit.control.world import World
 
 
@@ -37,6 +39,7 @@ def world(tmp_path):
         world.clock,
         world.wake,
         DataFolder(tmp_path),
+        KeptOutputs(MemoryMapStore(world.registry), DataFolder(tmp_path)),
         lambda: None,
         world.off.waiting.append,
         world.files,

@@ -11,8 +11,10 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState, Starting, Update
 from pitstop.model.operation import Cancel, OperationState, Suspend
 from pitstop.model.run import Observation, Running, Stopped, StopRun
+from pitstop.outputs.kept import KeptOutputs
 from pitstop.testing.files import MemoryFiles
 from pitstop.testing.launcher import ScriptedLauncher
+from pitstop.testing.map_store import MemoryMapStore
 from pitstop.testing.registry import MemoryRunnerLink
 from tests.unit.control.world import World
 
@@ -56,8 +58,9 @@ def world():
     world.launcher = StubbornLauncher(lambda: MemoryRunnerLink(world.registry, world.wake), world.wake)
     world.launcher.dying, world.files = Stuck(), SlowFiles()
     world.files.deleting = Stuck()
+    outputs = KeptOutputs(MemoryMapStore(world.registry), DATA)
     world.controller = Controller(
-        world.registry, world.launcher, None, world.clock, world.wake, DATA, lambda: None, files=world.files
+        world.registry, world.launcher, None, world.clock, world.wake, DATA, outputs, lambda: None, files=world.files
     )
     yield world
     world.launcher.dying.over.set()

@@ -15,7 +15,7 @@ from pitstop.control.actions import (
     SendCommand,
     StartRun,
 )
-from pitstop.control.life import LIFE, MODES, Due, Edge, Leave, LifeError, decide
+from pitstop.control.life import LIFE, MODES, Due, Edge, Leave, LifeError, decide, due_at, is_due
 from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
 from pitstop.errors import Problem
 from pitstop.model.config import JobConfig
@@ -24,6 +24,7 @@ from pitstop.model.operation import (
     REQUESTS,
     Cancel,
     CancelAndExport,
+    Configure,
     Discard,
     Export,
     Operation,
@@ -72,6 +73,8 @@ def job(state, **more):
 def request(kind):
     if kind is UpdateJob:
         return UpdateJob(JobSource("b.py"), {}, "s")
+    if kind is Configure:
+        return Configure({"suspend_on_failure": True})
     return kind("s") if kind in (Export, CancelAndExport) else kind()
 
 
@@ -358,3 +361,38 @@ def test_a_decision_that_leaves_a_job_that_cannot_be_is_not_saved(monkeypatch):
     monkeypatch.setitem(LIFE, (S.RUNNING, None, EpochCommitted), wrong)
     with pytest.raises(LifeError, match="the new version runs and is still starting"):
         decide(job(S.RUNNING), seen(EpochCommitted(1)), NOW)
+
+
+def test_a_suspended_job_is_configured_without_a_new_version():
+    before = job(S.SUSPENDED)
+    after = decide(before, Operation(7, "id", Configure({"suspend_on_failure": "true"})), NOW).job
+    assert (after.version.number, after.version.options) == (1, {"suspend_on_failure": "true"})
+    assert after.version.config == JobConfig(suspend_on_failure=True)
+    assert dataclasses.replace(after, version=before.version) == before
+
+
+def timing(seconds, **more):
+    version = Version(1, JobSource("a.py"), {}, JobConfig.from_options({"timeout": f"{seconds} seconds"}))
+    return job(S.RUNNING, version=version, start_time=100.0, **more)
+
+
+def test_a_job_that_has_run_as_long_as_it_may_is_ended_and_keeps_its_state():
+    running = timing(30)
+    assert (due_at(running), is_due(running, 129.9), is_due(running, 130.0)) == (130.0, False, True)
+    assert decide(running, Due(), 129.0).job == running
+    ended = decide(running, Due(), 130.0)
+    assert (ended.job.state, ended.job.failure) == (S.FAILED, "Timed out: it has run for 30 seconds (option timeout)")
+    assert (ended.job.user_cancelled, ended.job.state_dropped, ended.job.token) == (False, False, running.token + 1)
+    assert KillRun(running.token) in ended.actions
+
+
+def test_the_time_that_a_job_may_run_begins_anew_with_each_start():
+    again = decide(timing(30), seen(Died()), 120.0).job
+    started = dataclasses.replace(again, state=S.STARTING, due=None)
+    assert due_at(decide(started, seen(Running(5)), 140.0).job) == 170.0
+
+
+def test_a_job_that_is_ending_anyway_does_not_time_out():
+    stopping = timing(30, termination=Termination(Mode.SUSPEND, 5))
+    assert due_at(stopping) is None
+    assert decide(stopping, Due(), 200.0).job == stopping

@@ -95,3 +95,27 @@ def test_each_field_has_one_record_in_the_table_with_the_same_default():
 @pytest.mark.parametrize(("name", "value"), [(option.name, value) for option in OPTIONS for value in option.choices])
 def test_every_value_that_is_offered_is_accepted(name, value):
     assert str(to_json(JobConfig.from_options({name: value}))[name]).lower() == value
+
+
+def test_metrics_that_are_not_counted_cannot_be_stored():
+    with pytest.raises(UsageError, match="store_metrics_after_completion needs metrics_enabled"):
+        JobConfig.from_options({"store_metrics_after_completion": True, "metrics_enabled": "false"})
+    counted = JobConfig.from_options({"store_metrics_after_completion": "true"})
+    with pytest.raises(UsageError, match="needs metrics_enabled"):
+        JobConfig.from_options({"metrics_enabled": False}, base=counted)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("timeout", "-1 s", "is no timeout"),
+        ("timeout", -1, "The timeout can't be negative"),
+        ("max_accumulated_records", 0, "max_accumulated_records can't be less than 1: 0"),
+        ("max_accumulated_records", "many", "Invalid number for max_accumulated_records: many"),
+        ("metrics_enabled", "perhaps", "Invalid value for metrics_enabled: perhaps. Use true or false."),
+        ("require_snapshot_before_processing", 2, "Invalid value for require_snapshot_before_processing: 2. Use true or false."),
+    ],
+)
+def test_bad_values_are_told_with_the_option(option, value, message):
+    with pytest.raises(UsageError, match=message):
+        JobConfig.from_options({option: value})

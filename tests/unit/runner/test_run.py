@@ -10,6 +10,8 @@ from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.run import Compiled, EpochCommitted, Failed, Running, Stopped, StopRun
+from pitstop.plan.model import Plan
+from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
 from pitstop.runner.run import Runner
 from pitstop.testing.clock import ManualClock
@@ -65,7 +67,7 @@ class OneQuery:
     def open(self, job, ties):
         self.ownership = ties.ownership
         ties.when_compiled(job.version.config)
-        return Opened({"stages": []}, job.version.config, "L1", lambda before: self.query)
+        return Opened(Plan(()).to_dict(), job.version.config, "L1", lambda before: self.query)
 
 
 @pytest.fixture
@@ -285,3 +287,27 @@ def test_a_long_epoch_is_told_of_while_it_goes_on(run):
         run.clock.advance(seconds)
         run.runner.step()
         assert run.registry.progress("id").busy_seconds == told
+
+
+def test_without_metrics_nothing_is_told_of_stages(run):
+    job = run.registry.get_job("id")
+    config = JobConfig(metrics_enabled=False)
+    run.registry.save_job(dataclasses.replace(job, version=dataclasses.replace(job.version, config=config)))
+    run.query.progress = Progress(epoch=4, input_rows=100, stages={"seen": {"state_rows": 7}})
+    run.runner.begin()
+    run.runner.step()
+    assert run.registry.progress("id") == Progress(epoch=4, input_rows=100)
+
+
+def test_a_run_whose_stage_holds_too_much_fails_and_is_not_tried_again(run, monkeypatch):
+    job = run.registry.get_job("id")
+    config = JobConfig(max_accumulated_records=5)
+    run.registry.save_job(dataclasses.replace(job, version=dataclasses.replace(job.version, config=config)))
+    monkeypatch.setattr(Bounds, "exceeded", lambda self, progress: EngineError("too much") if progress.epoch > 3 else None)
+    run.query.epoch(3)
+    run.runner.begin()
+    assert run.runner.step() is None
+    run.query.epoch(4)
+    assert run.runner.step() == 1
+    failed = run.told[-1]
+    assert (failed.error.message, failed.restartable, failed.away) == ("too much", False, False)

@@ -56,6 +56,8 @@ class Environment:
     """``log(level, logger, message)`` writes one line of the job's log."""
     ownership: Ownership = field(default_factory=NoOtherRun)
     """Whether the run still has its job."""
+    notes: Path | None = None
+    """Folder for notes of what a version has written that may be gone back from; None if it never is."""
     fence: Fence | None = None
     maps: MapStore | None = None
     sources: SourceSettings = field(default_factory=SourceSettings)

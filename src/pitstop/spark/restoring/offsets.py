@@ -38,6 +38,12 @@ def take_over_offsets(
         checkpoint.write_offsets(number, OffsetLog(log.metadata | ran_with, offsets))
 
 
+def forget_offsets(checkpoint: Checkpoint, sources: int) -> None:
+    """Let no source of a checkpoint that has done epoch 0 have begun."""
+    shutil.rmtree(checkpoint.path / "sources", ignore_errors=True)
+    checkpoint.write_offsets(0, OffsetLog(checkpoint.offsets(0).metadata, (None,) * sources))
+
+
 def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed: Mapping[str, str]) -> None:
     """File sources keep a log of what they have read in ``sources/<relation>``; all readers of a stage have the same."""
     old = dict(reversed(_source_folders(saved.plan.source_slots)))

@@ -30,7 +30,7 @@ from pitstop.spark.restoring.checks import check_moves, check_operators
 from pitstop.spark.restoring.feeding import fed_streams
 from pitstop.spark.restoring.laying_down import lay_down
 from pitstop.spark.restoring.moved_files import Moves
-from pitstop.spark.restoring.offsets import pretend_to_have_run, take_over_file_logs, take_over_offsets
+from pitstop.spark.restoring.offsets import forget_offsets, pretend_to_have_run, take_over_file_logs, take_over_offsets
 from pitstop.spark.restoring.rebuild import Rebuild, plan_rebuild
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 
@@ -82,6 +82,19 @@ def restore(
     Checkpoint(building).relocate(target)
     _place(building, target)
     return report
+
+
+def begin_empty(job: CompiledJob, target: Path, sources: SourceSettings) -> None:
+    """Make ``target`` a checkpoint that has done an epoch without reading anything: it appears whole or not at all."""
+    building = target.with_name(f"{target.name}.building")
+    scratch = building.with_name(f"{building.name}.rows")
+    for folder in (building, scratch):
+        shutil.rmtree(folder, ignore_errors=True)
+    lay_down(job, sources, building, scratch, {})
+    shutil.rmtree(scratch, ignore_errors=True)
+    forget_offsets(Checkpoint(building), len(job.plan.source_slots))
+    Checkpoint(building).relocate(target)
+    _place(building, target)
 
 
 def _lay_down(

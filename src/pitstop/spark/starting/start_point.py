@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyspark
 
+from pitstop.errors import SnapshotError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
 from pitstop.model.config import ProcessingGuarantee
@@ -18,7 +19,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
-from pitstop.spark.restoring.restore import restore
+from pitstop.spark.restoring.restore import begin_empty, restore
 from pitstop.spark.starting.head_start import HeadStart
 
 
@@ -45,7 +46,7 @@ def start_point(
 
     The job's own, of that ``lineage``, if it has one and its guarantee keeps it; else a new one, from the snapshot in the folder
     that ``snapshot`` finds, if it finds one: it is not asked otherwise.
-    Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
+    Raises SnapshotError (the snapshot or the job's own checkpoint is missing, or damaged) or IncompatibleError (does not fit).
     """
     own = _own_checkpoint(job, environment, data, lineage)
     point = own or _new_checkpoint(job, environment, data, snapshot(), head_start or HeadStart())
@@ -58,6 +59,12 @@ def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder
     if lineage is None or job.config.processing_guarantee is ProcessingGuarantee.NONE:
         return None
     checkpoint = Checkpoint(data.job(environment.job_id).checkpoint(lineage))
+    if not checkpoint.path.exists():
+        # It was made before its name was recorded. To start with less than the job had would miss events, or double them.
+        raise SnapshotError(
+            f"The saved state of job '{environment.job_name}' is gone: {checkpoint.path} is not there. Put it back and resume "
+            "the job, or submit the job anew, from a snapshot if there is one."
+        )
     # An epoch that was planned may have reached the sinks: they know it again by the lineage.
     if checkpoint.planned() < 0:
         return None
@@ -70,7 +77,10 @@ def _new_checkpoint(
 ) -> StartPoint:
     lineage = head_start.gated.lineage if head_start.gated is not None else new_lineage()
     target = data.job(environment.job_id).checkpoint(lineage)
-    if snapshot is None or job.bounded:
+    if job.bounded or (snapshot is None and not job.config.require_snapshot_before_processing):
+        return StartPoint(lineage, target)
+    if snapshot is None:
+        begin_empty(job, target, environment.sources)
         return StartPoint(lineage, target)
     report = restore(job, snapshot, target, environment.job_name, environment.sources, head_start.laid_down)
     return StartPoint(lineage, target, report)

@@ -1,0 +1,150 @@
+"""Which files each epoch of a file sink has written: manifests, by which an epoch is written once and can be withdrawn.
+
+An epoch's files are written aside, by each run into a folder of its own, listed in ``_pitstop/<lineage>/<sink>/<epoch>.json``
+(that rename is the commit), and then moved into place under names that the epoch fixes. Killed before the commit, the epoch is
+written anew; killed after it, the same moves are made again. A reader of the folder never sees a file of an epoch that is not
+committed. No other run can take the job between the look at whose it is and the rename.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitstop.control.ports import Ownership
+from pitstop.kit.private import usual_mode
+
+CONTROL = "_pitstop"
+_EPOCH = re.compile(r"(\d+)[.-]")
+
+
+@dataclass(frozen=True)
+class WrittenFiles:
+    """What one epoch has written: the content of its manifest."""
+
+    staging: str
+    """Name of the folder in which it stood aside."""
+    moves: dict[str, str]
+    """File below that folder -> its name below the sink's folder."""
+
+
+@dataclass(frozen=True)
+class FileEpochs:
+    """The epochs of one sink on one lineage."""
+
+    folder: str
+    """The sink's folder, absolute."""
+    lineage: str
+    sink: str
+
+    @property
+    def control(self) -> Path:
+        """Where its manifests are, and what is written aside."""
+        return Path(self.folder) / CONTROL / self.lineage / self.sink
+
+    def staging(self, epoch: int, run: str) -> Path:
+        """Where the run writes the epoch's files aside."""
+        return self.control / f"{epoch}{run}.staging"
+
+    def is_committed(self, epoch: int) -> bool:
+        return self._manifest(epoch).exists()
+
+    def commit(self, epoch: int, written: WrittenFiles, ownership: Ownership, notes: Path | None) -> bool:
+        """Commit an epoch; FencedError if the run has lost its job. Returns True if it may have to be withdrawn.
+
+        Where the files are is noted below ``notes`` then, so that they can be.
+        """
+        path = self._manifest(epoch)
+        temporary = path.with_name(f"{written.staging}.tmp")
+        _write(temporary, dataclasses.asdict(written))
+        with ownership.held() as update:
+            if update is not None and notes is not None:
+                self._note(notes / str(update))
+            temporary.rename(path)
+        return update is not None
+
+    def put_in_place(self, epoch: int) -> None:
+        """Move the files of a committed epoch to where readers see them."""
+        written = self._read(self._manifest(epoch))
+        for source, target in written.moves.items():
+            path = self.control / written.staging / source
+            with contextlib.suppress(FileNotFoundError):  # moved before
+                open_folder((Path(self.folder) / target).parent)
+                # What is written is for others to read, as far as the user lets them; all else of a run is its user's alone.
+                path.chmod(usual_mode(0o666))
+                path.rename(Path(self.folder) / target)
+        shutil.rmtree(self.control / written.staging, ignore_errors=True)
+
+    def forget_before(self, epoch: int, manifests: bool) -> None:
+        """Remove what runs that were killed have left of earlier epochs; their manifests, too, unless they may be needed."""
+        for path in self.control.iterdir():
+            number = _EPOCH.match(path.name)
+            if number is not None and int(number.group(1)) < epoch and (manifests or path.suffix != ".json"):
+                _remove(path)
+
+    def withdraw(self) -> int:
+        """Remove all files that its epochs have written; returns how many. May be cut off and done again."""
+        count = 0
+        for path in sorted(self.control.glob("*.json")):
+            for target in self._read(path).moves.values():
+                with contextlib.suppress(FileNotFoundError):  # not moved into place yet, or removed before
+                    (Path(self.folder) / target).unlink()
+                    count += 1
+                self._remove_empty_folders((Path(self.folder) / target).parent)
+            path.unlink()
+        shutil.rmtree(self.control, ignore_errors=True)
+        return count
+
+    def _remove_empty_folders(self, folder: Path) -> None:
+        """The folder of a partition goes with its last file."""
+        with contextlib.suppress(OSError):  # not empty, or gone
+            while folder != Path(self.folder):
+                folder.rmdir()
+                folder = folder.parent
+
+    def _manifest(self, epoch: int) -> Path:
+        return self.control / f"{epoch}.json"
+
+    def _read(self, path: Path) -> WrittenFiles:
+        found = json.loads(path.read_text())
+        # Before runs had folders of their own, a manifest was the moves alone.
+        old = not isinstance(found.get("moves"), dict)
+        return WrittenFiles(f"{path.stem}.staging", found) if old else WrittenFiles(found["staging"], found["moves"])
+
+    def _note(self, folder: Path) -> None:
+        note = folder / f"{self.lineage}-{self.sink}.json"
+        if not note.exists():
+            temporary = note.with_suffix(".tmp")
+            _write(temporary, dataclasses.asdict(self))
+            temporary.rename(note)
+
+
+def noted(folder: Path) -> list[FileEpochs]:
+    """Whose files are noted in a folder of notes."""
+    return [FileEpochs(**json.loads(note.read_text())) for note in sorted(folder.glob("*.json"))]
+
+
+def open_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are not there, with the permissions that the user's own would have."""
+    if not folder.exists():
+        open_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        folder.chmod(usual_mode(0o777))
+
+
+def _write(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        json.dump(value, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)

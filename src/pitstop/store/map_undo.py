@@ -1,0 +1,123 @@
+"""What entries of maps were before the new version of an update wrote them, kept as long as it may be gone back from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pitstop.store.dialects.ports import Cursor
+
+BATCH = 1000
+"""Entries put back, or forgotten, by one transaction: writers of other maps wait no longer than for that."""
+
+_LOOKUP = 500
+_UNTOUCHED = "COALESCE(e.version, 0) = COALESCE(u.left_version, 0) AND COALESCE(e.updated, 0) = COALESCE(u.left_updated, 0)"
+"""The entry is as the version has left it. An entry that is not there counts as version 0."""
+_WITH_ENTRY = "map_undo u LEFT JOIN map_entries e ON e.map_id = u.map_id AND e.key = u.key"
+
+
+@dataclass(frozen=True)
+class OldEntry:
+    """An entry as it was; without a value: there was none."""
+
+    key: str
+    value: str | None
+    created: float | None
+    updated: float | None
+    expires: float | None
+    version: int | None
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        return (self.key, self.value, self.created, self.updated, self.expires, self.version)
+
+    def removed(self) -> OldEntry:
+        """Its time has run out since."""
+        return dataclasses.replace(self, value=None)
+
+
+@contextmanager
+def keeping_old(cursor: Cursor, map_id: int, operation: int | None, keys: Set[str]) -> Iterator[None]:
+    """Keep what these entries are before they are changed within it; nothing is kept without an operation."""
+    if operation is None:
+        yield
+        return
+    wanted = sorted(keys)
+    chunks = [wanted[start : start + _LOOKUP] for start in range(0, len(wanted), _LOOKUP)]
+    for some in chunks:
+        _keep(cursor, map_id, operation, some)
+    yield
+    for some in chunks:
+        _note_left(cursor, map_id, operation, some)
+
+
+def _keep(cursor: Cursor, map_id: int, operation: int, keys: list[str]) -> None:
+    marks = ",".join("?" * len(keys))
+    # What somebody else has written since the version did is what the entry goes back to.
+    cursor.execute(
+        "DELETE FROM map_undo WHERE operation = ? AND map_id = ? AND key IN "
+        f"(SELECT u.key FROM {_WITH_ENTRY} WHERE u.operation = ? AND u.map_id = ? AND u.key IN ({marks}) AND NOT ({_UNTOUCHED}))",
+        (operation, map_id, operation, map_id, *keys),
+    )
+    cursor.execute(
+        "INSERT INTO map_undo (operation, map_id, key, value, created, updated, expires, version) "
+        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version FROM map_entries "
+        f"WHERE map_id = ? AND key IN ({marks}) ON CONFLICT (operation, map_id, key) DO NOTHING",
+        (map_id, *keys),
+    )
+    cursor.executemany(
+        f"INSERT INTO map_undo (operation, map_id, key) VALUES ({operation:d}, {map_id:d}, ?) "
+        "ON CONFLICT (operation, map_id, key) DO NOTHING",
+        [(key,) for key in keys],
+    )
+
+
+def _note_left(cursor: Cursor, map_id: int, operation: int, keys: list[str]) -> None:
+    marks = ",".join("?" * len(keys))
+    now = "(SELECT e.{} FROM map_entries e WHERE e.map_id = map_undo.map_id AND e.key = map_undo.key)"
+    cursor.execute(
+        f"UPDATE map_undo SET left_version = {now.format('version')}, left_updated = {now.format('updated')} "
+        f"WHERE operation = ? AND map_id = ? AND key IN ({marks})",
+        (operation, map_id, *keys),
+    )
+
+
+def take_old(cursor: Cursor, operation: int) -> tuple[str, list[OldEntry]] | None:
+    """Some of what an update's version has changed in one map, kept no longer: the map's name, and what is to be put back.
+
+    None if nothing is left.
+    """
+    first = cursor.execute("SELECT MIN(map_id) FROM map_undo WHERE operation = ?", (operation,)).fetchone()[0]
+    if first is None:
+        return None
+    name = cursor.execute("SELECT name FROM maps WHERE id = ?", (first,)).fetchone()[0]
+    rows = cursor.execute(
+        f"SELECT u.key, u.value, u.created, u.updated, u.expires, u.version, {_UNTOUCHED} FROM {_WITH_ENTRY} "
+        "WHERE u.operation = ? AND u.map_id = ? ORDER BY u.key LIMIT ?",
+        (operation, first, BATCH),
+    ).fetchall()
+    cursor.execute(
+        "DELETE FROM map_undo WHERE operation = ? AND map_id = ? AND key <= ?",
+        (operation, first, rows[-1][0]),
+    )
+    return name, [OldEntry(*row[:-1]) for row in rows if row[-1]]
+
+
+def forget_some(cursor: Cursor) -> bool:
+    """Drop old values of an update that no job may go back from; True if there may be more."""
+    row = cursor.execute(
+        "SELECT operation, map_id, key FROM map_undo WHERE operation NOT IN "
+        "(SELECT withdrawable FROM jobs WHERE withdrawable IS NOT NULL) LIMIT 1"
+    ).fetchone()
+    if row is None:
+        return False
+    operation, map_id, _ = row
+    last = cursor.execute(
+        "SELECT MAX(key) FROM (SELECT key FROM map_undo WHERE operation = ? AND map_id = ? ORDER BY key LIMIT ?) some",
+        (operation, map_id, BATCH),
+    ).fetchone()[0]
+    cursor.execute("DELETE FROM map_undo WHERE operation = ? AND map_id = ? AND key <= ?", (operation, map_id, last))
+    return True

@@ -1,0 +1,92 @@
+"""Epochs of a file sink: committed once, forgotten when nothing needs them, and withdrawn wholly whenever that is cut off."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from pitstop.control.ports import NoOtherRun
+from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles, noted
+
+
+class Watched(NoOtherRun):
+    """Ownership of a job that may go back from update 7."""
+
+    @contextmanager
+    def held(self):
+        yield 7
+
+
+@pytest.fixture
+def epochs(tmp_path):
+    return FileEpochs(str(tmp_path / "out"), "L2", "rows")
+
+
+def write(epochs, epoch, notes, ownership=None, place=True):
+    """An epoch with a file in each of two folders of partitions."""
+    staging = epochs.staging(epoch, "-1")
+    moves = {}
+    for part in ("part=a", "part=b"):
+        (staging / part).mkdir(parents=True)
+        (staging / part / "some.json").write_text("{}\n")
+        moves[f"{part}/some.json"] = f"{part}/{epoch:03}.json"
+    withdrawable = epochs.commit(epoch, WrittenFiles(staging.name, moves), ownership or Watched(), notes)
+    if place:
+        epochs.put_in_place(epoch)
+    return withdrawable
+
+
+def names(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_all_files_of_noted_epochs_are_withdrawn_and_no_others(epochs, tmp_path):
+    notes, out = tmp_path / "notes", tmp_path / "out"
+    (out / "part=a").mkdir(parents=True)
+    (out / "part=a" / "other.json").write_text("{}\n")
+    assert all(write(epochs, epoch, notes) for epoch in (4, 5))
+    assert write(epochs, 6, notes, place=False), "killed before its files were moved into place"
+    epochs.staging(7, "-2").mkdir()  # killed before it was committed
+    assert noted(notes / "7") == [epochs]
+    assert [found.withdraw() for found in noted(notes / "7")] == [4]
+    assert names(out) == ["part=a/other.json"]
+    assert not (out / "part=b").exists(), "a folder goes with its last file"
+    assert epochs.withdraw() == 0
+
+
+@pytest.mark.parametrize("removed", range(5))
+def test_a_withdrawal_that_was_cut_off_comes_to_its_end(epochs, tmp_path, removed, monkeypatch):
+    notes, out = tmp_path / "notes", tmp_path / "out"
+    for epoch in (0, 1):
+        write(epochs, epoch, notes)
+    left = removed
+    unlink = type(out).unlink
+
+    def some(path, *arguments, **more):
+        nonlocal left
+        if not left:
+            raise OSError("killed")
+        left -= 1
+        unlink(path, *arguments, **more)
+
+    monkeypatch.setattr(type(out), "unlink", some)
+    with pytest.raises(OSError, match="killed"):
+        epochs.withdraw()
+    monkeypatch.undo()
+    epochs.withdraw()
+    assert names(out) == []
+
+
+def test_nothing_is_noted_of_a_version_that_stays(epochs, tmp_path):
+    assert not write(epochs, 0, tmp_path / "notes", NoOtherRun())
+    assert not (tmp_path / "notes").exists()
+
+
+def test_manifests_stay_as_long_as_they_may_be_needed(epochs, tmp_path):
+    for epoch in range(4):
+        write(epochs, epoch, None)
+    epochs.staging(1, "-9").mkdir()
+    epochs.forget_before(2, manifests=False)
+    assert names(epochs.control) == ["0.json", "1.json", "2.json", "3.json"]
+    assert not epochs.staging(1, "-9").exists()
+    epochs.forget_before(2, manifests=True)
+    assert names(epochs.control) == ["2.json", "3.json"]
