@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from pitstop.kit.log_levels import VARIABLE, LogLevel, write_levels
+from pitstop.kit.logs import apply_levels
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.http_poll import HttpPollReader
 from pitstop.spark.sources.shared import SourceOptions
@@ -42,7 +44,16 @@ def poll_until(reader, start, reached, timeout=10.0):
     return end
 
 
-def test_all_objects_arrive_once_and_are_fetched_once(feed, open_reader, capfd):
+@pytest.fixture
+def told_in_full(tmp_path, monkeypatch):
+    """The source at debug, by the file that Python workers look at."""
+    write_levels(tmp_path / "levels.json", {"pitstop.source.http_poll": LogLevel.DEBUG})
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "levels.json"))
+    yield
+    apply_levels({})
+
+
+def test_all_objects_arrive_once_and_are_fetched_once(feed, open_reader, told_in_full, capfd):
     feed.count = 25
     reader = open_reader(intervalMs=10_000)
     end = reader.latestOffset(reader.initialOffset(), None)
@@ -51,8 +62,15 @@ def test_all_objects_arrive_once_and_are_fetched_once(feed, open_reader, capfd):
     assert feed.requests == [-1, 9, 19]
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert lines[-1]["msg"] == "Added 5 pings. Highest sequence number is: 24"
-    assert lines[-1]["level"] == "INFO"
+    assert (lines[-1]["level"], lines[-1]["logger"]) == ("DEBUG", "pitstop.source.http_poll")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{3}", lines[-1]["time"])
+
+
+def test_what_it_adds_is_not_told_unless_asked_for(feed, open_reader, capfd):
+    feed.count = 5
+    reader = open_reader()
+    assert reader.latestOffset(reader.initialOffset(), None) == {"sequence": 4}
+    assert capfd.readouterr().err == ""
 
 
 def test_the_value_is_the_whole_object_as_json(feed, open_reader):
