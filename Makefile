@@ -10,13 +10,16 @@ SCHEDULES ?= 5000
 MINUTES ?= 10
 MEASURES ?=
 BEFORE ?=
+SHORT ?=
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
+# What holds with a store in PostgreSQL, too.
+ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix
 
-.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation \
+.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres \
 	bench bench-beside lint lock pictures clean
 
 help:
@@ -32,6 +35,7 @@ help:
 	@echo "make fuzz [MINUTES=10] [SEED=1]  random requests to the REST API; no error of the server, nothing unreadable afterwards"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"
+	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           the pages in docs that are drawn from code"
@@ -78,6 +82,9 @@ test-fast: $(STAMP)
 
 simulation: $(STAMP)
 	@PITSTOP_SCHEDULES=$(SCHEDULES) $(PY) -m pytest tests/simulation
+
+test-postgres: $(STAMP)
+	@scripts/with-postgres $(PY) -m pytest $(SPREAD) -k postgres $(if $(SHORT),-m "not long") $(ON_POSTGRES)
 
 bench: $(STAMP)
 	@$(PY) benchmarks/run.py $(MEASURES)

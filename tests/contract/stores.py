@@ -1,5 +1,6 @@
 """The stores that every contract is tried on."""
 
+import os
 from pathlib import Path
 
 from pitstop.store.database import open_database, sqlite_url
@@ -44,7 +45,12 @@ class MemoryStore:
 
 
 DATABASES = {"sqlite": lambda folder: sqlite_url(folder / "pitstop.db")}
-"""Name -> URL of a new database for a test that has this folder. Another database needs only its line here."""
+"""Name -> URL of a new database for a test that has this folder. PostgreSQL is among them where a server was started
+(``make test-postgres``)."""
+if "PITSTOP_TEST_POSTGRES" in os.environ:
+    from tests.postgres.server import new_database
+
+    DATABASES["postgres"] = lambda _folder: new_database()
 
 STORES = {"memory": MemoryStore} | {name: lambda folder, url=url: SqlStore(url(folder)) for name, url in DATABASES.items()}
 """Name -> how such a store is made for a test that has this folder."""

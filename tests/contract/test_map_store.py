@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -20,9 +22,9 @@ from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Update, Version, Watched
-from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.database import open_database
 from pitstop.store.maps import SqlMapStore
-from tests.contract.stores import STORES
+from tests.contract.stores import DATABASES, STORES
 
 KEYS = st.sampled_from(["a", "b", "c", "ключ", "x y"])
 CHANGES = st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers().map(json.dumps))), max_size=12)
@@ -133,9 +135,10 @@ def test_an_entry_that_has_expired_is_in_the_journal_also_without_a_write_with_t
     assert maps.journal("m", 2, 10).events == ()
 
 
-def test_more_expired_entries_than_one_write_removes_are_purged_together(tmp_path):
+@pytest.mark.parametrize("kind", DATABASES)
+def test_more_expired_entries_than_one_write_removes_are_purged_together(tmp_path, kind):
     now = [100.0]
-    store = SqlMapStore(open_database(sqlite_url(tmp_path / "m.db")), lambda: now[0])
+    store = SqlMapStore(open_database(DATABASES[kind](tmp_path)), lambda: now[0])
     store.configure(MapConfig("m", ttl_seconds=10))
     store.put_all("m", [(f"{number:04d}", "1") for number in range(2_500)])
     now[0] = 111.0
@@ -214,6 +217,36 @@ def test_pages_of_entries_follow_one_another(maps):
     assert seen == [f"k{n:03d}" for n in range(25)]
 
 
+def test_who_follows_a_journal_misses_no_event_however_many_write(store):
+    """Writers of several threads, some of which take long to commit, and a reader that goes on from the last number it saw."""
+    maps = store.maps
+    maps.configure(MapConfig("m", journal_capacity=100_000))
+    done = threading.Event()
+
+    def write(number):
+        for turn in range(20):
+            maps.update_epoch("m", [(f"{number}-{turn}-{n}", "1") for n in range(3)], slowly, None, None)
+
+    def slowly(old, new):
+        time.sleep(random.random() / 2000)
+        return new
+
+    seen, after = [], 0
+    writers = [threading.Thread(target=write, args=[number]) for number in range(6)]
+    ending = threading.Thread(target=lambda: ([writer.join() for writer in writers], done.set()))
+    for thread in (*writers, ending):
+        thread.start()
+    while True:
+        last = done.is_set()
+        found = maps.journal("m", after, 1000).events
+        seen += [event.key for event in found]
+        assert [event.sequence for event in found] == list(range(after + 1, after + 1 + len(found)))
+        after += len(found)
+        if last and not found:
+            break
+    assert sorted(seen) == sorted(f"{number}-{turn}-{n}" for number in range(6) for turn in range(20) for n in range(3))
+
+
 WRITER = """
 import sys
 from pitstop.store.maps import open_map_store
@@ -226,8 +259,9 @@ while True:
 """
 
 
-def test_every_acknowledged_put_survives_kill_and_the_journal_has_no_gap(tmp_path):
-    url = sqlite_url(tmp_path / "m.db")
+@pytest.mark.parametrize("kind", DATABASES)
+def test_every_acknowledged_put_survives_kill_and_the_journal_has_no_gap(tmp_path, kind):
+    url = DATABASES[kind](tmp_path)
     store = SqlMapStore(open_database(url))
     store.configure(MapConfig("m", journal_capacity=1_000_000))
     moments = random.Random(5)

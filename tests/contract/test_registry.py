@@ -12,7 +12,8 @@ from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.operation import Cancel, Export, OperationState, Resume, Submit, Suspend
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.database import open_database
+from tests.contract.stores import DATABASES
 
 
 def job(job_id="id-1", name="ingest", state=JobState.RUNNING, submitted=5.0, plan=None, **more):
@@ -249,8 +250,9 @@ except ConflictError:
 """
 
 
-def test_of_several_processes_that_submit_one_name_at_once_one_wins(tmp_path):
-    database = open_database(sqlite_url(tmp_path / "r.db"))
+@pytest.mark.parametrize("kind", DATABASES)
+def test_of_several_processes_that_submit_one_name_at_once_one_wins(tmp_path, kind):
+    database = open_database(DATABASES[kind](tmp_path))
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", ADD, database.url, f"id-{n}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

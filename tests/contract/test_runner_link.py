@@ -25,11 +25,12 @@ def link(store):
 
 def test_a_run_that_claims_its_job_has_a_handle_and_a_lease(store, link):
     assert store.registry.handle_of("id-1", 2) == HANDLE
-    assert store.registry.lease_expiry("id-1", 2) == store.clock.now() + 10
+    assert store.registry.lease_left("id-1", 2) == 10
     store.clock.advance(4)
+    assert store.registry.lease_left("id-1", 2) == 6
     link.renew(10)
-    assert store.registry.lease_expiry("id-1", 2) == store.clock.now() + 10
-    assert (store.registry.handle_of("id-1", 1), store.registry.lease_expiry("id-1", 1)) == (None, None)
+    assert store.registry.lease_left("id-1", 2) == 10
+    assert (store.registry.handle_of("id-1", 1), store.registry.lease_left("id-1", 1)) == (None, None)
 
 
 def test_a_run_is_told_its_commands_and_nobody_elses(store, link):
@@ -69,7 +70,7 @@ def test_one_run_belongs_to_one_process_which_may_claim_it_again(store, link):
     with pytest.raises(FencedError, match=r"belongs to another process already \(first\)"):
         store.link().claim("id-1", 2, RunHandle("second"), 10)
     store.link().claim("id-1", 2, HANDLE, 20)
-    assert store.registry.lease_expiry("id-1", 2) == store.clock.now() + 20
+    assert store.registry.lease_left("id-1", 2) == 20
 
 
 def test_facts_stay_until_they_are_consumed_in_order(store, link):

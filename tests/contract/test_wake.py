@@ -1,4 +1,4 @@
-"""What every Wake promises: by sockets between processes, and in memory."""
+"""What every Wake promises: by sockets between processes, through a database, and in memory."""
 
 import threading
 import time
@@ -8,14 +8,21 @@ import pytest
 from pitstop.control.ports import CONTROL
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.data_folder import DataFolder
+from pitstop.store.database import open_database
 from pitstop.testing.wake import MemoryWake
+from tests.contract.stores import DATABASES
 
 JOB = "0401-9f77-b9c0-0001"
 
 
-@pytest.fixture(params=["sockets", "memory"])
+@pytest.fixture(params=["sockets", "memory", *(name for name in DATABASES if name != "sqlite")])
 def wake(request, tmp_path):
-    return UnixSocketWake(DataFolder(tmp_path)) if request.param == "sockets" else MemoryWake()
+    if request.param in DATABASES:
+        database = open_database(DATABASES[request.param](tmp_path))
+        yield database.wake()
+        database.close()
+    else:
+        yield UnixSocketWake(DataFolder(tmp_path)) if request.param == "sockets" else MemoryWake()
 
 
 @pytest.mark.parametrize("name", [CONTROL, JOB])

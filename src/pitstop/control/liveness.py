@@ -73,11 +73,12 @@ class Liveness:
         handle = self._registry.handle_of(*run)
         if handle is None:
             return self._why_unclaimed(run)
-        if not self._launcher.alive(handle):
+        alive = self._launcher.alive(handle)
+        if alive is False:
             return "The runner's process ended"
         if self._hangs(run):
             return "The runner stopped renewing its lease"
-        if run not in self._watched:
+        if alive and run not in self._watched:
             self._watched.add(run)
             self._launcher.watch(handle)
         return None
@@ -91,8 +92,8 @@ class Liveness:
         return None
 
     def _hangs(self, run: Run) -> bool:
-        expires = self._registry.lease_expiry(*run)
-        if expires is None or expires > self._clock.now():
+        left = self._registry.lease_left(*run)
+        if left is None or left > 0:
             self._expired_since.pop(run, None)
             return False
         if not self._store_takes_writes():

@@ -23,6 +23,10 @@ CONTROL = "control"
 """The control plane's name in :class:`Wake`; a run's is the id of its job."""
 
 
+CHANGED = "changed"
+"""In :class:`Wake`, the control planes that do not lead: the one that does has decided something."""
+
+
 class Waiter(Protocol):
     """One who can be woken."""
 
@@ -45,6 +49,26 @@ class Wake(Protocol):
 
     def waiter(self, name: str) -> Waiter:
         """Be the one who is woken under that name, in the place of whoever was before."""
+        ...
+
+
+class Leadership(Protocol):
+    """Which of the control planes of one store leads: the one whose lease has not ended. Raises StoreError as every read."""
+
+    def take(self, seconds: float) -> int | None:
+        """Lead for so long, if nobody does; the number of this lead, higher than all before, or None."""
+        ...
+
+    def renew(self, epoch: int, seconds: float) -> bool:
+        """Lead for so long from now on; False if that lead is over."""
+        ...
+
+    def release(self, epoch: int) -> None:
+        """Lead no more, so that another one can at once."""
+        ...
+
+    def leader(self) -> str | None:
+        """The address of the control plane that leads; None if none does at this moment."""
         ...
 
 
@@ -174,8 +198,8 @@ class Registry(Protocol):
         """Raise StoreError if nothing can be written now; waits for the writers before it, as every write does."""
         ...
 
-    def lease_expiry(self, job_id: str, token: int) -> float | None:
-        """When the lease of that run ends, in seconds since the epoch; None if it never took one."""
+    def lease_left(self, job_id: str, token: int) -> float | None:
+        """Seconds until the lease of that run ends, by the clock that it was given by; None if it never took one."""
         ...
 
     def handle_of(self, job_id: str, token: int) -> RunHandle | None:
@@ -274,7 +298,9 @@ class Launcher(Protocol):
         """Called while no run is being started: make ready for the next ones."""
         ...
 
-    def alive(self, run: RunHandle) -> bool: ...
+    def alive(self, run: RunHandle) -> bool | None:
+        """False once its process has ended; None if that cannot be seen from here, but only by its lease."""
+        ...
 
     def kill(self, run: RunHandle) -> None:
         """End it at once, with all it has started, also where it is gone itself and what it started is not."""

@@ -36,4 +36,4 @@ def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float)
 
 def _alive(registry: Registry, launcher: Launcher, job: Job) -> bool:
     handle = registry.handle_of(job.id, job.token)
-    return handle is not None and launcher.alive(handle)
+    return handle is not None and launcher.alive(handle) is not False

@@ -15,7 +15,7 @@ import structlog
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.environment import runner_environment
-from pitstop.launchers.processes import is_alive, kill_all
+from pitstop.launchers.processes import is_alive, is_of_this_boot, kill_all
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
@@ -31,6 +31,7 @@ class LocalProcessLauncher:
     """Starts runs, in a warm spare process where there is one.
 
     The control plane is woken when a watched process ends; ``environment`` is that of all processes that are started.
+    ``one_of_several``: there may be runs on other machines, too.
     """
 
     def __init__(
@@ -40,8 +41,9 @@ class LocalProcessLauncher:
         wake: Wake,
         spares: int = 1,
         environment: dict[str, str] | None = None,
+        one_of_several: bool = False,
     ) -> None:
-        self._data, self._store_url = data, store_url
+        self._data, self._store_url, self._one_of_several = data, store_url, one_of_several
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self._environment = (runner_environment(os.environ) if environment is None else environment) | python
         self._children: list[subprocess.Popen[bytes]] = []
@@ -67,8 +69,8 @@ class LocalProcessLauncher:
         self._reap()
         self._spares.replenish()
 
-    def alive(self, run: RunHandle) -> bool:
-        return is_alive(run)
+    def alive(self, run: RunHandle) -> bool | None:
+        return None if self._one_of_several and not is_of_this_boot(run) else is_alive(run)
 
     def kill(self, run: RunHandle) -> None:
         kill_all(run)
@@ -109,7 +111,8 @@ class LocalProcessLauncher:
         return do_task(task, self._data.worker(secrets.token_hex(6)), self._environment)
 
     def _spawn(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
-        arguments = [sys.executable, "-m", "pitstop.runner", *command, "--store", self._store_url, "--data", str(self._data.root)]
+        where = ["--store", self._store_url, "--data", str(self._data.root), "--server", self._data.server]
+        arguments = [sys.executable, "-m", "pitstop.runner", *command, *where]
         with log_file.open("ab") as out:
             process = subprocess.Popen(
                 arguments,

@@ -100,6 +100,11 @@ def is_alive(handle: RunHandle) -> bool:
     return process is not None and process.runs
 
 
+def is_of_this_boot(handle: RunHandle) -> bool:
+    """False if the process was one of another machine, or of this one before it was started anew."""
+    return _identity(handle) is not None
+
+
 def kill_all(handle: RunHandle) -> None:
     """SIGKILL a process, its descendants and what else is left of the session it led.
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
+from pitstop.control.ports import Wake
 from pitstop.errors import EngineError, StoreError
-from pitstop.store.dialects.ports import Cursor, Dialect, VersionReader
-from pitstop.store.dialects.sqlite import Sqlite
+from pitstop.kit.clock import Clock
+from pitstop.store.dialects import dialect_of
+from pitstop.store.dialects.ports import Cursor, Dialect
 
-HEAD = "0006"
+HEAD = "0008"
 """The newest migration; kept here so that opening a current store needs no alembic."""
 
 
@@ -26,8 +28,7 @@ class Database:
         self._local = threading.local()
         self._place: object | None = None
         """What the URL led to when the store was opened; None while it is being opened."""
-        self._watch_lock = threading.Lock()
-        self._watching: VersionReader | None = None
+        self._may_write: Callable[[Connection], None] = lambda _: None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -45,20 +46,35 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction. It waits for the writers before it, so it never fails half-way for another writer.
+        """A write transaction, for decisions. It waits for those before it, so none fails half-way for another one.
 
         Within another one of the same thread it is part of that one: both happen wholly or not at all, and if this
         one raises, it alone is undone when the outer one goes on.
         """
+        with self._write(self._begin_write) as connection:
+            yield connection
+
+    def _begin_write(self, connection: Connection) -> None:
+        self.dialect.begin_write(connection)
+        self._may_write(connection)
+
+    @contextmanager
+    def write_beside(self) -> Iterator[Connection]:
+        """As :meth:`write`, but beside other writers where the database can: it locks the rows that it relies on."""
+        with self._write(self.dialect.begin_write_beside) as connection:
+            yield connection
+
+    @contextmanager
+    def _write(self, begin: Callable[[Connection], None]) -> Iterator[Connection]:
         outer: Connection | None = getattr(self._local, "connection", None)
         if outer is not None:
             with self._savepoint(outer):
                 yield outer
             return
         with self._told(), self.engine.connect() as connection:
-            self.dialect.begin_write(connection)
             self._local.connection = connection
             try:
+                begin(connection)
                 yield connection
                 connection.exec_driver_sql("COMMIT")
             except BaseException:
@@ -68,6 +84,12 @@ class Database:
             finally:
                 self._local.connection = None
 
+    def fenced(self, may_write: Callable[[Connection], None]) -> Database:
+        """The same store for one who may lose the right to decide: each :meth:`write` begins with this, which raises then."""
+        fenced = Database(self.engine, self.url, self.dialect)
+        fenced._place, fenced._may_write = self._place, may_write
+        return fenced
+
     @contextmanager
     def read_rows(self) -> Iterator[Cursor]:
         """As :meth:`read`, for statements that go to the driver."""
@@ -76,25 +98,15 @@ class Database:
 
     @contextmanager
     def write_rows(self) -> Iterator[Cursor]:
-        """As :meth:`write`, for statements that go to the driver."""
-        with self.write() as connection:
+        """As :meth:`write_beside`, for statements that go to the driver."""
+        with self.write_beside() as connection:
             yield self.dialect.cursor(connection)
 
-    def data_version(self) -> int:
-        """A number that changes when anybody, in any process, has committed to the store.
-
-        It costs a few microseconds: a follower compares it many times a second and reads only when it has changed.
-        """
-        with self._watch_lock, self._told():
-            if self._watching is None:
-                self._watching = self.dialect.version_reader(self.url)
-            return self._watching.read()
+    def wake(self) -> Wake | None:
+        """How processes that share the store wake one another through it; None if it is a file."""
+        return self.dialect.wake(self.engine, self.url)
 
     def close(self) -> None:
-        with self._watch_lock:
-            if self._watching is not None:
-                self._watching.close()
-                self._watching = None
         self.engine.dispose()
 
     @contextmanager
@@ -134,17 +146,20 @@ class Database:
 
 
 def open_database(url: str) -> Database:
-    """Open the store at a SQLAlchemy URL (``sqlite:////abs/path.db``) and bring it to the current schema.
+    """Open the store at a URL (``sqlite:////abs/path.db``, ``postgresql://host/name``) and bring it to the current schema.
 
     Raises EngineError if the store cannot be opened, or a later release has written it.
     """
-    if not url.startswith("sqlite"):
-        raise EngineError(f"The store at {url.split('@')[-1]} is no SQLite file: this release keeps its store in SQLite.")
-    dialect = Sqlite()
+    dialect = dialect_of(url)
     database = Database(dialect.engine(url), url, dialect)
     migrate(database)
     database.settle()
     return database
+
+
+def store_clock(database: Database, clock: Clock | None = None) -> Callable[[Connection], float]:
+    """The clock that leases go by: the store's own, which is the same for all hosts, or the one given, in tests."""
+    return database.dialect.now if clock is None else lambda _: clock.now()
 
 
 def sqlite_url(path: Path) -> str:

@@ -39,25 +39,39 @@ class MapRow:
     stored: int
 
 
+_COLUMNS = "id, incarnation, journal_capacity, ttl_seconds, newest, stored"
+_FIND = f"SELECT {_COLUMNS} FROM maps WHERE name = ?"
+
+
 def find_map(cursor: Cursor, name: str) -> MapRow | None:
-    row = cursor.execute(
-        "SELECT id, incarnation, journal_capacity, ttl_seconds, newest, stored FROM maps WHERE name = ?", (name,)
-    ).fetchone()
+    """The map, for whoever only reads it."""
+    row = cursor.execute(_FIND, (name,)).fetchone()
+    return MapRow(*row) if row else None
+
+
+def hold_map(cursor: Cursor, name: str) -> MapRow | None:
+    """The map, for whoever writes it: nobody else does until the transaction ends.
+
+    So events get their numbers in the order in which they are committed, and who reads the journal up to ``newest`` misses none
+    that is committed later.
+    """
+    row = cursor.execute(_FIND + cursor.for_update, (name,)).fetchone()
     return MapRow(*row) if row else None
 
 
 def ensure_map(cursor: Cursor, name: str) -> MapRow:
-    """The map, made with the usual settings if there is none; UsageError if its name cannot be one."""
-    found = find_map(cursor, name)
+    """As :func:`hold_map`; made with the usual settings if there is none. UsageError if its name cannot be one."""
+    found = hold_map(cursor, name)
     if found is not None:
         return found
     usual = MapConfig(check_name("map", name))
     made = cursor.execute(
         "INSERT INTO maps (name, incarnation, journal_capacity, ttl_seconds, newest, stored) VALUES (?, ?, ?, ?, 0, 0) "
-        "RETURNING id, incarnation, journal_capacity, ttl_seconds, newest, stored",
+        f"ON CONFLICT (name) DO NOTHING RETURNING {_COLUMNS}",
         (name, uuid.uuid4().hex, usual.journal_capacity, usual.ttl_seconds),
     ).fetchone()
-    return MapRow(*made)
+    # None: another writer has made it in the meantime.
+    return MapRow(*made) if made else ensure_map(cursor, name)
 
 
 def drop_map(cursor: Cursor, found: MapRow) -> None:
@@ -169,11 +183,8 @@ class MapWriter:
         rows: list[tuple[Any, ...]] = []
         for start in range(0, len(wanted), _LOOKUP):
             some = wanted[start : start + _LOOKUP]
-            marks = ",".join("?" * len(some))
-            rows += self._cursor.execute(
-                f"SELECT {columns} FROM map_entries WHERE map_id = ? AND key IN ({marks}) AND {condition}",
-                (self._map.id, *some, self._now),
-            ).fetchall()
+            found, arguments = self._cursor.keyed("map_entries", self._map.id, some)
+            rows += self._cursor.execute(f"SELECT {columns} FROM {found} AND {condition}", [*arguments, self._now]).fetchall()
         return rows
 
     def _write(self, stored: dict[str, Stored | None]) -> int:
@@ -278,7 +289,8 @@ def check_fence(cursor: Cursor, fence: Fence) -> int | None:
 
     Returns the update whose version's writes may have to be withdrawn, if there is one.
     """
-    row = cursor.execute("SELECT token, withdrawable FROM jobs WHERE id = ?", (fence.job_id,)).fetchone()
+    # Held until the end: no newer run gets the job while this one writes.
+    row = cursor.execute(f"SELECT token, withdrawable FROM jobs WHERE id = ?{cursor.for_share}", (fence.job_id,)).fetchone()
     if row is not None and int(row[0]) > fence.token:
         raise FencedError(f"Run {fence.token} of job {fence.job_id} has been replaced by run {row[0]}: it must not write.")
     return row[1] if row is not None else None

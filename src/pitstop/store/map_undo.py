@@ -62,11 +62,12 @@ def _keep(cursor: Cursor, map_id: int, operation: int, keys: list[str]) -> None:
         f"(SELECT u.key FROM {_WITH_ENTRY} WHERE u.operation = ? AND u.map_id = ? AND u.key IN ({marks}) AND NOT ({_UNTOUCHED}))",
         (operation, map_id, operation, map_id, *keys),
     )
+    found, arguments = cursor.keyed("map_entries", map_id, keys)
     cursor.execute(
         "INSERT INTO map_undo (operation, map_id, key, value, created, updated, expires, version) "
-        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version FROM map_entries "
-        f"WHERE map_id = ? AND key IN ({marks}) ON CONFLICT (operation, map_id, key) DO NOTHING",
-        (map_id, *keys),
+        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version FROM {found} "
+        "ON CONFLICT (operation, map_id, key) DO NOTHING",
+        arguments,
     )
     cursor.executemany(
         f"INSERT INTO map_undo (operation, map_id, key) VALUES ({operation:d}, {map_id:d}, ?) "
@@ -93,7 +94,11 @@ def take_old(cursor: Cursor, operation: int) -> tuple[str, list[OldEntry]] | Non
     first = cursor.execute("SELECT MIN(map_id) FROM map_undo WHERE operation = ?", (operation,)).fetchone()[0]
     if first is None:
         return None
-    name = cursor.execute("SELECT name FROM maps WHERE id = ?", (first,)).fetchone()[0]
+    # Held: nobody writes the map between what is seen of it here and what is put back.
+    found = cursor.execute(f"SELECT name FROM maps WHERE id = ?{cursor.for_update}", (first,)).fetchone()
+    if found is None:
+        return take_old(cursor, operation)  # the map was dropped meanwhile, and this with it
+    (name,) = found
     rows = cursor.execute(
         f"SELECT u.key, u.value, u.created, u.updated, u.expires, u.version, {_UNTOUCHED} FROM {_WITH_ENTRY} "
         "WHERE u.operation = ? AND u.map_id = ? ORDER BY u.key LIMIT ?",
@@ -116,7 +121,7 @@ def forget_some(cursor: Cursor) -> bool:
         return False
     operation, map_id, _ = row
     last = cursor.execute(
-        "SELECT MAX(key) FROM (SELECT key FROM map_undo WHERE operation = ? AND map_id = ? ORDER BY key LIMIT ?) some",
+        "SELECT MAX(key) FROM (SELECT key FROM map_undo WHERE operation = ? AND map_id = ? ORDER BY key LIMIT ?) batch",
         (operation, map_id, BATCH),
     ).fetchone()[0]
     cursor.execute("DELETE FROM map_undo WHERE operation = ? AND map_id = ? AND key <= ?", (operation, map_id, last))

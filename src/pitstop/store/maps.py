@@ -41,7 +41,7 @@ class SqlMapStore:
 
     def drop(self, name: str) -> bool:
         with self._database.write_rows() as cursor:
-            found = rows.find_map(cursor, name)
+            found = rows.hold_map(cursor, name)
             if found is not None:
                 rows.drop_map(cursor, found)
         return found is not None
@@ -58,7 +58,7 @@ class SqlMapStore:
 
     def delete(self, name: str, key: str) -> bool:
         with self._database.write_rows() as cursor:
-            found, now = rows.find_map(cursor, name), self._now()
+            found, now = rows.hold_map(cursor, name), self._now()
             if found is None or rows.get_entry(cursor, found, key, now) is None:
                 return False
             writer = MapWriter(cursor, found, now)
@@ -68,7 +68,7 @@ class SqlMapStore:
 
     def clear(self, name: str) -> int:
         with self._database.write_rows() as cursor:
-            found = rows.find_map(cursor, name)
+            found = rows.hold_map(cursor, name)
             if found is None:
                 return 0
             writer = MapWriter(cursor, found, self._now())
@@ -116,7 +116,7 @@ class SqlMapStore:
         total = 0
         while True:
             with self._database.write_rows() as cursor:
-                found = rows.find_map(cursor, name)
+                found = rows.hold_map(cursor, name)
                 if found is None:
                     return total
                 writer = MapWriter(cursor, found, self._now())

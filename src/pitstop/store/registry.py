@@ -7,7 +7,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Select, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
@@ -19,7 +19,7 @@ from pitstop.model.operation import Operation, OperationState, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
-from pitstop.store.database import Database
+from pitstop.store.database import Database, store_clock
 from pitstop.store.overview import Overview, open_among, states_of
 from pitstop.store.records import job_of, observation_of, operation_of, progress_of, readable
 
@@ -31,6 +31,7 @@ class SqlRegistry:
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
         self._database, self._clock = database, clock or SystemClock()
+        self._lease_clock = store_clock(database, clock)
         self._overview = Overview()
 
     def transaction(self) -> AbstractContextManager[object]:
@@ -221,18 +222,19 @@ class SqlRegistry:
         with self._database.write():
             pass  # an empty transaction takes the lock of one that writes
 
-    def lease_expiry(self, job_id: str, token: int) -> float | None:
-        row = self._lease(job_id, token)
-        return row.expires if row else None
+    def lease_left(self, job_id: str, token: int) -> float | None:
+        with self._database.read() as connection:
+            row = connection.execute(_lease(job_id, token)).first()
+            return row.expires - self._lease_clock(connection) if row else None
 
     def handle_of(self, job_id: str, token: int) -> RunHandle | None:
-        row = self._lease(job_id, token)
+        with self._database.read() as connection:
+            row = connection.execute(_lease(job_id, token)).first()
         return RunHandle(row.handle) if row else None
 
-    def _lease(self, job_id: str, token: int) -> Any:
-        table = schema.leases
-        with self._database.read() as connection:
-            return connection.execute(select(table).where((table.c.job_id == job_id) & (table.c.token == token))).first()
+
+def _lease(job_id: str, token: int) -> Select[Any]:
+    return select(schema.leases).where((schema.leases.c.job_id == job_id) & (schema.leases.c.token == token))
 
 
 def _key_of(result: Any) -> int:

@@ -9,13 +9,13 @@ from sqlalchemy import Connection, insert, select, update
 
 from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import FencedError, NotFoundError
-from pitstop.kit.clock import Clock, SystemClock
+from pitstop.kit.clock import Clock
 from pitstop.kit.jsonable import to_json
 from pitstop.model.job import Job, Progress
 from pitstop.model.run import Command, Observation
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
-from pitstop.store.database import Database
+from pitstop.store.database import Database, store_clock
 from pitstop.store.records import command_of, job_of, progress_of
 from pitstop.store.registry import snapshot_of
 
@@ -24,30 +24,31 @@ class SqlRunnerLink:
     """RunnerLink over a :class:`Database`; the control plane is woken after each recorded fact."""
 
     def __init__(self, database: Database, wake: Wake, clock: Clock | None = None) -> None:
-        self._database, self._wake, self._clock = database, wake, clock or SystemClock()
+        self._database, self._wake, self._now = database, wake, store_clock(database, clock)
         self._job_id, self._token = "", 0
 
     def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
         self._job_id, self._token = job_id, token
-        with self._database.write() as connection:
-            row = connection.execute(select(schema.jobs).where(schema.jobs.c.id == job_id)).first()
+        with self._database.write_beside() as connection:
+            # For this one alone: another process may be claiming the same run.
+            row = connection.execute(select(schema.jobs).where(schema.jobs.c.id == job_id).with_for_update()).first()
             if row is None:
                 raise NotFoundError(f"No job with name or id '{job_id}' was found")
             self._check(connection)
             self._check_unclaimed(connection, handle)
-            values = {"job_id": job_id, "token": token, "handle": handle, "expires": self._clock.now() + lease_seconds}
+            values = {"job_id": job_id, "token": token, "handle": handle, "expires": self._now(connection) + lease_seconds}
             connection.execute(self._database.dialect.upsert(schema.leases, ("job_id", "token"), values))
         self._wake.wake(CONTROL)
         return job_of(row)
 
     def renew(self, lease_seconds: float) -> None:
         table = schema.leases
-        with self._database.write() as connection:
-            self._check(connection)
+        with self._database.write_beside() as connection:
+            self._hold(connection)
             connection.execute(
                 update(table)
                 .where((table.c.job_id == self._job_id) & (table.c.token == self._token))
-                .values(expires=self._clock.now() + lease_seconds)
+                .values(expires=self._now(connection) + lease_seconds)
             )
 
     def commands(self, after: int) -> list[Command]:
@@ -62,23 +63,23 @@ class SqlRunnerLink:
         return [command_of(row) for row in rows]
 
     def observe(self, observation: Observation) -> None:
-        with self._database.write() as connection:
-            self._check(connection)
+        with self._database.write_beside() as connection:
+            self._hold(connection)
             connection.execute(
                 insert(schema.observations).values(
                     job_id=observation.job_id,
                     token=observation.token,
                     kind=observation.fact.kind,
                     payload=to_json(observation.fact),
-                    at=self._clock.now(),
+                    at=self._now(connection),
                 )
             )
         self._wake.wake(CONTROL)
 
     def report(self, progress: Progress) -> None:
         values = {"job_id": self._job_id, "body": to_json(progress)}
-        with self._database.write() as connection:
-            self._check(connection)
+        with self._database.write_beside() as connection:
+            self._hold(connection)
             connection.execute(self._database.dialect.upsert(schema.job_progress, ("job_id",), values))
 
     def progress(self) -> Progress:
@@ -92,16 +93,21 @@ class SqlRunnerLink:
 
     @contextmanager
     def held(self) -> Iterator[int | None]:
-        with self._database.write() as connection:
-            yield self._check(connection)
+        with self._database.write_beside() as connection:
+            yield self._hold(connection)
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None:
         return snapshot_of(self._database, name)
 
-    def _check(self, connection: Connection) -> int | None:
+    def _hold(self, connection: Connection) -> int | None:
+        """As :meth:`_check`, and no other run can take the job until the transaction ends."""
+        return self._check(connection, hold=True)
+
+    def _check(self, connection: Connection, hold: bool = False) -> int | None:
         """FencedError if the run has lost its job; the update whose writes may have to be withdrawn, if there is one."""
         table = schema.jobs.c
-        row = connection.execute(select(table.token, table.withdrawable).where(table.id == self._job_id)).first()
+        query = select(table.token, table.withdrawable).where(table.id == self._job_id)
+        row = connection.execute(query.with_for_update(read=True) if hold else query).first()
         if row is None or int(row.token) != self._token:
             now = row.token if row is not None else None
             raise FencedError(f"Run {self._token} of job {self._job_id} has been replaced by run {now}.")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text, text
+from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text, text
 
 metadata = MetaData()
+
+Whole = BigInteger().with_variant(Integer, "sqlite")
+"""A whole number of 64 bits; SQLite's integers are."""
+Name = String(200).with_variant(String(200, collation="C"), "postgresql")
+Key = Text().with_variant(Text(collation="C"), "postgresql")
+"""Texts in the order of their code points, as SQLite has them: PostgreSQL's order is else that of a language."""
 
 jobs = Table(
     "jobs",
@@ -12,10 +18,10 @@ jobs = Table(
     Column("id", String(19), primary_key=True),
     Column("name", String(200)),
     Column("active", Boolean, nullable=False),
-    Column("token", Integer, nullable=False),
+    Column("token", Whole, nullable=False),
     Column("submission_time", Float, nullable=False),
     # The update whose version's writes may have to be withdrawn (model.job.Job.withdrawable): read with the token at each write.
-    Column("withdrawable", Integer),
+    Column("withdrawable", Whole),
     Column("body", JSON, nullable=False),
     # One active job of a name, whoever submits at the same moment (jet.md §1.3).
     Index("one_active_job_per_name", "name", unique=True, sqlite_where=text("active = 1"), postgresql_where=text("active")),
@@ -32,16 +38,27 @@ leases = Table(
     "leases",
     metadata,
     Column("job_id", String(19), primary_key=True),
-    Column("token", Integer, primary_key=True, autoincrement=False),
+    Column("token", Whole, primary_key=True, autoincrement=False),
     # Which process has the run, in words of the launcher that started it.
     Column("handle", Text, nullable=False),
+    Column("expires", Float, nullable=False),
+)
+
+leadership = Table(
+    "leadership",
+    metadata,
+    # There is one row.
+    Column("id", Whole, primary_key=True, autoincrement=False),
+    Column("epoch", Whole, nullable=False),
+    # The address of the control plane that leads, or did last.
+    Column("leader", Text, nullable=False),
     Column("expires", Float, nullable=False),
 )
 
 operations = Table(
     "operations",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Whole, primary_key=True, autoincrement=True),
     Column("job_id", String(19), nullable=False, index=True),
     Column("verb", String(30), nullable=False),
     Column("args", JSON, nullable=False),
@@ -56,9 +73,9 @@ operations = Table(
 commands = Table(
     "commands",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Whole, primary_key=True, autoincrement=True),
     Column("job_id", String(19), nullable=False, index=True),
-    Column("token", Integer, nullable=False),
+    Column("token", Whole, nullable=False),
     Column("kind", String(10), nullable=False),
     Column("args", JSON, nullable=False),
     sqlite_autoincrement=True,
@@ -67,9 +84,9 @@ commands = Table(
 observations = Table(
     "observations",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Whole, primary_key=True, autoincrement=True),
     Column("job_id", String(19), nullable=False),
-    Column("token", Integer, nullable=False),
+    Column("token", Whole, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("payload", JSON, nullable=False),
     Column("at", Float, nullable=False),
@@ -79,40 +96,40 @@ observations = Table(
 snapshots = Table(
     "snapshots",
     metadata,
-    Column("name", String(200), primary_key=True),
+    Column("name", Name, primary_key=True),
     Column("job_id", String(19), nullable=False),
     Column("job_name", String(200)),
     Column("created", Float, nullable=False),
-    Column("bytes", Integer, nullable=False),
+    Column("bytes", Whole, nullable=False),
     Column("path", Text, nullable=False),
-    Column("epoch", Integer, nullable=False),
+    Column("epoch", Whole, nullable=False),
     Column("details", JSON, nullable=False),
 )
 
 maps = Table(
     "maps",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("name", String(200), nullable=False, unique=True),
+    Column("id", Whole, primary_key=True, autoincrement=True),
+    Column("name", Name, nullable=False, unique=True),
     Column("incarnation", String(32), nullable=False),
-    Column("journal_capacity", Integer, nullable=False),
+    Column("journal_capacity", Whole, nullable=False),
     Column("ttl_seconds", Float),
-    Column("newest", Integer, nullable=False),
+    Column("newest", Whole, nullable=False),
     # Entries stored, those included that have expired and are not yet purged: counting a large map reads all of it.
-    Column("stored", Integer, nullable=False, server_default="0"),
+    Column("stored", Whole, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
 
 map_entries = Table(
     "map_entries",
     metadata,
-    Column("map_id", Integer, primary_key=True, autoincrement=False),
-    Column("key", Text, primary_key=True),
+    Column("map_id", Whole, primary_key=True, autoincrement=False),
+    Column("key", Key, primary_key=True),
     Column("value", Text, nullable=False),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
     Column("expires", Float),
-    Column("version", Integer, nullable=False),
+    Column("version", Whole, nullable=False),
     # What has expired is found at each write, however large the map. Maps without expiry have no rows in it.
     Index(
         "map_entries_by_expiry",
@@ -127,10 +144,10 @@ map_entries = Table(
 map_journal = Table(
     "map_journal",
     metadata,
-    Column("map_id", Integer, primary_key=True, autoincrement=False),
-    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("map_id", Whole, primary_key=True, autoincrement=False),
+    Column("sequence", Whole, primary_key=True, autoincrement=False),
     Column("kind", String(8), nullable=False),
-    Column("key", Text, nullable=False),
+    Column("key", Key, nullable=False),
     Column("old_value", Text),
     Column("new_value", Text),
     Column("at", Float, nullable=False),
@@ -141,17 +158,17 @@ map_journal = Table(
 map_undo = Table(
     "map_undo",
     metadata,
-    Column("operation", Integer, primary_key=True, autoincrement=False),
-    Column("map_id", Integer, primary_key=True, autoincrement=False),
-    Column("key", Text, primary_key=True),
+    Column("operation", Whole, primary_key=True, autoincrement=False),
+    Column("map_id", Whole, primary_key=True, autoincrement=False),
+    Column("key", Key, primary_key=True),
     Column("value", Text),
     Column("created", Float),
     Column("updated", Float),
     Column("expires", Float),
-    Column("version", Integer),
+    Column("version", Whole),
     # Of the entry as that version has left it: another one shows that somebody else has written since.
     Column("left_updated", Float),
-    Column("left_version", Integer),
+    Column("left_version", Whole),
     sqlite_with_rowid=False,
 )
 
@@ -160,6 +177,6 @@ sink_epochs = Table(
     metadata,
     Column("lineage", String(32), primary_key=True),
     Column("sink", String(200), primary_key=True),
-    Column("map_id", Integer, primary_key=True, autoincrement=False),
-    Column("epoch", Integer, nullable=False),
+    Column("map_id", Whole, primary_key=True, autoincrement=False),
+    Column("epoch", Whole, nullable=False),
 )

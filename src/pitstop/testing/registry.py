@@ -230,9 +230,9 @@ class MemoryRegistry:
 
     # leases
 
-    def lease_expiry(self, job_id: str, token: int) -> float | None:
+    def lease_left(self, job_id: str, token: int) -> float | None:
         lease = self.lease(job_id, token)
-        return lease.expires if lease is not None else None
+        return lease.expires - self.clock.now() if lease is not None else None
 
     def handle_of(self, job_id: str, token: int) -> RunHandle | None:
         lease = self.lease(job_id, token)

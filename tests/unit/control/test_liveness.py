@@ -169,3 +169,18 @@ def test_a_run_that_is_still_to_be_started_has_its_time_from_then_on(world, live
     assert liveness.gone() == []
     world.clock.advance(CLAIM_SECONDS + 1)
     assert [run.job_id for run in liveness.gone()] == ["id-1"]
+
+
+def test_a_run_of_another_machine_is_judged_by_its_lease_alone(world, liveness, monkeypatch):
+    run = world.start(world.job())
+    run.claim()
+    monkeypatch.setattr(world.launcher, "alive", lambda handle: None)
+    for _ in range(10):
+        world.clock.advance(LEASE_SECONDS - 1)
+        run.renew()
+        assert liveness.gone() == []
+    assert not run.watched, "nobody can tell of its end"
+    world.clock.advance(LEASE_SECONDS)
+    assert liveness.gone() == []
+    world.clock.advance(HANG_SECONDS + 1)
+    assert liveness.gone() == [HANGS]

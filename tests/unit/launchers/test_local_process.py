@@ -5,7 +5,7 @@ import time
 import psutil
 import pytest
 
-from pitstop.control.ports import CONTROL, RunSpec
+from pitstop.control.ports import CONTROL, RunHandle, RunSpec
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.processes import handle_of
 from pitstop.model.data_folder import DataFolder
@@ -66,3 +66,12 @@ def test_a_run_that_is_killed_is_not_alive_and_the_control_plane_is_woken(launch
     assert not launcher.alive(handle)
     wait_until(lambda: wake.wakes[CONTROL] == 1)
     launcher.kill(handle)
+
+
+def test_what_became_of_a_process_of_another_machine_is_not_known_where_there_are_several(tmp_path, wake):
+    elsewhere = RunHandle("00000000-0000-0000-0000-000000000000/1/1")
+    for several, alive in ((False, False), (True, None)):
+        launcher = LocalProcessLauncher(DataFolder(tmp_path), "nosuch:///store", wake, spares=0, one_of_several=several)
+        assert launcher.alive(elsewhere) is alive
+        launcher.kill(elsewhere)
+        launcher.close()

@@ -7,29 +7,35 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, Executable, Table
 
+from pitstop.control.ports import Wake
+
 
 class Cursor(Protocol):
     """A cursor of the driver. Statements have ``?`` for their arguments; a driver with other marks translates them."""
 
+    for_update: str
+    """Behind a SELECT: nobody else may write or lock its rows until the transaction ends."""
+    for_share: str
+    """Behind a SELECT: nobody may write its rows until the transaction ends; others may share them."""
+
     def execute(self, sql: str, arguments: Sequence[Any] = ..., /) -> Cursor: ...
 
-    def executemany(self, sql: str, arguments: Iterable[Sequence[Any]], /) -> Cursor: ...
+    def executemany(self, sql: str, arguments: Iterable[Sequence[Any]], /) -> Cursor:
+        """Of an INSERT with ON CONFLICT, no two rows may have the same key."""
+        ...
+
+    def keyed(self, table: str, map_id: int, keys: Sequence[str]) -> tuple[str, list[Any]]:
+        """What stands behind FROM for the rows of a map that have these keys, its WHERE included, and the arguments of that.
+
+        Each key is looked up by the table's index, however large the table and whatever is known of it.
+        """
+        ...
 
     def fetchone(self) -> Any: ...
 
     def fetchall(self) -> list[Any]: ...
 
     def __iter__(self) -> Iterator[Any]: ...
-
-
-class VersionReader(Protocol):
-    """Tells cheaply whether anybody has changed the store."""
-
-    def read(self) -> int:
-        """A number that changes when anybody, in any process, has committed; it costs microseconds."""
-        ...
-
-    def close(self) -> None: ...
 
 
 class Dialect(Protocol):
@@ -43,7 +49,10 @@ class Dialect(Protocol):
         ...
 
     def place(self, url: str) -> object | None:
-        """What the URL leads to now, cheaply: another value once the store was removed or replaced. None: there is nothing."""
+        """What the URL leads to now, cheaply: another value once the store was removed or replaced.
+
+        None: there is nothing, or the database keeps watch over that itself.
+        """
         ...
 
     def begin_read(self, connection: Connection) -> None:
@@ -51,7 +60,15 @@ class Dialect(Protocol):
         ...
 
     def begin_write(self, connection: Connection) -> None:
-        """Begin a transaction that no other writer can make fail: wait for the writers before, and keep later ones waiting."""
+        """Begin a transaction that no other such one can make fail: wait for those before, and keep later ones waiting."""
+        ...
+
+    def begin_write_beside(self, connection: Connection) -> None:
+        """Begin a write that may go on beside others: it locks the rows that it relies on."""
+        ...
+
+    def now(self, connection: Connection) -> float:
+        """Seconds since the epoch, by the one clock that all who share the store go by."""
         ...
 
     def in_transaction(self, connection: Connection) -> bool:
@@ -70,7 +87,9 @@ class Dialect(Protocol):
         """A cursor of the driver in the connection's transaction, for statements where each microsecond a row counts."""
         ...
 
-    def version_reader(self, url: str) -> VersionReader: ...
+    def wake(self, engine: Engine, url: str) -> Wake | None:
+        """How processes that share the store wake one another through it; None if it cannot."""
+        ...
 
     def explain(self, error: Exception, url: str) -> str | None:
         """A sentence for a person on why the store cannot be used.

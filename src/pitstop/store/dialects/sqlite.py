@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -25,6 +26,15 @@ PAGE_BYTES = 8192
 CHECKPOINT_PAGES = 8192
 """Commits go to the write-ahead log, and at 64 MiB from there to the file. Measured with 10,000 random upserts of 100,000
 entries a commit: SQLite's own 4 KiB and 1,000 pages write and sync each page again for each commit, which took a third longer."""
+
+
+class RowCursor(sqlite3.Cursor):
+    """dialects.ports.Cursor. Whoever writes has the whole file."""
+
+    for_update = for_share = ""
+
+    def keyed(self, table: str, map_id: int, keys: Sequence[str]) -> tuple[str, list[Any]]:
+        return f"{table} WHERE map_id = ? AND key IN ({','.join('?' * len(keys))})", [map_id, *keys]
 
 
 class Sqlite:
@@ -57,6 +67,12 @@ class Sqlite:
         # Takes the write lock at once: a transaction that reads first would fail if another one wrote meanwhile.
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
+    def begin_write_beside(self, connection: Connection) -> None:
+        self.begin_write(connection)
+
+    def now(self, connection: Connection) -> float:
+        return time.time()
+
     def in_transaction(self, connection: Connection) -> bool:
         # A full disk makes SQLite roll back by itself.
         return _driver(connection).in_transaction
@@ -68,11 +84,11 @@ class Sqlite:
     def json_text(self, column: str, field: str) -> str:
         return f"json_extract({column}, '$.{field}')"
 
-    def cursor(self, connection: Connection) -> sqlite3.Cursor:
-        return _driver(connection).cursor()
+    def cursor(self, connection: Connection) -> RowCursor:
+        return _driver(connection).cursor(RowCursor)
 
-    def version_reader(self, url: str) -> DataVersion:
-        return DataVersion(_file(url))
+    def wake(self, engine: Engine, url: str) -> None:
+        return None
 
     def explain(self, error: Exception, url: str) -> str | None:
         if not isinstance(error, sqlite3.OperationalError) and type(error) is not sqlite3.DatabaseError:
@@ -87,19 +103,6 @@ class Sqlite:
         if "unable to open" in cause:
             return f"The store {url} cannot be opened: see that its folder exists and may be written."
         return f"The store {url} cannot be used: {cause}."
-
-
-class DataVersion:
-    """dialects.ports.VersionReader: a connection of its own, since its number changes only for commits of other ones."""
-
-    def __init__(self, path: str) -> None:
-        self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
-
-    def read(self) -> int:
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 @cache

@@ -1,0 +1,31 @@
+"""The URL of a store in PostgreSQL, and connections past SQLAlchemy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from sqlalchemy import URL, make_url
+
+REACH = {
+    "connect_timeout": "5",
+    "keepalives_idle": "3",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "9000",
+}
+"""Options of libpq, unless the URL has others: a server that is cut off is noticed within 9 seconds."""
+
+
+def driver_url(url: str) -> URL:
+    """The URL for SQLAlchemy with this driver, and with what notices a server that is cut off."""
+    parsed = make_url(url).set(drivername="postgresql+psycopg")
+    return parsed.set(query={**REACH, **parsed.query})
+
+
+def connect(url: str) -> psycopg.Connection[Any]:
+    """A connection past SQLAlchemy; each statement is a transaction."""
+    parsed = driver_url(url)
+    parts: dict[str, Any] = {**parsed.translate_connect_args(username="user", database="dbname"), **parsed.query}
+    return psycopg.connect(make_conninfo(**parts), autocommit=True)
