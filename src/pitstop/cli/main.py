@@ -9,6 +9,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -16,6 +17,7 @@ from pitstop.cli import jobs, maps, show, snapshots, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
+from pitstop.errors import UsageError
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
 
@@ -68,6 +70,13 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one")] = 8701,
     data: Annotated[Path | None, typer.Option(help="Folder of all data [$PITSTOP_DATA, ~/.pitstop]")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Store in PostgreSQL: postgresql://user@host/database [$PITSTOP_STORE, else a file in the data folder]",
+        ),
+    ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -103,6 +112,7 @@ def serve(
         host=host,
         port=port,
         data_dir=data or usual_data_folder(),
+        store=_without_password(store) if store else os.environ.get("PITSTOP_STORE"),
         token=call.given_token,
         spares=spares,
         master=master,
@@ -113,13 +123,23 @@ def serve(
     server.run_server(settings)
 
 
+def _without_password(url: str) -> str:
+    password = urlsplit(url).password
+    if password is not None:
+        raise UsageError(
+            "A password in --store is seen by all users of the machine: put it into ~/.pgpass, or give the URL in $PITSTOP_STORE."
+        )
+    return url
+
+
 def cluster(call: Call) -> None:
     """Show state, version and members of the cluster."""
     info = call.service().server_info()
     if call.structured:
         call.show(asdict(info))
         return
-    print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}\n")
+    print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}")
+    print(f"Leader: {info.leader or 'none at this moment'}\n")
     print(f"{'ADDRESS':<24} {'UUID':<19}".rstrip())
     for member in info.members:
         print(f"{member.address:<24} {member.uuid}")

@@ -33,7 +33,7 @@ from pitstop.control.preparing import Preparer
 from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, remove_replaced, sweep
 from pitstop.control.snapshot_use import job_that_needs
 from pitstop.control.updating import under_way
-from pitstop.errors import ConflictError, EngineError, StoreError
+from pitstop.errors import ConflictError, EngineError, FencedError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
@@ -66,7 +66,8 @@ class Failed:
 class Controller:
     """Brings the world to what operations ask for and records what runs tell.
 
-    ``changed`` is called after each round in which something was decided. ``spawn`` runs slow work.
+    ``changed`` is called after each round in which something was decided. ``spawn`` runs slow work. ``check_lead`` raises
+    FencedError once another control plane may lead: the store fences decisions, and no other work is begun after that.
     """
 
     def __init__(
@@ -81,7 +82,9 @@ class Controller:
         changed: Callable[[], None],
         spawn: Spawn = in_thread,
         files: Files = LOCAL_FILES,
+        check_lead: Callable[[], None] = lambda: None,
     ) -> None:
+        self._check_lead = check_lead
         self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
         self._data, self._outputs, self._changed, self._files = data, outputs, changed, files
         self._lanes = Lanes(spawn)
@@ -100,12 +103,15 @@ class Controller:
         """Actions that are to be done again."""
 
     def run(self) -> None:
-        """Loop until :meth:`stop`."""
+        """Loop until :meth:`stop`, or until another control plane leads."""
         waiter = self._wake.waiter(CONTROL)
         try:
             while not self._stopping.is_set():
                 try:
                     self.round()
+                except FencedError as error:
+                    log.warning("another control plane decides from now on", reason=error.message)
+                    return
                 except StoreError as error:
                     self._liveness.start_anew()
                     log.warning("the store is away; trying again", reason=error.message)
@@ -194,6 +200,8 @@ class Controller:
                 self._undecidable.add((job_id, str(error)))
                 log.exception("a defect of Pitstop: an event cannot be decided", job=job_id, kind=type(event).__name__)
             return self._answer_undecidable(event, error)
+        except FencedError:
+            raise
         except ConflictError as error:
             if isinstance(event, Operation):  # another job has the name of one that was to be brought back
                 self._registry.finish_operation(event.id, error.problem)
@@ -284,7 +292,10 @@ class Controller:
 
     def _perform(self, job: Job, action: WorldAction, failures: int = 0) -> None:
         try:
+            self._check_lead()
             self._actor.perform(action, job)
+        except FencedError:
+            log.warning("an action is left to the control plane that leads", job=job.id, action=type(action).__name__)
         except Exception:
             log.exception("an action failed; trying again", job=job.id, action=type(action).__name__)
             wait = RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)]
@@ -298,6 +309,7 @@ class Controller:
 
     def _drop_replaced(self, record: SnapshotRecord) -> None:
         try:
+            self._check_lead()
             if job_that_needs(record.name, self._registry, self._data, self._files) is not None:
                 return  # a run may be reading it
             remove_replaced(record, self._data, self._files)
@@ -328,6 +340,7 @@ class Controller:
     def _prepare_and_sweep(self) -> None:
         """Make ready for the next start, and forget what is too old; a failure of that harms no job."""
         try:
+            self._check_lead()
             self._launcher.prepare()
             if self._clock.monotonic() >= self._next_sweep:
                 self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
@@ -335,6 +348,8 @@ class Controller:
                     self._hear(Observation(job.id, job.token, StateExpired()))
                 self._drop_unneeded()
                 self._outputs.forget(self._registry.get_job)
+        except FencedError:
+            pass
         except Exception:
             log.exception("the control loop could not prepare or sweep; trying again")
 

@@ -14,8 +14,8 @@ NEEDED = (
     *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
 )
 """Names, or patterns of them, that every runner gets: of the system, Java, Python, Spark and Pitstop."""
-NEVER = ("PITSTOP_TOKEN",)
-"""Who runs jobs is not who may ask for them."""
+NEVER = ("PITSTOP_TOKEN", "PITSTOP_STORE")
+"""Who runs jobs is not who may ask for them; and the URL of the store may have a password."""
 
 
 def runner_environment(of_server: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:

@@ -21,6 +21,18 @@ class DataFolder:
     """
 
     root: Path
+    server: str = ""
+    """Names one of several servers that share the folder; empty: there is one."""
+
+    @property
+    def _own(self) -> Path:
+        """What this server and its processes alone use. Stays; a server of the same name uses it again."""
+        return self.root / "servers" / self.server if self.server else self.root
+
+    @property
+    def store_password(self) -> Path:
+        """The password of a store in a database server, in libpq's form. Servers write it at their start; runners read it."""
+        return self.root / "store.pgpass"
 
     @property
     def store(self) -> Path:
@@ -35,17 +47,17 @@ class DataFolder:
     @property
     def control_lock(self) -> Path:
         """Locked by the one server of this folder as long as it lives; the file itself stays."""
-        return self.root / "control.lock"
+        return self._own / "control.lock"
 
     @property
     def control_process(self) -> Path:
         """Which process serves the folder. The server writes it; spares read it and end with that process."""
-        return self.root / "control.pid"
+        return self._own / "control.pid"
 
     @property
     def control_socket(self) -> Path:
         """Wakes the control loop, which makes it and removes it when it ends; runners and doors write to it."""
-        return self.root / "control.sock"
+        return self._own / "control.sock"
 
     @property
     def java(self) -> Path:
@@ -98,7 +110,7 @@ class DataFolder:
     @property
     def spares(self) -> Path:
         """Warm spares, each with a folder of its own."""
-        return self.root / "spares"
+        return self._own / "spares"
 
     def spare(self, spare_id: str) -> SpareFolder:
         """What the launcher and one warm spare tell one another. Goes away with the spare's process."""
@@ -107,7 +119,7 @@ class DataFolder:
     @property
     def workers(self) -> Path:
         """Processes that do one thing and end. The server removes all of it when it starts: what is left is from a crash."""
-        return self.root / "once"
+        return self._own / "once"
 
     def worker(self, worker_id: str) -> WorkerFolder:
         """Request and result of one worker process; removed once the result is read."""

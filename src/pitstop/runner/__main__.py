@@ -40,6 +40,7 @@ def main() -> int:
         sub = commands.add_parser(name)
         sub.add_argument("--store", required=True)
         sub.add_argument("--data", required=True, type=Path)
+        sub.add_argument("--server", default="")
         sub.add_argument("--job" if name == "run" else "--spare", required=True)
         if name == "run":
             sub.add_argument("--token", required=True, type=int)
@@ -49,9 +50,9 @@ def main() -> int:
     options = parser.parse_args()
     keep_private()
     if options.command == "run":
-        return run_job(options.job, options.token, options.store, DataFolder(options.data))
+        return run_job(options.job, options.token, options.store, DataFolder(options.data, options.server))
     if options.command == "spare":
-        return wait_as_spare(options.spare, options.store, DataFolder(options.data))
+        return wait_as_spare(options.spare, options.store, DataFolder(options.data, options.server))
     return _leave(do_task(options.task, WorkerFolder(options.folder)))
 
 
@@ -70,7 +71,7 @@ def _run(
     spark: Callable[[], SparkSession],
     prepared: Prepared | None,
 ) -> int:
-    waking = UnixSocketWake(settings.data)
+    waking = database.wake() or UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking)
     engine = SparkEngine(settings, SqlMapStore(database), spark, prepared)
     return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())

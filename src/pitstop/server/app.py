@@ -25,6 +25,7 @@ from pitstop.server.exclusive import listening, only_server
 from pitstop.server.http import PatientProtocol
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
+from pitstop.server.store import own_folder
 
 REQUEST_SECONDS = 10
 """How long requests may go on when the server ends."""
@@ -35,7 +36,8 @@ def run_server(settings: Settings) -> None:
     _configure_logs()
     keep_private()
     _allow_many_connections()
-    data = DataFolder(private_folder(settings.data_dir.resolve()))
+    private_folder(settings.data_dir.resolve())
+    data = own_folder(settings)
     access = Access(settings.effective_token(), own_names(settings.host_names))
     with only_server(data), listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]

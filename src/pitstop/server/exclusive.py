@@ -25,6 +25,7 @@ def only_server(data: DataFolder) -> Iterator[None]:
     The lock goes with the process, however it ends. ``data.control_process`` tells spares whose they are.
     """
     path = data.control_process
+    path.parent.mkdir(parents=True, exist_ok=True)
     with data.control_lock.open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

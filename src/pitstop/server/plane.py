@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.controller import Controller
-from pitstop.control.ports import Members
+from pitstop.control.ports import CHANGED, Leadership, Members, Wake
 from pitstop.control.shutdown import end_runs
 from pitstop.kit.clock import SystemClock
 from pitstop.kit.version import __version__
@@ -23,12 +23,15 @@ from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 from pitstop.outputs.kept import KeptOutputs
+from pitstop.server.leading import Lead, Leading, SoleLeader
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
+from pitstop.server.store import store_url
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
 from pitstop.service.results import ClusterInfo, MemberInfo
-from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.database import open_database
+from pitstop.store.leadership import SqlLeadership
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
 
@@ -44,40 +47,36 @@ class ControlPlane:
     """Everything that ``pitstop serve`` is, but HTTP. ``address``: where clients reach it (host:port)."""
 
     def __init__(self, settings: Settings, data: DataFolder, java_home: Path, address: str) -> None:
-        self._settings, self._wake = settings, UnixSocketWake(data)
+        self._settings, self._data = settings, data
         self._members: Members = OneMember(data, address, settings.master)
-        store_url = sqlite_url(data.store)
-        self._database = open_database(store_url)
+        url = store_url(settings, data, os.environ)
+        self._database = open_database(url)
+        shared = self._database.wake()
+        self._wake: Wake = shared or UnixSocketWake(data)
         self._registry, self._changes = SqlRegistry(self._database), Changes()
+        self._fences = SqlLeadership(self._database, address) if shared is not None else None
+        self._leadership: Leadership = self._fences or SoleLeader(address)
         shutil.rmtree(data.workers, ignore_errors=True)
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
         environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
-        launcher = self._launcher = LocalProcessLauncher(data, store_url, self._wake, settings.spares, environment)
+        launcher = self._launcher = LocalProcessLauncher(data, url, self._wake, settings.spares, environment, shared is not None)
         maps = SqlMapStore(self._database)
-        self._controller = Controller(
-            self._registry,
-            launcher,
-            launcher,
-            SystemClock(),
-            self._wake,
-            data,
-            KeptOutputs(maps, data),
-            self._changes.notify,
-        )
+        self._outputs = KeptOutputs(maps, data)
+        self._leading = Leading(self._leadership, self._wake, self._controller, self._changes.notify, launcher.end_spares)
         self._loop: threading.Thread | None = None
         self.service = LocalService(self._registry, maps, self._launcher, data, self._wake, self._changes, self._info)
 
     def start(self, failed: Callable[[], None]) -> None:
-        """Start the control loop; ``failed`` is called if it ends by itself: without it nothing must be accepted."""
+        """Start to lead, or to wait for the lead; ``failed`` is called if that ends by itself: nothing must be accepted then."""
 
         def loop() -> None:
             try:
-                self._controller.run()
+                self._leading.run()
             except Exception:
                 log.exception("the control loop has ended: the server ends, too")
                 failed()
 
-        self._loop = threading.Thread(target=loop, name="control", daemon=True)
+        self._loop = threading.Thread(target=loop, name="leading", daemon=True)
         self._loop.start()
 
     def release_waiters(self) -> None:
@@ -86,16 +85,38 @@ class ControlPlane:
 
     def end(self) -> None:
         """End the loop and the spares. Runs go on, or end with the server if the settings say so."""
-        self._controller.stop()
+        led = self._leading.leads
+        self._leading.stop()
         if self._loop is not None:
             self._loop.join(LOOP_SECONDS)
         self._launcher.end_spares()
-        if self._settings.stop_jobs_on_exit:
+        if self._settings.stop_jobs_on_exit and led:
             end_runs(self._registry, self._launcher, self._wake, STOP_SECONDS)
         self._launcher.close()
         self._database.close()
 
+    def _controller(self, lead: Lead) -> Controller:
+        """What leads, once for each lead."""
+        registry, changed = self._registry, self._changes.notify
+        if self._fences is not None:
+            registry, changed = SqlRegistry(self._database.fenced(self._fences.fence(lead.epoch))), self._tell_all
+        return Controller(
+            registry,
+            self._launcher,
+            self._launcher,
+            SystemClock(),
+            self._wake,
+            self._data,
+            self._outputs,
+            changed,
+            check_lead=lead.check,
+        )
+
+    def _tell_all(self) -> None:
+        self._changes.notify()
+        self._wake.wake(CHANGED)
+
     def _info(self) -> ClusterInfo:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
         members = [MemberInfo(member.address, member.id, member.master) for member in self._members.list()]
-        return ClusterInfo("ACTIVE", __version__, len(members), members, len(running))
+        return ClusterInfo("ACTIVE", __version__, len(members), members, len(running), self._leadership.leader())

@@ -19,6 +19,8 @@ class Settings:
     port: int = 8701
     data_dir: Path = field(default_factory=lambda: Path.home() / ".pitstop")
     """Store, artifacts, checkpoints, snapshots, logs."""
+    store: str | None = None
+    """URL of the store, such as ``postgresql://pitstop@host/pitstop``; None: SQLite in the data folder."""
     token: str | None = None
     """Bearer token that clients must send; None: the one that is made at the first start and kept in ``<data>/token``."""
     spares: int = 1

@@ -278,3 +278,5 @@ class ClusterInfo:
     """All members."""
     running_jobs: int
     """Jobs whose state is RUNNING."""
+    leader: str | None = None
+    """Address of the control plane that leads; null for the seconds in which none does."""

@@ -84,4 +84,4 @@ class _Clock:
 
 
 def _cluster() -> ClusterInfo:
-    return ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0)
+    return ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0, MEMBER.address)

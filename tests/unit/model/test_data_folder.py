@@ -24,7 +24,7 @@ def paths_of(folder):
     """Every path that the class tells, with the names of its arguments in capitals."""
     found = set()
     for name, member in inspect.getmembers(type(folder)):
-        if name.startswith("_"):
+        if name.startswith("_") or isinstance(member, str):
             continue
         if isinstance(member, property):
             told = getattr(folder, name)

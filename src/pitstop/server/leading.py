@@ -1,0 +1,164 @@
+"""Leads while it has the lease, and waits for the lead while another control plane has it.
+
+The lease is by the store's clock, and fences all decisions there. What is done outside of the store, such as ending a process or
+removing a checkpoint, is begun only while the lease lasts by this machine's own clock: counted from before it was asked
+for, so it ends here before it does in the store. That clock goes on while the process is stopped or the machine sleeps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from pitstop.control.ports import CHANGED, Leadership, Waiter, Wake
+from pitstop.errors import FencedError, StoreError
+
+LEASE_SECONDS = 5.0
+RENEW_SECONDS = 1.0
+LOOK_SECONDS = 1.0
+"""How often one that does not lead looks whether anybody does."""
+
+log = structlog.get_logger("pitstop.server")
+
+
+class SoleLeader:
+    """control.ports.Leadership of a control plane that shares its store with no other."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def take(self, seconds: float) -> int | None:
+        return 1
+
+    def renew(self, epoch: int, seconds: float) -> bool:
+        return True
+
+    def release(self, epoch: int) -> None:
+        """There is nobody else."""
+
+    def leader(self) -> str | None:
+        return self._address
+
+
+class Lead:
+    """One lead: its number, and how long it lasts at least."""
+
+    def __init__(self, epoch: int, until: float) -> None:
+        self.epoch, self.until = epoch, until
+
+    def check(self) -> None:
+        """Raise FencedError if it is over, or may be."""
+        if clock() >= self.until:
+            raise FencedError("This control plane leads no more, or could not renew its lease.")
+
+
+class Loop(Protocol):
+    """What leads (control.controller.Controller)."""
+
+    def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Leading:
+    """``loop`` makes what leads, for each lead anew.
+
+    ``changed`` is called when another control plane has decided something, ``lost`` once a lead is over and its loop has ended.
+    ``leads`` is true while a loop runs.
+    """
+
+    def __init__(
+        self,
+        leadership: Leadership,
+        wake: Wake,
+        loop: Callable[[Lead], Loop],
+        changed: Callable[[], None],
+        lost: Callable[[], None],
+    ) -> None:
+        self._leadership, self._wake, self._loop, self._changed, self._lost = leadership, wake, loop, changed, lost
+        self._ending = threading.Event()
+        self.leads = False
+
+    def run(self) -> None:
+        """Until :meth:`stop`. Raises what ends the loop of a lead by itself."""
+        while not self._ending.is_set():
+            lead = self._wait_for_lead()
+            if lead is not None:
+                self._lead(lead)
+
+    def stop(self) -> None:
+        """Let :meth:`run` return."""
+        self._ending.set()
+
+    def _wait_for_lead(self) -> Lead | None:
+        waiter: Waiter | None = None
+        try:
+            while not self._ending.is_set():
+                lead = self._take()
+                if lead is not None:
+                    return lead
+                waiter = waiter or self._wake.waiter(CHANGED)
+                if waiter.wait(LOOK_SECONDS):
+                    self._changed()
+        finally:
+            if waiter is not None:
+                waiter.close()
+        return None
+
+    def _take(self) -> Lead | None:
+        began = clock()
+        try:
+            epoch = self._leadership.take(LEASE_SECONDS)
+        except StoreError as error:
+            log.warning("the store is away; nobody can take the lead", reason=error.message)
+            return None
+        return Lead(epoch, began + LEASE_SECONDS) if epoch is not None else None
+
+    def _lead(self, lead: Lead) -> None:
+        log.info("this control plane leads", epoch=lead.epoch)
+        loop, failures = self._loop(lead), list[BaseException]()
+
+        def lead_on() -> None:
+            try:
+                loop.run()
+            except BaseException as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=lead_on, name="control", daemon=True)
+        self.leads = True
+        thread.start()
+        while thread.is_alive() and not self._ending.is_set() and self._keep(lead):
+            self._ending.wait(RENEW_SECONDS)
+        loop.stop()
+        thread.join()
+        self.leads = False
+        if failures:
+            raise failures[0]
+        with contextlib.suppress(StoreError):
+            self._leadership.release(lead.epoch)
+        self._wake.wake(CHANGED)
+        if not self._ending.is_set():
+            log.warning("this control plane leads no more", epoch=lead.epoch)
+            self._lost()
+
+    def _keep(self, lead: Lead) -> bool:
+        """Renew the lease; False once that lead is over. A store that is away for less than the lease costs nothing."""
+        began = clock()
+        try:
+            if not self._leadership.renew(lead.epoch, LEASE_SECONDS):
+                return False
+        except StoreError as error:
+            log.warning("the lease could not be renewed", reason=error.message)
+        else:
+            lead.until = began + LEASE_SECONDS
+        return clock() < lead.until
+
+
+def clock() -> float:
+    """Seconds from the boot of the machine, those included in which it sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
