@@ -156,20 +156,6 @@ def test_an_upsert_inserts_or_overwrites_the_row_of_that_key(database):
     assert row == SNAPSHOT | {"epoch": 4}
 
 
-def test_a_commit_of_anybody_changes_the_version_of_the_data_and_a_read_does_not(url, database):
-    before = database.data_version()
-    assert (names(database), database.data_version()) == ([], before)
-    other = open_database(url)
-    with other.write() as connection:
-        add(connection, "s")
-    other.close()
-    changed = database.data_version()
-    assert changed != before
-    with database.write() as connection:
-        add(connection, "t")
-    assert database.data_version() != changed
-
-
 def test_a_store_that_cannot_be_opened_is_told_in_one_sentence(tmp_path):
     with pytest.raises(EngineError, match=r"cannot be opened: see that its folder exists and may be written\.$"):
         open_database(f"sqlite:///{tmp_path}/missing/pitstop.db")

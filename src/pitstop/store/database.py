@@ -14,7 +14,7 @@ from pitstop.control.ports import Wake
 from pitstop.errors import EngineError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.store.dialects import dialect_of
-from pitstop.store.dialects.ports import Cursor, Dialect, VersionReader
+from pitstop.store.dialects.ports import Cursor, Dialect
 
 HEAD = "0009"
 """The newest migration; kept here so that opening a current store needs no alembic."""
@@ -29,8 +29,6 @@ class Database:
         self._place: object | None = None
         """What the URL led to when the store was opened; None while it is being opened."""
         self._may_write: Callable[[Connection], None] = lambda _: None
-        self._watch_lock = threading.Lock()
-        self._watching: VersionReader | None = None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -104,16 +102,6 @@ class Database:
         with self.write_beside() as connection:
             yield self.dialect.cursor(connection)
 
-    def data_version(self) -> int:
-        """A number that changes when anybody, in any process, has committed to the store.
-
-        It costs a few microseconds: a follower compares it many times a second and reads only when it has changed.
-        """
-        with self._watch_lock, self._told():
-            if self._watching is None or self._watching.closed:
-                self._watching = self.dialect.version_reader(self.url)
-            return self._watching.read()
-
     def give_back_space(self) -> None:
         """Give back space that was freed; not within a transaction."""
         with self._told(), self.engine.connect() as connection:
@@ -124,10 +112,6 @@ class Database:
         return self.dialect.wake(self.engine, self.url)
 
     def close(self) -> None:
-        with self._watch_lock:
-            if self._watching is not None:
-                self._watching.close()
-                self._watching = None
         self.engine.dispose()
 
     @contextmanager

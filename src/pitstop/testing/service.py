@@ -97,7 +97,7 @@ class _Cluster:
         self._state = "ACTIVE"
 
     def info(self) -> ClusterInfo:
-        return ClusterInfo(self._state, __version__, len(self._members), self._members, 0)
+        return ClusterInfo(self._state, __version__, len(self._members), self._members, 0, MEMBER.address)
 
     def add_member(self) -> str:
         name = f"member-{len(self._members)}"

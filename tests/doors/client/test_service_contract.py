@@ -516,7 +516,7 @@ def test_errors_keep_their_class_and_details_on_the_way(pair, monkeypatch):
 
 
 def test_the_cluster_tells_its_state_and_members(pair):
-    assert pair[0].server_info() == ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0)
+    assert pair[0].server_info() == ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0, MEMBER.address)
 
 
 def test_members_are_added_and_leave(pair):

@@ -154,7 +154,7 @@ MANIFEST = (
         ("Entry", "key value created updated expires version"),
         ("JournalPage", "events lost oldest newest"),
         ("JournalEvent", "sequence kind key old_value new_value at"),
-        ("ClusterInfo", "state version size members running_jobs"),
+        ("ClusterInfo", "state version size members running_jobs leader"),
         ("MemberInfo", "address uuid name version cores state joined seen"),
         ("CheckModel", "plan report text"),
         ("UpdatedModel", "version snapshot gap_seconds report text"),

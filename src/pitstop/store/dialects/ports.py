@@ -38,21 +38,6 @@ class Cursor(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class VersionReader(Protocol):
-    """Tells cheaply whether anybody has changed the store."""
-
-    def read(self) -> int:
-        """A number that changes when anybody, in any process, has committed; it costs microseconds."""
-        ...
-
-    @property
-    def closed(self) -> bool:
-        """True once it can read no more; whoever asks makes another one."""
-        ...
-
-    def close(self) -> None: ...
-
-
 class Dialect(Protocol):
     """One database. Connections of its engine are in no transaction until one of the ``begin`` methods is called."""
 
@@ -105,8 +90,6 @@ class Dialect(Protocol):
     def give_back_space(self, connection: Connection) -> None:
         """Give the system the space back that was freed, if it is much, and that keeps writers waiting for a moment only."""
         ...
-
-    def version_reader(self, url: str) -> VersionReader: ...
 
     def wake(self, engine: Engine, url: str) -> Wake | None:
         """How processes that share the store wake one another through it; None if it cannot."""

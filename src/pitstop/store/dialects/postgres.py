@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
 
@@ -21,7 +20,7 @@ from sqlalchemy import Connection, Engine, Executable, Table, create_engine, eve
 from sqlalchemy.dialects.postgresql import insert
 
 from pitstop.store.dialects.notify import NotifyWake
-from pitstop.store.dialects.postgres_url import connect, driver_url
+from pitstop.store.dialects.postgres_url import driver_url
 
 BUSY_SECONDS = 30
 """How long a writer waits for the writers before it."""
@@ -148,9 +147,6 @@ class Postgres:
     def cursor(self, connection: Connection) -> RowCursor:
         return RowCursor(_driver(connection).cursor())
 
-    def version_reader(self, url: str) -> Snapshots:
-        return Snapshots(url)
-
     def wake(self, engine: Engine, url: str) -> NotifyWake:
         return NotifyWake(engine, url)
 
@@ -163,29 +159,6 @@ class Postgres:
         if isinstance(error, psycopg.errors.DiskFull):
             return f"The disk of the store {url} is full ({cause}): make room and try again."
         return f"The store {url} cannot be used: {cause}."
-
-
-class Snapshots:
-    """dialects.ports.VersionReader: which transactions are over changes with each commit, and with no read."""
-
-    def __init__(self, url: str) -> None:
-        self._connection = connect(url)
-
-    def read(self) -> int:
-        try:
-            row = self._connection.execute("SELECT pg_current_snapshot()::text").fetchone()
-        except psycopg.Error:
-            self._connection.close()
-            raise
-        assert row is not None
-        return int.from_bytes(blake2b(row[0].encode(), digest_size=8).digest(), "big")
-
-    @property
-    def closed(self) -> bool:
-        return self._connection.closed
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 @lru_cache(maxsize=128)

@@ -27,6 +27,7 @@ CHECKPOINT_PAGES = 8192
 """Commits go to the write-ahead log, and at 64 MiB from there to the file. Measured with 10,000 random upserts of 100,000
 entries a commit: SQLite's own 4 KiB and 1,000 pages write and sync each page again for each commit, which took a third longer."""
 
+
 MUCH_FREE_BYTES = 16 << 20
 MOST_COPIED_BYTES = 256 << 20
 """VACUUM copies what is live, and writers wait meanwhile: 0.07 s with 10 MB and 0.56 s with 40 MB, on a busy machine. Freeing
@@ -101,9 +102,6 @@ class Sqlite:
             driver.execute("VACUUM")
             driver.execute("PRAGMA wal_checkpoint(PASSIVE)")  # only then the file is smaller
 
-    def version_reader(self, url: str) -> DataVersion:
-        return DataVersion(_file(url))
-
     def wake(self, engine: Engine, url: str) -> None:
         return None
 
@@ -120,23 +118,6 @@ class Sqlite:
         if "unable to open" in cause:
             return f"The store {url} cannot be opened: see that its folder exists and may be written."
         return f"The store {url} cannot be used: {cause}."
-
-
-class DataVersion:
-    """dialects.ports.VersionReader: a connection of its own, since its number changes only for commits of other ones."""
-
-    def __init__(self, path: str) -> None:
-        self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
-
-    def read(self) -> int:
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
-
-    @property
-    def closed(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 @cache
