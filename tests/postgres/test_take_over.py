@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from pitstop.client import connect
 from pitstop.model.job import JobState
 from tests.postgres.server import new_database
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 JOB = """
 import pitstop as ps
@@ -102,8 +103,9 @@ def until(condition, seconds, what):
 def start(tmp_path):
     store, planes = new_database(), []
 
-    def start(spares=0):
-        planes.append(Plane(tmp_path, store, free_port(), spares))
+    def start(spares=0, through=None):
+        place = store if through is None else re.sub(r"@[^/]*/", f"@127.0.0.1:{through(store)}/", store)
+        planes.append(Plane(tmp_path, place, free_port(), spares))
         return planes[-1]
 
     yield start
@@ -133,6 +135,7 @@ def goes_on(client):
     return nothing_missed_or_doubled(client)
 
 
+@pytest.mark.long
 def test_the_other_one_takes_over_from_a_leader_that_dies_and_from_one_that_hangs(start, tmp_path):
     first = start(spares=1)
     until(lambda: first.leader() == first.address, 20, "the first one leads")
@@ -179,6 +182,54 @@ def test_the_other_one_takes_over_from_a_leader_that_dies_and_from_one_that_hang
     assert died < TAKE_OVER_SECONDS
     assert hung < TAKE_OVER_SECONDS
     assert ended < 2
+
+
+class Wire:
+    """Between a control plane and the database. While it is cut, nothing comes through, and no end is told."""
+
+    def __init__(self, store):
+        host, port = re.search(r"@([^:/]*):(\d+)/", store).groups()
+        self._server, self.whole = (host, int(port)), threading.Event()
+        self.whole.set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            near, _ = self._listener.accept()
+            far = socket.create_connection(self._server)
+            for ends in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=ends, daemon=True).start()
+
+    def _carry(self, source, target):
+        try:
+            while data := source.recv(65536):
+                self.whole.wait()
+                target.sendall(data)
+        except OSError:
+            pass
+        target.close()
+
+
+def test_the_other_one_takes_over_from_a_leader_that_is_cut_off_from_the_store(start):
+    wires = []
+
+    def through(store):
+        wires.append(Wire(store))
+        return wires[0].port
+
+    first = start(through=through)
+    until(lambda: first.leader() == first.address, 20, "the first one leads")
+    second = start()
+    assert second.leader() == first.address
+    wires[0].whole.clear()
+    cut = until(lambda: second.leader() == second.address, 30, "the second one leads")
+    wires[0].whole.set()
+    until(lambda: "leads no more" in first.log, 60, "the first one steps down")
+    assert first.leader() == second.leader() == second.address
+    print(f"\ntake-over from one that is cut off {cut:.1f} s")
+    assert cut < TAKE_OVER_SECONDS
 
 
 def shows_no_password(password, folder):
