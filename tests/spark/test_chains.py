@@ -110,6 +110,8 @@ def write_files(folder, upto):
 class FilesHarness(Harness):
     """Runs a version until it has read so many files."""
 
+    settle_seconds = 300
+
     def wait_for(self, running, until):
         def read():
             epoch = running.checkpoint.committed()
