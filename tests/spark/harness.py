@@ -49,6 +49,8 @@ def numbers(p, name="numbers", rows=80_000, step=20_000, keys=50, **options):
 class Harness:
     """A job in versions. ``run`` starts a version from the last snapshot and ends it at an epoch, with a new one."""
 
+    settle_seconds = 60
+
     def __init__(self, spark, folder: Path):
         self.spark, self.folder, self.runs = spark, folder, 0
         self.report = None
@@ -118,7 +120,7 @@ class Harness:
     def settle(self, running):
         """Wait until Spark finds nothing more to do: the epoch without data that closes windows is done too."""
         settled = Settled(running)
-        assert wait_until(lambda: not running.active or settled(), 60, step=0.05)
+        assert wait_until(lambda: not running.active or settled(), self.settle_seconds, step=0.05)
         check(running)
 
 
