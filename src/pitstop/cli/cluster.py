@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from pitstop.cli.context import Call
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register
+from pitstop.kit.jsonable import to_json
 
 app = typer.Typer(help="Show the cluster, or change its members.", invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a member")]
@@ -32,7 +32,7 @@ def cluster(
 def _show(call: Call) -> None:
     info = call.service().server_info()
     if call.structured:
-        call.show(asdict(info))
+        call.show(to_json(info))
         return
     print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}")
     print(f"Leader: {info.leader or 'none at this moment'}\n")
