@@ -48,7 +48,7 @@ class PeakMemory(threading.Thread):
 
 def cpu_seconds():
     """What this process and all it has started have used of the processor: unlike time, it hardly hangs on what else runs."""
-    total = 0
+    total = 0.0
     for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
         try:
             times = process.cpu_times()
