@@ -153,6 +153,13 @@ class EngineError(PitstopError):
     http_status = 500
 
 
+class VersionError(EngineError):
+    """The new version of an update has failed, or was rolled back: the one before goes on. Nothing is wrong with the server."""
+
+    code = "VERSION"
+    http_status = 422
+
+
 class StoreError(EngineError):
     """The store cannot be read or written for now. What was to be done is done when it is back."""
 

@@ -8,7 +8,6 @@ import typer
 
 from pitstop.cli.context import Call
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register
-from pitstop.kit.jsonable import to_json
 
 app = typer.Typer(help="Show the cluster, or change its members.", invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a member")]
@@ -32,6 +31,8 @@ def cluster(
 def _show(call: Call) -> None:
     info = call.service().server_info()
     if call.structured:
+        from pitstop.kit.jsonable import to_json  # the command line has no other use for it
+
         call.show(to_json(info))
         return
     print(f"State: {info.state}\nVersion: {info.version}\nSize: {info.size}")

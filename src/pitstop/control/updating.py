@@ -21,7 +21,7 @@ from pitstop.control.actions import (
     Withdraw,
 )
 from pitstop.control.decision import Decision, answered, refuse, waiting
-from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError
+from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError, VersionError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Asked, Job, JobState, Mode, Starting, Termination, Update, Version, Watched
 from pitstop.model.operation import Operation, Updated, Verb
@@ -174,7 +174,7 @@ def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
     told: list[Action] = []
     # An update of a suspended job was answered when its new version was in place.
     if isinstance(phase, Starting):
-        told.append(answered(job.update.operation, EngineError(message, trace=job.failure_details)))
+        told.append(answered(job.update.operation, VersionError(message, trace=job.failure_details)))
     lineage = job.version.lineage
     dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != phase.previous.lineage else []
     return Decision(back, (*told, FailExports(), KillRun(job.token), Withdraw(job.update.operation), *dropped))

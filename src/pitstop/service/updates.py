@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from pitstop.control.ports import Registry
-from pitstop.errors import ConflictError, EngineError
+from pitstop.errors import ConflictError, VersionError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import JobConfig, renamed_stages
 from pitstop.model.job import Job, JobSource, JobState
@@ -49,13 +49,13 @@ class Watch:
         self._until: float | None = None
 
     def is_over(self, version: int) -> bool:
-        """True once the time is up; EngineError if the version has been rolled back, or has failed, before."""
+        """True once the time is up; VersionError if the version has been rolled back, or has failed, before."""
         if self._until is None:
             self._until = time.monotonic() + self._seconds
         job = self._registry.get_job(self._job_id)
         if job is None or job.version.number != version or job.state is JobState.FAILED:
             reason = (job.update_failure or job.failure) if job is not None else None
-            raise EngineError(reason or "The job is gone.")
+            raise VersionError(reason or "The job is gone.")
         return time.monotonic() >= self._until
 
 
