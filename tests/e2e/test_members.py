@@ -33,7 +33,7 @@ def lines_of(folder):
 def kill_member(data, name):
     """The member and its Spark worker with all executors, as when its machine is lost."""
     folder = data.member(name)
-    for handle in (handle_in(folder.process), handle_in(folder.worker)):
+    for handle in (handle_in(folder.process), handle_in(folder.daemon)):
         kill_all(handle)
 
 

@@ -16,22 +16,11 @@ def world():
     return world
 
 
-def all_go_on(world, times=1):
-    for _ in range(times):
-        world.round()
-        while world.work:
-            world.act()
-        for number in range(len(world.processes.living)):
-            world.run(number)
-            for _ in range(3):
-                world.epoch(number)
-
-
 def test_an_export_of_an_ended_job_without_a_checkpoint_is_answered_after_a_crash_of_the_control_plane(world):
     world.ask(Cancel())
-    all_go_on(world)
+    world.all_go_on()
     world.ask(Export("kept"))
-    all_go_on(world)
+    world.all_go_on()
     world.round(dies_at=0)
     world.settle()
 
@@ -40,18 +29,20 @@ def test_an_export_that_was_asked_after_a_cancel_is_not_answered_by_the_cancel(w
     world.ask(Cancel())
     world.ask(UpdateJob(JobSource("v2.py"), OPTIONS, "before-2"))
     world.ask(Export("kept"))
-    all_go_on(world)
+    world.all_go_on()
     world.round(dies_at=0)
     world.settle()
 
 
 def watched(world):
     """A second version that has written an epoch, and is watched."""
-    all_go_on(world, 4)
+    for _ in range(4):
+        world.all_go_on()
     world.ask(UpdateJob(JobSource("v2.py"), OPTIONS, "before-2", 600.0))
     while not (world.job.version.number == 2 and world.job.state is JobState.RUNNING):
-        all_go_on(world)
-    all_go_on(world, 2)
+        world.all_go_on()
+    for _ in range(2):
+        world.all_go_on()
     assert world.job.withdrawable is not None
     return next(process for process in world.processes.living if process.begun)
 

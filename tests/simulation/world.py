@@ -295,19 +295,23 @@ class World:
         events = self.sink.events
         assert len(set(events)) == len(events), f"written twice: {sorted({e for e in events if events.count(e) > 1})}"
 
+    def all_go_on(self):
+        """As time goes by when nothing fails."""
+        self.round()
+        while self.work:
+            self.act()
+        for number in range(len(self.processes.living)):
+            self.run(number)
+            for _ in range(3):
+                self.epoch(number)
+
     def settle(self):
         """Let everything go on without failures until nothing more happens; then raise AssertionError about what is left."""
         self.launcher_faults.left = self.store_faults.left = 0
         for process in self.processes.living:
             process.hangs = False
         for _ in range(200):
-            self.round()
-            while self.work:
-                self.act()
-            for number in range(len(self.processes.living)):
-                self.run(number)
-                for _ in range(3):
-                    self.epoch(number)
+            self.all_go_on()
             self.sleep(1.0)
             if self._settled():
                 break

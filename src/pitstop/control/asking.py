@@ -18,7 +18,7 @@ from pitstop.control.decision import (
     waiting,
     without_state,
 )
-from pitstop.errors import ConflictError
+from pitstop.errors import ConflictError, UsageError
 from pitstop.kit import durations
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobState, Mode, Termination
@@ -52,8 +52,11 @@ def configure(job: Job, operation: Operation, now: float) -> Decision:
     """Give a suspended job other options: its next run has them."""
     assert isinstance(operation.request, Configure)
     changed = operation.request.options
-    JobConfig.refuse_fixed(changed)
-    config = JobConfig.from_options(changed, base=job.version.config)
+    try:
+        JobConfig.refuse_fixed(changed)
+        config = JobConfig.from_options(changed, base=job.version.config)
+    except UsageError as error:  # they may be right by themselves, and contradict what the job has already
+        return Decision(job, (answered(operation.id, error),))
     version = dataclasses.replace(job.version, options=job.version.options | changed, config=config)
     return Decision(dataclasses.replace(job, version=version), (answered(operation.id),))
 

@@ -288,18 +288,23 @@ class Controller:
         except Exception:
             # What was decided is recorded already: the action must not be lost with it.
             log.exception("an action could not be begun; trying again", job=job.id, action=type(action).__name__)
-            self._failed.append(Failed(job, action, 1, self._clock.monotonic() + RETRY_SECONDS[0]))
+            self._do_later(job, action, failures=0)
 
     def _perform(self, job: Job, action: WorldAction, failures: int = 0) -> None:
         try:
             self._check_lead()
             self._actor.perform(action, job)
-        except FencedError:
-            log.warning("an action is left to the control plane that leads", job=job.id, action=type(action).__name__)
+        except FencedError as error:
+            # If another control plane leads by now, this loop ends and that one makes up for it. If not, it must be done here.
+            log.warning("an action waits until this control plane surely leads", job=job.id, reason=error.message)
+            self._do_later(job, action, failures)
         except Exception:
             log.exception("an action failed; trying again", job=job.id, action=type(action).__name__)
-            wait = RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)]
-            self._failed.append(Failed(job, action, failures + 1, self._clock.monotonic() + wait))
+            self._do_later(job, action, failures)
+
+    def _do_later(self, job: Job, action: WorldAction, failures: int) -> None:
+        wait = RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)]
+        self._failed.append(Failed(job, action, failures + 1, self._clock.monotonic() + wait))
 
     def _release(self, job: Job, standby: str) -> None:
         try:

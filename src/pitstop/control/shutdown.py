@@ -8,13 +8,13 @@ from pitstop.control.actions import SendCommand
 from pitstop.control.life import Leave, decide
 from pitstop.control.liveness import RUNNING_STATES
 from pitstop.control.ports import Launcher, Registry, Wake
-from pitstop.model.job import Job
+from pitstop.model.job import Job, JobState
 
 LOOK_SECONDS = 0.1
 
 
 def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float) -> None:
-    """Let every run end at its next epoch boundary; end those at once that have not after so many seconds.
+    """Let every run end at its next epoch boundary; end those at once that only start, or have not after so many seconds.
 
     To be called when the control loop has ended. The stopped runs leave their facts in the store: the next control
     plane finds each job stopped without a wish to end it, and starts it again.
@@ -26,7 +26,8 @@ def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float)
                 registry.add_command(job.id, job.token, action.order)
                 wake.wake(job.id)
     deadline = time.monotonic() + seconds
-    while any(_alive(registry, launcher, job) for job in jobs) and time.monotonic() < deadline:
+    left = jobs
+    while (left := [job for job in left if not _is_over(registry, launcher, job)]) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
     for job in jobs:
         handle = registry.handle_of(job.id, job.token)
@@ -34,6 +35,11 @@ def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float)
             launcher.kill(handle)
 
 
-def _alive(registry: Registry, launcher: Launcher, job: Job) -> bool:
+def _is_over(registry: Registry, launcher: Launcher, job: Job) -> bool:
+    """True once the run has ended. One that only starts has nothing to bring to an end: it is ended as soon as it is known."""
     handle = registry.handle_of(job.id, job.token)
-    return handle is not None and launcher.alive(handle) is not False
+    if handle is None:
+        return job.state is not JobState.STARTING or launcher.start_failed(job.id, job.token)
+    if job.state is JobState.STARTING:
+        launcher.kill(handle)
+    return launcher.alive(handle) is False

@@ -26,7 +26,7 @@ from packaging.utils import canonicalize_name
 from pitstop.errors import ArtifactError, UsageError
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
-from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.launchers.processes import run_to_end
 from pitstop.service.requirements import Needed
 
 SECONDS = 300.0
@@ -129,25 +129,11 @@ class LocalInstaller:
     def _run(self, command: Sequence[str], scratch: Path, deadline: float) -> str:
         """What the tool says. ArtifactError with its last lines if it fails, or is not done in time; it is ended then."""
         log = scratch / "tool.log"
-        with log.open("wb") as out:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env=self._environment,
-                cwd=scratch,
-                start_new_session=True,
-            )
-        handle = handle_of(process.pid)
+        log.unlink(missing_ok=True)
         try:
-            code = process.wait(max(0.0, deadline - time.monotonic()))
+            code = run_to_end(command, log, self._environment, max(0.0, deadline - time.monotonic()), scratch)
         except subprocess.TimeoutExpired:
             raise ArtifactError(f"that was not done within {self._seconds:.0f} seconds. {_last_lines(log)}") from None
-        finally:
-            if handle is not None:
-                kill_all(handle)
-            process.wait()
         if code != 0:
             raise ArtifactError(_last_lines(log) or f"{command[0]} ended with code {code} and said nothing.")
         return log.read_text(errors="replace")

@@ -9,8 +9,9 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,6 +125,26 @@ def kill_all(handle: RunHandle) -> None:
         deadline = time.monotonic() + KILL_SECONDS
         while any(map(_still_runs, family)) and time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)  # nobody tells of the end of another's child
+
+
+def run_to_end(
+    command: Sequence[str | Path], log_file: Path, environment: Mapping[str, str], seconds: float, folder: Path | None = None
+) -> int:
+    """The exit code of a process that prints into a file. subprocess.TimeoutExpired if it takes longer.
+
+    Afterwards neither it nor anything that it has started is left.
+    """
+    with log_file.open("ab") as out:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=folder, start_new_session=True
+        )
+    handle = handle_of(process.pid)
+    try:
+        return process.wait(seconds)
+    finally:
+        if handle is not None:
+            kill_all(handle)
+        process.wait()
 
 
 def _handle(process: Process) -> RunHandle:

@@ -12,6 +12,7 @@ from pathlib import Path
 from pitstop.errors import EngineError
 from pitstop.kit.private import write_private
 from pitstop.kit.waiting import wait_until
+from pitstop.launchers.processes import handle_of, write_handle
 from pitstop.model.data_folder import MemberFolder
 
 START_SECONDS = 120.0
@@ -49,23 +50,26 @@ def start_worker(
 
 def _start(folder: MemberFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     folder.work.mkdir(parents=True, exist_ok=True)
-    write_private(folder.spark_settings, f"spark.authenticate true\nspark.authenticate.secret {secret}\n")
+    write_private(
+        folder.spark_settings, f"spark.authenticate true\nspark.authenticate.secret {secret}\nspark.worker.cleanup.enabled true\n"
+    )
     arguments = ["--port", "0", "--webui-port", "0", "--properties-file", str(folder.spark_settings)]
     home = spark_home()
     with folder.log.open("ab") as log:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [home / "bin" / "spark-class", *command, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env={**environment, "SPARK_HOME": str(home), "SPARK_WORKER_OPTS": _worker_options(), "SPARK_DAEMON_MEMORY": "256m"},
+            env={**environment, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"},
         )
-
-
-def _worker_options() -> str:
-    """An application's files go with it, and executors outlive no worker."""
-    return "-Dspark.worker.cleanup.enabled=true -Dspark.worker.ui.retainedExecutors=10"
+    # At once: whoever has started it may die, and it must be found again.
+    handle = handle_of(process.pid)
+    if handle is None:
+        raise EngineError(f"Spark's daemon ended at once: see {folder.log}.")
+    write_handle(folder.daemon, handle)
+    return process
 
 
 def spark_home() -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import to_json
-from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.launchers.processes import run_to_end
 from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import WorkerFolder
 from pitstop.model.task import Compile, Task, in_words
@@ -48,19 +48,10 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
 
 def _run(command: list[str], log_file: Path, environment: Mapping[str, str], task: Task) -> int:
     seconds = START_SECONDS + task.seconds if isinstance(task, Compile) else STATE_SECONDS
-    with log_file.open("ab") as out:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
-        )
-    handle = handle_of(process.pid)
     try:
-        return process.wait(seconds)
+        return run_to_end(command, log_file, environment, seconds)
     except subprocess.TimeoutExpired:
         raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.") from None
-    finally:
-        if handle is not None:
-            kill_all(handle)
-        process.wait()
 
 
 def _end_of(folder: WorkerFolder) -> str:

@@ -14,7 +14,7 @@ from pitstop.kit.java import find_java
 from pitstop.kit.private import keep_private, private_folder
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
-from pitstop.launchers.processes import handle_in, handle_of, kill_all, own_handle, write_handle
+from pitstop.launchers.processes import handle_in, kill_all, own_handle, write_handle
 from pitstop.launchers.spark_standalone import start_worker
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
 from pitstop.model.cluster import LOOPBACK, Member, SparkCluster
@@ -46,9 +46,7 @@ class SparkWorker:
         _end_worker(folder)
         environment = runner_environment(os.environ) | {"JAVA_HOME": str(java_home), "SPARK_LOCAL_IP": settings.host}
         self._process = start_worker(folder, settings.host, cluster.master, cores, cluster.secret, environment)
-        self._folder, handle = folder, handle_of(self._process.pid)
-        if handle is not None:
-            write_handle(folder.worker, handle)
+        self._folder = folder
 
     def ended(self) -> bool:
         return self._process.poll() is not None
@@ -60,10 +58,10 @@ class SparkWorker:
 
 def _end_worker(folder: MemberFolder) -> None:
     """Of this member, or of one that has died without doing so."""
-    handle = handle_in(folder.worker)
+    handle = handle_in(folder.daemon)
     if handle is not None:
         kill_all(handle)
-    folder.worker.unlink(missing_ok=True)
+    folder.daemon.unlink(missing_ok=True)
 
 
 def run_member(settings: MemberSettings) -> None:
@@ -73,7 +71,6 @@ def run_member(settings: MemberSettings) -> None:
     name, cores = settings.name or socket.gethostname(), settings.cores or os.cpu_count() or 1
     folder = data.member(name)
     folder.work.mkdir(parents=True, exist_ok=True)
-    write_handle(folder.process, own_handle())
     java_home = find_java(data.java)
     database = open_database(sqlite_url(data.store))
     member = Member(str(uuid.uuid4()), name, settings.host, __version__, cores)
@@ -87,6 +84,8 @@ def run_member(settings: MemberSettings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told_to_end.set())
     process.join()
+    # Only who has joined: another process of this name may live, and is found by what stands here.
+    write_handle(folder.process, own_handle())
     try:
         while process.step():
             if told_to_end.wait(BEAT_SECONDS):

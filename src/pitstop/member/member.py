@@ -5,7 +5,6 @@ A step looks once and never waits; all waiting is between steps.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Protocol
 
@@ -83,4 +82,4 @@ class MemberProcess:
             self._worker.stop()
             self._worker = None
         if self._worker is None:
-            self._worker, self._works_for = self._start_worker(dataclasses.replace(cluster)), wanted
+            self._worker, self._works_for = self._start_worker(cluster), wanted

@@ -65,8 +65,13 @@ class DataFolder:
         return self.root / "spark-cluster.json"
 
     @property
+    def spark_master(self) -> MemberFolder:
+        """Log and settings of the Spark master. Goes away when the cluster is shut down."""
+        return MemberFolder(self.root / "spark-master")
+
+    @property
     def members(self) -> Path:
-        """The members that run on this machine, and the Spark master, each with a folder of its own."""
+        """The members that run on this machine, each with a folder of its own."""
         return self.root / "members"
 
     def member(self, name: str) -> MemberFolder:
@@ -224,13 +229,13 @@ class MemberFolder:
 
     @property
     def process(self) -> Path:
-        """Which process it is. Written by it; a server that is started again finds it by that."""
+        """Which process the member is. Written by it once it has joined; a server that is started again finds it by that."""
         return self.root / "process.json"
 
     @property
-    def worker(self) -> Path:
-        """Which process its Spark worker is. Whoever starts a member ends the worker that one of this name has left behind."""
-        return self.root / "worker.json"
+    def daemon(self) -> Path:
+        """Which process its Spark worker is, or the Spark master. Whoever starts one ends the one that was left behind."""
+        return self.root / "daemon.json"
 
     @property
     def spark_settings(self) -> Path:

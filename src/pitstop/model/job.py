@@ -241,9 +241,9 @@ class Job:
     @property
     def withdrawable(self) -> int | None:
         """The update whose new version may still be gone back from: what that version writes may have to be withdrawn."""
-        phase = self.update.phase if self.update is not None else None
-        going_on = self.update is not None and isinstance(phase, Starting | Watched)
-        return self.update.operation if self.update is not None and going_on else self.withdrawal
+        if self.update is not None and isinstance(self.update.phase, Starting | Watched):
+            return self.update.operation
+        return self.withdrawal
 
     @property
     def busy(self) -> bool:

@@ -92,7 +92,10 @@ class FileEpochs:
         """Remove all files that its epochs have written; returns how many. May be cut off and done again."""
         count = 0
         for path in sorted(self.control.glob("*.json")):
-            for target in self._read(path).moves.values():
+            written = self._read(path)
+            # First: a run that could not be ended moves no more of them into place.
+            shutil.rmtree(self.control / written.staging, ignore_errors=True)
+            for target in written.moves.values():
                 with contextlib.suppress(FileNotFoundError):  # not moved into place yet, or removed before
                     (Path(self.folder) / target).unlink()
                     count += 1

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import structlog
 
 from pitstop.control.ports import Leadership, Members, Membership, Registry
-from pitstop.errors import ConflictError, EngineError
+from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.private import write_private
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
-from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, write_handle
+from pitstop.launchers.processes import handle_in, is_alive, kill_all
 from pitstop.launchers.spark_standalone import start_master
-from pitstop.model.cluster import LOOPBACK, SparkCluster
-from pitstop.model.data_folder import DataFolder
+from pitstop.model.cluster import LOOPBACK, MemberState, SparkCluster
+from pitstop.model.data_folder import DataFolder, MemberFolder
 from pitstop.model.job import JobState
 from pitstop.service.results import ClusterInfo, MemberInfo
 
 LOOK_SECONDS = 1.0
 UP_SECONDS = 60.0
 """How long the members of this machine may take to be there when the server starts."""
-MASTER = "spark-master"
-"""Name of the master's folder, which no member can have."""
+LEAVE_SECONDS = 20.0
+"""How long members may take to leave before those of this machine are ended."""
+JOIN_SECONDS = 10.0
 
 log = structlog.get_logger("pitstop.cluster")
 
@@ -39,6 +42,8 @@ class OwnCluster:
         self._data, self._members, self._environment = data, members, environment
         self._names = {f"member-{number}" for number in range(1, size + 1)}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._master: subprocess.Popen[bytes] | None = None
+        """As long as this server has started it: its end is collected."""
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._keep, daemon=True, name="members")
@@ -62,29 +67,27 @@ class OwnCluster:
 
     def remove(self, name: str) -> None:
         """Let a member leave, wherever it is; NotFoundError if there is none of that name."""
-        if [member.name for member in self._members.list()] == [name]:
-            raise ConflictError(f"'{name}' is the last member: jobs would have nothing to run on.")
         with self._lock:
+            staying = {member.name for member in self._members.list() if member.state is MemberState.ACTIVE}
+            if staying == {name}:
+                raise ConflictError(f"'{name}' is the last member: jobs would have nothing to run on.")
             self._names.discard(name)
             self._members.ask_to_leave(name)
 
     def end(self, with_members: bool) -> None:
-        """Look after them no more; ``with_members``: end them and the master."""
+        """Look after them no more; ``with_members``: let all of them leave, and end the master."""
         self._ending.set()
         if self._thread.is_alive():
-            self._thread.join(10)
+            self._thread.join(JOIN_SECONDS)
         if with_members:
-            for name in sorted(self._names):
-                self._kill(name)
-            self._kill(MASTER)
+            for member in self._members.list():
+                with contextlib.suppress(NotFoundError):
+                    self._members.ask_to_leave(member.name)
+            wait_until(lambda: not self._members.list(), LEAVE_SECONDS, step=0.1)
+            for name in self._names:
+                _kill(self._data.member(name))
+            _kill(self._data.spark_master)
             self._data.spark_cluster.unlink(missing_ok=True)
-
-    def _kill(self, name: str) -> None:
-        folder = self._data.member(name)
-        for handle in (handle_in(folder.process), handle_in(folder.worker)):
-            if handle is not None:
-                kill_all(handle)
-        shutil.rmtree(folder.root, ignore_errors=True)
 
     def _keep(self) -> None:
         while not self._ending.wait(LOOK_SECONDS):
@@ -97,18 +100,12 @@ class OwnCluster:
                 log.exception("the cluster could not be looked after; trying again")
 
     def _see_to_master(self) -> None:
-        if self._lives(MASTER) and self._data.spark_cluster.exists():
+        folder = self._data.spark_master
+        if _lives(folder.daemon) and self._data.spark_cluster.exists():
             return
-        self._kill(MASTER)
+        _kill(folder)
         secret = secrets.token_urlsafe(32)
-        folder = self._data.member(MASTER)
-        folder.root.mkdir(parents=True, exist_ok=True)
-        process, url = start_master(folder, LOOPBACK, secret, self._environment)
-        self._children[MASTER] = process
-        handle = handle_of(process.pid)
-        if handle is None:
-            raise EngineError(f"The Spark master ended at once: see {folder.log}.")
-        write_handle(folder.process, handle)
+        self._master, url = start_master(folder, LOOPBACK, secret, self._environment)
         self._write(SparkCluster(url, secret, self._cores()))
         log.info("the Spark master is up", url=url)
 
@@ -117,7 +114,7 @@ class OwnCluster:
             child = self._children.get(name)
             if child is not None and child.poll() is None:
                 continue  # it may not have written down which process it is
-            if not self._lives(name):
+            if not _lives(self._data.member(name).process):
                 self._start_member(name)
 
     def _start_member(self, name: str) -> None:
@@ -129,10 +126,6 @@ class OwnCluster:
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, env=dict(self._environment)
             )
         log.info("a member is started", member=name)
-
-    def _lives(self, name: str) -> bool:
-        handle = handle_in(self._data.member(name).process)
-        return handle is not None and is_alive(handle)
 
     def _tell_drivers(self) -> None:
         """Keep the file in step with the members that there are."""
@@ -146,6 +139,19 @@ class OwnCluster:
 
     def _write(self, cluster: SparkCluster) -> None:
         write_private(self._data.spark_cluster, cluster.to_json())
+
+
+def _lives(process: Path) -> bool:
+    handle = handle_in(process)
+    return handle is not None and is_alive(handle)
+
+
+def _kill(folder: MemberFolder) -> None:
+    """End what is left of a member, or of the master, and remove its folder."""
+    for handle in (handle_in(folder.process), handle_in(folder.daemon)):
+        if handle is not None:
+            kill_all(handle)
+    shutil.rmtree(folder.root, ignore_errors=True)
 
 
 class ServedCluster:

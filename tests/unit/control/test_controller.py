@@ -7,6 +7,7 @@ from structlog.testing import capture_logs
 
 from pitstop.control.controller import Controller
 from pitstop.control.life import LIFE, Decision, Edge
+from pitstop.errors import FencedError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, OperationState, Suspend
@@ -138,3 +139,26 @@ def test_what_a_failed_action_was_to_do_is_done_later(world, monkeypatch):
     world.controller.round()
     world.off.do_all()
     assert not run.alive
+
+
+def test_what_was_decided_is_done_once_the_lead_is_sure_again(world):
+    """A control plane that was stopped for a while may still lead: what it has left undone then was never done."""
+    sure = []
+
+    def check_lead():
+        if not sure:
+            raise FencedError("could not renew its lease")
+
+    world.controller._check_lead = check_lead
+    job = world.job("id", JobState.RUNNING)
+    run = world.start(job)
+    run.claim()
+    world.registry.add_operation("id", Cancel())
+    world.controller.round()
+    world.off.do_all()
+    assert world.launcher.alive(run.handle)
+    sure.append(True)
+    world.clock.advance(2)
+    world.controller.round()
+    world.off.do_all()
+    assert not world.launcher.alive(run.handle)

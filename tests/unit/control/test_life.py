@@ -396,3 +396,11 @@ def test_a_job_that_is_ending_anyway_does_not_time_out():
     stopping = timing(30, termination=Termination(Mode.SUSPEND, 5))
     assert due_at(stopping) is None
     assert decide(stopping, Due(), 200.0).job == stopping
+
+
+def test_options_that_contradict_those_of_the_job_are_refused_and_keep_nothing_waiting():
+    kept = JobConfig.from_options({"store_metrics_after_completion": "true"})
+    before = job(S.SUSPENDED, version=Version(1, JobSource("a.py"), {}, kept))
+    refused = decide(before, Operation(7, "id", Configure({"metrics_enabled": "false"})), NOW)
+    assert refused.job == before
+    assert refusal(refused).startswith("store_metrics_after_completion needs metrics_enabled")

@@ -61,6 +61,13 @@ def test_a_run_that_is_being_ended_already_or_is_starting_is_not_told_twice(worl
     assert world.launcher.living() == [unclaimed], "a run that has not claimed its job has no handle yet, by which to end it"
 
 
+def test_a_run_that_only_starts_is_ended_once_it_has_claimed_its_job(world):
+    starting = world.start(world.job(state=JobState.STARTING))
+    threading.Timer(0.1, starting.claim).start()
+    end_runs(world.registry, world.launcher, world.wake, 30)
+    assert not starting.alive
+
+
 def test_jobs_without_a_run_are_left_alone(world):
     job = world.job("id-1", JobState.RUNNING)
     world.start(job).claim()

@@ -12,10 +12,8 @@ from pitstop.control.actions import (
     PrepareUpdate,
     RegisterSnapshot,
     SendCommand,
-    Withdraw,
 )
-from pitstop.control.life import Due, decide, due_at, is_due
-from pitstop.control.owed import owed
+from pitstop.control.life import Due, decide
 from pitstop.control.seeing import MOST_ATTEMPTS
 from pitstop.control.updating import under_way
 from pitstop.errors import Problem
@@ -75,6 +73,10 @@ def changed_over(watch=0.0, config=None):
     job = asked(watch, config).job
     stopped = decide(job, seen(job, Stopped(100.0, RECORD)), 101.0)
     return stopped, decide(stopped.job, Due(), 101.0).job
+
+
+def withdrawn(job, files=2, entries=3, operation=7):
+    return decide(job, seen(job, Withdrawn(operation, files, entries)), 105.0).job
 
 
 def compiled(job):
@@ -365,68 +367,3 @@ def test_without_an_update_there_is_nothing_to_go_back_from():
     refused = ask_back(running())
     assert message(refused) == "Cannot ROLLBACK job 'job': it has no update to go back from."
     assert refused.job == running()
-
-
-# What the new version has written is withdrawn
-
-
-def gone_back():
-    """A watched version was rolled back on request."""
-    up = decide(compiled(changed_over(watch=60.0)[1]), seen(compiled(changed_over(watch=60.0)[1]), Running(0)), 103.0).job
-    return up, ask_back(up)
-
-
-def withdrawn(job, files=2, entries=3, operation=7):
-    return decide(job, seen(job, Withdrawn(operation, files, entries)), 105.0).job
-
-
-def test_the_old_version_starts_when_what_the_new_one_wrote_is_withdrawn():
-    up, back = gone_back()
-    assert (up.withdrawable, back.job.withdrawal, back.job.withdrawable) == (7, 7, 7)
-    assert back.job.interruption == "What version 2 has written is withdrawn before version 1 goes on"
-    kinds = [type(action) for action in back.actions]
-    assert kinds.index(KillRun) < kinds.index(Withdraw)
-    assert due_at(back.job) is None
-    assert decide(back.job, Due(), 200.0).job == back.job
-    ready = withdrawn(back.job)
-    assert (ready.withdrawal, ready.withdrawable) == (None, None)
-    assert is_due(ready, 200.0)
-    told = "version 1 goes on where it had stopped. Withdrawn of what it had written: 2 files and 3 entries of maps."
-    assert ready.update_failure.endswith(told)
-
-
-def test_the_run_that_is_gone_back_from_is_fenced_before_anything_is_withdrawn():
-    up, back = gone_back()
-    assert back.job.token == up.token + 1
-    assert KillRun(up.token) in back.actions
-    assert owed(back.job, []) == (KillRun(up.token + 1), KillRun(up.token), Withdraw(7)), (
-        "after a crash of the control plane, too"
-    )
-
-
-def test_a_new_version_that_fails_while_it_starts_may_have_written_too():
-    job = compiled(changed_over()[1])
-    failed = decide(job, seen(job, BOOM), 103.0)
-    assert Withdraw(7) in failed.actions
-    assert failed.job.withdrawal == 7
-
-
-def test_what_is_asked_meanwhile_waits_for_the_withdrawal():
-    _, back = gone_back()
-    cancelled = decide(back.job, Operation(11, "id", Cancel()), 104.5).job
-    assert (cancelled.state, cancelled.withdrawal) == (S.FAILED, 7)
-    assert Withdraw(7) in owed(cancelled, [])
-    brought_back = decide(cancelled, Operation(12, "id", Resume()), 104.6).job
-    assert (brought_back.state, due_at(brought_back)) == (S.NOT_RUNNING, None)
-    assert is_due(withdrawn(brought_back), 105.0)
-
-
-def test_another_update_s_withdrawal_is_none_of_this_one_s():
-    _, back = gone_back()
-    assert withdrawn(back.job, operation=6) == back.job
-
-
-def test_an_update_that_has_proved_itself_is_not_withdrawn():
-    up, _ = gone_back()
-    proved = decide(up, Due(), 1000.0).job
-    assert (proved.withdrawable, proved.withdrawal) == (None, None)

@@ -12,11 +12,15 @@ from pitstop.kit.log_levels import Follower, LogLevel, check_level, check_logger
 
 @pytest.fixture
 def own_levels():
-    """Levels as they were, afterwards."""
+    """Nobody shows Pitstop's lines yet, whatever tests ran before; afterwards all is as it was."""
+    logger = logging.getLogger("pitstop")
+    before = logger.handlers[:], logger.propagate
+    logger.handlers.clear()
     yield
+    logger.handlers[:], logger.propagate = before
     logs.apply_levels({})
     logging.getLogger().setLevel(logging.WARNING)
-    logging.getLogger("pitstop").setLevel(logging.NOTSET)
+    logger.setLevel(logging.NOTSET)
 
 
 class Time:
@@ -105,12 +109,10 @@ def test_pythons_loggers_take_levels_over_and_give_them_back(own_levels):
 
 
 def test_what_is_shown_later_keeps_the_levels_that_were_set(own_levels):
-    logger, shown = logging.getLogger("pitstop"), []
+    shown = []
     logs.apply_levels({"pitstop": LogLevel.DEBUG})
     logs.show("pitstop", shown.append)
     logging.getLogger("pitstop.source.x").debug("seen")
-    logger.handlers.clear()
-    logger.propagate = True
     assert [json.loads(line)["msg"] for line in shown] == ["seen"]
 
 

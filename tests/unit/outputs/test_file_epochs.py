@@ -90,3 +90,20 @@ def test_manifests_stay_as_long_as_they_may_be_needed(epochs, tmp_path):
     assert not epochs.staging(1, "-9").exists()
     epochs.forget_before(2, manifests=True)
     assert names(epochs.control) == ["2.json", "3.json"]
+
+
+def test_a_run_that_could_not_be_ended_moves_nothing_into_place_any_more(epochs, tmp_path, monkeypatch):
+    """It is about to move the files of an epoch that it has committed, while these are withdrawn."""
+    notes, out = tmp_path / "notes", tmp_path / "out"
+    write(epochs, 0, notes, place=False)
+    unlink = type(out).unlink
+
+    def first_the_run(path, *arguments, **more):
+        if path.suffix == ".json" and path.parent == epochs.control:
+            epochs.put_in_place(0)
+        unlink(path, *arguments, **more)
+
+    monkeypatch.setattr(type(out), "unlink", first_the_run)
+    epochs.withdraw()
+    monkeypatch.undo()
+    assert names(out) == []

@@ -63,7 +63,7 @@ def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder
     if lineage is None or job.config.processing_guarantee is ProcessingGuarantee.NONE:
         return None
     checkpoint = Checkpoint(data.job(environment.job_id).checkpoint(lineage))
-    if not checkpoint.path.exists():
+    if not checkpoint.files.names(checkpoint.path):
         # It was made before its name was recorded. To start with less than the job had would miss events, or double them.
         raise SnapshotError(
             f"The saved state of job '{environment.job_name}' is gone: {checkpoint.path} is not there. Put it back and resume "
