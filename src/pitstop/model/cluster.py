@@ -20,6 +20,16 @@ _OWN = "PITSTOP_SPARK_CLUSTER"
 
 
 @dataclass(frozen=True)
+class Placement:
+    """The members of ours that a run was planned for."""
+
+    members: tuple[str, ...]
+    """Their ids."""
+    cores: int
+    """Of all of them."""
+
+
+@dataclass(frozen=True)
 class SparkCluster:
     """A Spark cluster of our own members, as a driver needs to know it. Kept in a file, which changes with the members."""
 
@@ -29,6 +39,8 @@ class SparkCluster:
     """What master, workers, drivers and executors know one another by."""
     cores: tuple[int, ...] = ()
     """Of each member."""
+    members: tuple[str, ...] = ()
+    """The ids of these members."""
     executor_memory_mb: int = 1024
     """Heap of each executor: a job has one on every member."""
 
@@ -37,7 +49,7 @@ class SparkCluster:
         """EngineError if there is no such file (yet), or it is damaged."""
         try:
             found: dict[str, Any] = json.loads(read_private(path, "file of the Spark cluster"))
-            return cls(**(found | {"cores": tuple(found["cores"])}))
+            return cls(**(found | {"cores": tuple(found["cores"]), "members": tuple(found.get("members", ()))}))
         except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
             raise EngineError(f"The file {path} tells of no Spark cluster: {error}") from None
 
