@@ -13,7 +13,7 @@ from pitstop.errors import EngineError
 from pitstop.kit.private import write_private
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_of, write_handle
-from pitstop.model.data_folder import MemberFolder
+from pitstop.model.data_folder import DaemonFolder
 
 START_SECONDS = 120.0
 SHARES = 64
@@ -23,7 +23,7 @@ _URL = re.compile(r"Starting Spark master at (spark://\S+)")
 
 
 def start_master(
-    folder: MemberFolder, host: str, secret: str, environment: Mapping[str, str]
+    folder: DaemonFolder, host: str, secret: str, environment: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start a master on a free port; its process and its URL. EngineError if it does not come up."""
     process = _start(folder, [_MASTER, "--host", host], secret, environment)
@@ -40,7 +40,7 @@ def start_master(
 
 
 def start_worker(
-    folder: MemberFolder, host: str, master: str, cores: int, secret: str, environment: Mapping[str, str]
+    folder: DaemonFolder, host: str, master: str, cores: int, secret: str, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     """Start a worker that lends so many cores, as shares, and as much memory as jobs ask for."""
     # What an executor takes is bounded by its own settings: the worker itself must refuse none for memory.
@@ -48,7 +48,7 @@ def start_worker(
     return _start(folder, [_WORKER, master, "--host", host, *lent], secret, environment)
 
 
-def _start(folder: MemberFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(folder: DaemonFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     folder.work.mkdir(parents=True, exist_ok=True)
     write_private(
         folder.spark_settings, f"spark.authenticate true\nspark.authenticate.secret {secret}\nspark.worker.cleanup.enabled true\n"

@@ -65,9 +65,9 @@ class DataFolder:
         return self.root / "spark-cluster.json"
 
     @property
-    def spark_master(self) -> MemberFolder:
+    def spark_master(self) -> DaemonFolder:
         """Log and settings of the Spark master. Goes away when the cluster is shut down."""
-        return MemberFolder(self.root / "spark-master")
+        return DaemonFolder(self.root / "spark-master")
 
     @property
     def members(self) -> Path:
@@ -217,15 +217,35 @@ class JobFolder:
 
 
 @dataclass(frozen=True)
-class MemberFolder:
-    """The folder of one member, or of the Spark master."""
+class DaemonFolder:
+    """The folder of a daemon of Spark: of the master, or of a worker, which is that of its member."""
 
     root: Path
 
     @property
     def log(self) -> Path:
-        """What its process prints, and Spark's worker or master."""
-        return self.root / "member.log"
+        """What it prints."""
+        return self.root / "daemon.log"
+
+    @property
+    def daemon(self) -> Path:
+        """Which process it is. Whoever starts one ends the one that was left behind."""
+        return self.root / "daemon.json"
+
+    @property
+    def spark_settings(self) -> Path:
+        """Its settings, with the secret of the cluster."""
+        return self.root / "spark.properties"
+
+    @property
+    def work(self) -> Path:
+        """Where it works; a worker's executors keep their scratch files there."""
+        return self.root / "work"
+
+
+@dataclass(frozen=True)
+class MemberFolder(DaemonFolder):
+    """The folder of one member, and of its Spark worker."""
 
     @property
     def process(self) -> Path:
@@ -233,19 +253,9 @@ class MemberFolder:
         return self.root / "process.json"
 
     @property
-    def daemon(self) -> Path:
-        """Which process its Spark worker is, or the Spark master. Whoever starts one ends the one that was left behind."""
-        return self.root / "daemon.json"
-
-    @property
-    def spark_settings(self) -> Path:
-        """Settings of Spark's worker or master, with the secret of the cluster."""
-        return self.root / "spark.properties"
-
-    @property
-    def work(self) -> Path:
-        """Scratch files of the executors that Spark's worker starts."""
-        return self.root / "work"
+    def member_log(self) -> Path:
+        """What the member prints."""
+        return self.root / "member.log"
 
 
 @dataclass(frozen=True)

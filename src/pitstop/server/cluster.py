@@ -21,7 +21,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_in, is_alive, kill_all
 from pitstop.launchers.spark_standalone import start_master
 from pitstop.model.cluster import LOOPBACK, MemberState, SparkCluster
-from pitstop.model.data_folder import DataFolder, MemberFolder
+from pitstop.model.data_folder import DaemonFolder, DataFolder
 from pitstop.model.job import JobState
 from pitstop.service.results import ClusterInfo, MemberInfo
 
@@ -85,7 +85,8 @@ class OwnCluster:
                     self._members.ask_to_leave(member.name)
             wait_until(lambda: not self._members.list(), LEAVE_SECONDS, step=0.1)
             for name in self._names:
-                _kill(self._data.member(name))
+                member_folder = self._data.member(name)
+                _kill(member_folder, member_folder.process)
             _kill(self._data.spark_master)
             self._data.spark_cluster.unlink(missing_ok=True)
 
@@ -121,7 +122,7 @@ class OwnCluster:
         folder = self._data.member(name)
         folder.root.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pitstop.member", "--data", str(self._data.root), "--name", name, "--cores", "1"]
-        with folder.log.open("ab") as out:
+        with folder.member_log.open("ab") as out:
             self._children[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, env=dict(self._environment)
             )
@@ -146,9 +147,9 @@ def _lives(process: Path) -> bool:
     return handle is not None and is_alive(handle)
 
 
-def _kill(folder: MemberFolder) -> None:
+def _kill(folder: DaemonFolder, *processes: Path) -> None:
     """End what is left of a member, or of the master, and remove its folder."""
-    for handle in (handle_in(folder.process), handle_in(folder.daemon)):
+    for handle in map(handle_in, (*processes, folder.daemon)):
         if handle is not None:
             kill_all(handle)
     shutil.rmtree(folder.root, ignore_errors=True)
