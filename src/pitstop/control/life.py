@@ -219,7 +219,7 @@ _REFUSALS: tuple[Row, ...] = (
     ((D,),          (None,),                  (Resume,),        asking.no_resume,                   None),
     ((F,),          (None,),                  (Suspend, Restart, CancelAndExport, Rollback, Rescale), asking.has_result, None),
     ((D,),          (None,),                  (*_OF_RUNS, UpdateJob, Rollback, Rescale), asking.has_result, None),
-    ((F,),          (Mode.EXPORT,),           (*_OF_RUNS, UpdateJob, Rollback, Resume, Discard, Rescale), asking.busy_export, None),
+    ((F,), (Mode.EXPORT,), (*_OF_RUNS, UpdateJob, Rollback, Rescale, Resume, Discard), asking.busy_export, None),
 )  # fmt: skip
 
 

@@ -113,7 +113,11 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
     gap = max(0.0, (fact.committed_at or now) - update.phase.stopped_at)
     snapshot = str(job.version.options["initial_snapshot"])
     if update.rescales:
-        return _rescaled(job, update.phase.previous), (answered(update.operation), *_drop_previous(update), DropSnapshot(snapshot))
+        return _rescaled(job, update.phase.previous), (
+            answered(update.operation),
+            *_drop_previous(update),
+            DropSnapshot(snapshot),
+        )
     done = answered(update.operation, result=Updated(job.version.number, snapshot, round(gap, 3), update.report))
     if update.watch_seconds:
         watched = dataclasses.replace(update, phase=Watched(update.phase.previous, now))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,7 +52,8 @@ def start_worker(
 def _start(folder: DaemonFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     folder.work.mkdir(parents=True, exist_ok=True)
     write_private(
-        folder.spark_settings, f"spark.authenticate true\nspark.authenticate.secret {secret}\nspark.worker.cleanup.enabled true\n"
+        folder.spark_settings,
+        f"spark.authenticate true\nspark.authenticate.secret {secret}\nspark.worker.cleanup.enabled true\nspark.decommission.enabled true\n",
     )
     arguments = ["--port", "0", "--webui-port", "0", "--properties-file", str(folder.spark_settings)]
     home = spark_home()
@@ -70,6 +72,11 @@ def _start(folder: DaemonFolder, command: list[str], secret: str, environment: M
         raise EngineError(f"Spark's daemon ended at once: see {folder.log}.")
     write_handle(folder.daemon, handle)
     return process
+
+
+def drain(worker: subprocess.Popen[bytes]) -> None:
+    """Let a worker take no more executors, and those that it has end once their tasks are done (Spark's decommissioning)."""
+    worker.send_signal(signal.SIGPWR)
 
 
 def spark_home() -> Path:

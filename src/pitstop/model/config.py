@@ -249,9 +249,9 @@ OPTIONS: tuple[Option, ...] = (
         "auto_scaling",
         yes_or_no,
         form="true or false",
-        meaning="The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, "
-        "with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; "
-        "when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none.",
+        meaning="The job follows the members of a cluster: when some have joined or left it is planned anew for all that there "
+        "are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was "
+        "started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none.",
         default=True,
         choices=("true", "false"),
     ),

@@ -143,6 +143,8 @@ def _executors(own: SparkCluster) -> dict[str, str]:
         _MEMBERS: ",".join(own.members),
         "spark.executor.cores": str(min(cores)),
         "spark.executor.memory": f"{own.executor_memory_mb}m",
+        # A member that leaves lets its tasks come to their end.
+        "spark.decommission.enabled": "true",
         # State is best spread evenly: tasks wait for the executors that are just starting, but not for ones that are lost.
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "30s",
