@@ -51,10 +51,13 @@ def start_worker(
 
 def _start(folder: DaemonFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     folder.work.mkdir(parents=True, exist_ok=True)
-    write_private(
-        folder.spark_settings,
-        f"spark.authenticate true\nspark.authenticate.secret {secret}\nspark.worker.cleanup.enabled true\nspark.decommission.enabled true\n",
-    )
+    settings = {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": secret,
+        "spark.worker.cleanup.enabled": "true",
+        "spark.decommission.enabled": "true",
+    }
+    write_private(folder.spark_settings, "".join(f"{name} {value}\n" for name, value in settings.items()))
     arguments = ["--port", "0", "--webui-port", "0", "--properties-file", str(folder.spark_settings)]
     home = spark_home()
     with folder.log.open("ab") as log:
