@@ -12,6 +12,7 @@ from typing import Any
 
 from pitstop.errors import EngineError
 from pitstop.kit.private import read_private
+from pitstop.kit.wire import described
 
 LOOPBACK = "127.0.0.1"
 _VARIABLES = {"master": "PITSTOP_MASTER", "driver_host": "PITSTOP_DRIVER_HOST", "bind_address": "PITSTOP_BIND_ADDRESS"}
@@ -19,6 +20,7 @@ _OWN = "PITSTOP_SPARK_CLUSTER"
 """Path of the file that tells of a Spark cluster of our own members."""
 
 
+@described
 @dataclass(frozen=True)
 class Placement:
     """The members of ours that a run was planned for."""
