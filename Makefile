@@ -5,7 +5,6 @@ STAMP := $(VENV)/.installed
 SECONDS ?=
 CHAINS ?= 30
 SEED ?= 1
-KILLS ?= 100
 SCHEDULES ?= 5000
 MINUTES ?= 10
 MEASURES ?=
@@ -34,7 +33,7 @@ help:
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of versions, and stories of failures, against plain Python"
 	@echo "make fuzz [MINUTES=10] [SEED=1]  random requests to the REST API; no error of the server, nothing unreadable afterwards"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
-	@echo "make chaos [KILLS=100]  kills of a running job at random moments; not a ping missed or doubled"
+	@echo "make chaos [MINUTES=10] [SEED=1]  a cluster, three jobs, and all that can go wrong; not a row lost or doubled"
 	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
@@ -75,7 +74,7 @@ fuzz: $(STAMP)
 	@$(PY) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 chaos: $(STAMP)
-	@PITSTOP_TEST_KILLS=$(KILLS) $(PY) -m pytest -m chaos
+	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED)
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit

@@ -40,7 +40,7 @@ class Server:
         return DataFolder(self._stack.data).store
 
     def start(self) -> None:
-        with _environment(self._clock):
+        with stepped_clock(self._clock):
             self.client = self._stack.start_server()
 
     def kill(self) -> None:
@@ -54,8 +54,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def _environment(clock: Path) -> Iterator[None]:
-    """What the server, and all processes below it, get beside what this one has."""
+def stepped_clock(clock: Path) -> Iterator[None]:
+    """What a server, and all processes below it, get beside what this one has, so that the file can step their clock."""
     before = os.environ.get("PYTHONPATH")
     path = [str(HERE / "clock"), str(ROOT), str(ROOT / "src"), *filter(None, [before])]
     os.environ |= {"PYTHONPATH": os.pathsep.join(path), "PYTHON_STEPPED_CLOCK": str(clock)}

@@ -1,0 +1,274 @@
+"""The product under test: a real server with two members and the three jobs, and every process of it by its handle."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from pitstop.control.decision import REQUESTED
+from pitstop.control.ports import RunHandle
+from pitstop.errors import PitstopError
+from pitstop.kit.waiting import wait_until
+from pitstop.launchers.processes import find, handle_in, kill_all
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import JobState
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.registry import SqlRegistry
+from tests.chaos.feeds import Feeds
+from tests.chaos.outputs import Difference, Through, differences
+from tests.chaos.reference import MAPS
+from tests.soak.served.server import stepped_clock
+
+ARTIFACT = Path(__file__).with_name("jobs.py")
+JOBS = ("counts", "spans", "pairs")
+MEMBERS = 2
+START_SECONDS, LONGEST_SECONDS = 300.0, 300.0
+ENDED = (JobState.SUSPENDED, JobState.FAILED, JobState.COMPLETED)
+
+
+class ChaosFailedError(Exception):
+    """A job did not go on, or what came differs from what must come."""
+
+
+class Cluster:
+    """The server, its members, and the jobs. ``small`` is the folder for all that they write."""
+
+    def __init__(self, folder: Path, small: Path, spares: int) -> None:
+        sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "fleet"))
+        from stack import Stack
+
+        self.small, self.out = small, small / "out"
+        self._clock, self._version = folder / "clock", 0
+        self._stack = Stack(small / "served", spares=spares)
+        self.data = DataFolder(self._stack.data)
+        self.feeds = Feeds(folder / "feeds")
+        self.through = {job: Through(self.out, job) for job in JOBS}
+        self.client: Any = None
+        self._kept = self._first = frozenset(f"member-{number}" for number in range(1, MEMBERS + 1))
+        """The members that the server starts again when they die: it has started them."""
+
+    def start(self) -> None:
+        """Return once all jobs have written something."""
+        self._stack.__enter__()
+        self.start_server()
+        self.feeds.start()
+        for job in JOBS:
+            self.client.submit(ARTIFACT, entry=f"jobs:{job}", args=self._arguments(job), name=job)
+        self.wait(lambda: all(through.has(0) for through in self.through.values()), "all jobs have begun", START_SECONDS)
+
+    def close(self) -> None:
+        """End whatever was started, in whatever state it is."""
+        self.feeds.close()
+        handles = set(self._handles())
+        self._stack.end()
+        for handle in handles | set(self._handles()):
+            kill_all(handle)
+
+    def keep_logs(self, folder: Path) -> None:
+        """What is needed to find out what went wrong, out of the small disk."""
+        for path in [*self.data.root.rglob("*.log"), *self.data.root.rglob("*.log.*"), self.data.store]:
+            target = folder / path.relative_to(self.data.root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        shutil.copytree(self.out, folder / "out")
+
+    # the server
+
+    def start_server(self) -> None:
+        with stepped_clock(self._clock):
+            self.client = self._stack.start_server(members=MEMBERS)
+        self._kept = self._first
+
+    def kill_server(self) -> None:
+        self._stack.kill_server()
+
+    def kill_everything(self) -> None:
+        handles = list(self._handles())
+        self.kill_server()
+        for handle in handles:
+            kill_all(handle)
+
+    def server_process(self) -> list[int]:
+        return self._pids(handle_in(self.data.control_process))
+
+    def step_clock(self, seconds: int) -> None:
+        """Set the wall clock of all Python processes of the product on, or back."""
+        self._clock.write_text(str(seconds))
+
+    # its processes
+
+    def runner(self, job: str) -> list[int]:
+        """The process of the job's present run; empty if it has none."""
+        found = self._registry.find_jobs(job)
+        return self._pids(self._registry.handle_of(found[0].id, found[0].token)) if found else []
+
+    def spare_ready(self) -> bool:
+        """True if the next run that starts gets a warm runner."""
+        spares = [self.data.spare(path.name) for path in self.data.spares.glob("*")]
+        return any(spare.ready.exists() and not spare.assignment.exists() for spare in spares)
+
+    def member_names(self) -> list[str]:
+        """Those whose process lives."""
+        return sorted(path.name for path in self.data.members.glob("*") if self._pids(handle_in(path / "process.json")))
+
+    def add_member(self) -> None:
+        self._kept |= {self.client.service.add_member()}
+
+    def remove_member(self, name: str) -> None:
+        self.client.service.remove_member(name)
+        self._kept -= {name}
+
+    def member(self, name: str) -> list[int]:
+        return self._pids(handle_in(self.data.member(name).process))
+
+    def worker(self, name: str) -> list[int]:
+        """The Spark worker of a member."""
+        return self._pids(handle_in(self.data.member(name).daemon))
+
+    def executors(self, name: str) -> list[int]:
+        return [child.pid for pid in self.worker(name) for child in psutil.Process(pid).children()]
+
+    def machine(self, name: str) -> list[int]:
+        """All that runs on a member: it, its worker, the executors, and their Python processes."""
+        roots = [*self.member(name), *self.worker(name)]
+        return list(dict.fromkeys([*roots, *below(roots)]))
+
+    def master(self) -> list[int]:
+        return self._pids(handle_in(self.data.spark_master.daemon))
+
+    # the jobs
+
+    def update(self, job: str) -> None:
+        self._version += 1
+        self.client.job(job).update(ARTIFACT, entry=f"jobs:{job}", args=self._arguments(job))
+
+    def checkpoint(self, job: str) -> Checkpoint:
+        details = self.client.job(job).details
+        return Checkpoint(self.data.job(details.id).checkpoint(details.lineage))
+
+    def lines_read(self, job: str) -> bool:
+        """True once the job has read all of the CSV file, and committed that: until then another run would read it again."""
+        checkpoint, size = self.checkpoint(job), self.feeds.lines.file.stat().st_size
+        read = checkpoint.offsets_by_source(checkpoint.committed())["lines"].values()
+        return all(json.loads(offset)["files"].get(self.feeds.lines.file.name, [0])[0] == size for offset in read)
+
+    def wait_settled(self) -> None:
+        """All jobs run, all members are there, and what happens now comes through."""
+        self.wait(self._complete, "all jobs run, and all members are there")
+        seq = self.feeds.count
+        self.wait(lambda: self.have(seq), "all jobs go on")
+
+    def have(self, seq: int) -> bool:
+        """True once all jobs have written something that came of events after this one."""
+        return all(through.has(seq) for through in self.through.values())
+
+    def wait(self, condition: Callable[[], bool], what: str, seconds: float = LONGEST_SECONDS, step: float = 0.1) -> None:
+        """ChaosFailedError if it does not come true in time, or a job has ended by itself meanwhile."""
+        look = Look(self)
+        if not wait_until(lambda: condition() or look(), seconds, step):
+            raise ChaosFailedError(f"It did not happen within {seconds:.0f} s that {what}: {self.state()}")
+
+    def check(self) -> None:
+        """ChaosFailedError if a job has failed or is suspended, though nobody has asked for it."""
+        for job in JOBS:
+            details = self.client.job(job).details
+            if details.status in ENDED and details.suspension_cause != REQUESTED:
+                raise ChaosFailedError(f"Job '{job}' is {details.status}: {details.failure or details.suspension_cause}")
+
+    def state(self) -> str:
+        """In a few words."""
+        try:
+            found = [self.client.job(job).details for job in JOBS]
+            members = [member.name for member in self.client.service.server_info().members]
+        except PitstopError as error:
+            return str(error)
+        jobs = [f"{job.name} {job.status} {job.interruption or job.failure or ''}".strip() for job in found]
+        return f"{', '.join(jobs)}; members {', '.join(members)}; runs {[job.token for job in found]}"
+
+    def compare(self) -> list[Difference]:
+        """Let all come to its end and stop the jobs; then look at all that they have written."""
+        count = self.feeds.stop()
+        # The watermark rises behind the epoch that reads what closes all windows.
+        self.wait(lambda: self.have(count), "all events are read")
+        self.feeds.close_more()
+        wait_until(lambda: not any(found.lost for found in self._differences(count)), LONGEST_SECONDS / 2, step=2.0)
+        for job in JOBS:
+            self.client.job(job).suspend()
+        return self._differences(count)
+
+    def _differences(self, count: int) -> list[Difference]:
+        maps = {name: self.client.map(name).entries() for name in MAPS}
+        return differences(self.out, maps, count, self.feeds.count)
+
+    def _complete(self) -> bool:
+        """All jobs run, those that were suspended by request again, too, and all members are there that can be."""
+        try:
+            jobs = [self.client.job(job) for job in JOBS]
+            found = [job.details for job in jobs]
+            for job, details in zip(jobs, found, strict=True):
+                if details.status is JobState.SUSPENDED and details.suspension_cause == REQUESTED:
+                    job.resume()
+            members = {member.name for member in self.client.service.server_info().members}
+        except PitstopError:
+            return False
+        all_run = all(job.status is JobState.RUNNING and not job.updating for job in found)
+        return all_run and members == self._kept | set(self.member_names())
+
+    def _arguments(self, job: str) -> tuple[str, ...]:
+        source = {"counts": [str(self.feeds.files.folder)], "spans": [str(self.feeds.lines.folder)]}
+        pairs = [str(self.feeds.lines.folder), self.feeds.objects.url]
+        return (*source.get(job, pairs), str(self.out), str(self._version))
+
+    def _handles(self) -> Iterator[RunHandle]:
+        """Of all that may still run: masters, members, spares, runs."""
+        files = [self.data.spark_master.daemon, self.data.control_process]
+        for member in self.data.members.glob("*"):
+            files += [member / "process.json", member / "daemon.json"]
+        files += [self.data.spare(spare.name).process for spare in self.data.spares.glob("*")]
+        yield from filter(None, map(handle_in, files))
+        if self.data.store.exists():
+            for job in self._registry.jobs():
+                yield from filter(None, [self._registry.handle_of(job.id, job.token)])
+
+    @cached_property
+    def _registry(self) -> SqlRegistry:
+        return SqlRegistry(open_database(sqlite_url(self.data.store)))
+
+    def _pids(self, handle: RunHandle | None) -> list[int]:
+        process = find(handle) if handle is not None else None
+        return [process.pid] if process is not None and process.runs else []
+
+
+class Look:
+    """Looks once in a while whether a job has ended by itself; a server that is away is asked again later."""
+
+    def __init__(self, cluster: Cluster, seconds: float = 3.0) -> None:
+        self._cluster, self._seconds, self._next = cluster, seconds, time.monotonic() + seconds
+
+    def __call__(self) -> bool:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._seconds
+            with contextlib.suppress(PitstopError):
+                self._cluster.check()
+        return False
+
+
+def below(pids: list[int]) -> list[int]:
+    """All that these processes have started, and that runs."""
+    found = []
+    for pid in pids:
+        try:
+            found += [child.pid for child in psutil.Process(pid).children(recursive=True)]
+        except psutil.NoSuchProcess:
+            continue
+    return found

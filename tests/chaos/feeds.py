@@ -1,0 +1,178 @@
+"""The feeds of the three jobs. They lie outside the small disk: what happened has happened, whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import astuple
+from enum import StrEnum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.chaos.events import Event, closing, event
+
+BEAT_SECONDS, BEAT_EVENTS = 0.5, 10
+WHOLE = 30
+"""Feeds end at a multiple of this: no group, pair or window is cut by the end."""
+
+
+class FilesFeed:
+    """A JSON file for each beat."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+
+    def take(self, found: list[Event]) -> None:
+        path = self.folder / f"{found[0].seq:09d}.json"
+        hidden = path.with_name(f".{path.name}")
+        hidden.write_text("".join(json.dumps(event.values()) + "\n" for event in found))
+        hidden.rename(path)
+
+
+class CsvFeed:
+    """Lines that are appended to one file, the last one torn now and then; the file is rotated and truncated on demand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "events.csv"
+        folder.mkdir(parents=True)
+        self._parts = 0
+
+    def take(self, found: list[Event]) -> None:
+        text = "".join(",".join(map(str, astuple(event))) + "\n" for event in found)
+        torn = len(text) - 7
+        for part in (text[:torn], text[torn:]):
+            with self.file.open("a") as file:
+                file.write(part)
+
+    def rotate(self) -> None:
+        """As logrotate does: by renaming. The next line begins a new file."""
+        self._parts += 1
+        if self.file.exists():
+            self.file.rename(self.file.with_name(f"events-{self._parts}.csv"))
+
+    def truncate(self) -> None:
+        """Write the file over from its beginning. Only what has been read may go."""
+        self.file.open("w").close()
+
+
+class Answer(StrEnum):
+    """How the HTTP server answers."""
+
+    RIGHT = "right"
+    ERROR = "500"
+    GARBAGE = "garbage"
+    HALF = "half a body"
+    NOTHING = "nothing"
+    OLDER = "an older sequence"
+
+
+class HttpFeed:
+    """``GET ?since=N&limit=M``: the events after N; or wrong answers."""
+
+    def __init__(self) -> None:
+        self.answer = Answer.RIGHT
+        self._events: list[Event] = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/events"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def take(self, found: list[Event]) -> None:
+        self._events += found
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        feed = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked = {name: int(values[0]) for name, values in parse_qs(urlsplit(self.path).query).items()}
+                status, body, promised = feed._answered(asked.get("since", -1), asked.get("limit", 200))
+                if status == 0:
+                    return  # the connection is closed without a word
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(promised))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        return Handler
+
+    def _answered(self, since: int, limit: int) -> tuple[int, bytes, int]:
+        """Status (0: none), body, and the length that is promised."""
+        right = json.dumps([event.values() for event in self._events[since + 1 : since + 1 + limit]]).encode()
+        match self.answer:
+            case Answer.ERROR:
+                return 500, b"{}", 2
+            case Answer.GARBAGE:
+                return 200, b"<html>busy</html>", 17
+            case Answer.HALF:
+                return 200, right[: len(right) // 2], len(right)
+            case Answer.NOTHING:
+                return 0, b"", 0
+            case Answer.OLDER:
+                # A full page of what was asked for before. A server that has fewer, and only such, has begun anew by its looks.
+                older = json.dumps([event.values() for event in self._events[max(0, since - limit) : since]]).encode()
+                return 200, older, len(older)
+        return 200, right, len(right)
+
+
+class Feeds:
+    """All three, and the thread that lets them have their events, so many each beat."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files, self.lines, self.objects = FilesFeed(folder / "files"), CsvFeed(folder / "lines"), HttpFeed()
+        self.count = 0
+        """So many events has each of them had."""
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="feeds")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Nothing happens until :meth:`resume`."""
+        self._lock.acquire()
+
+    def resume(self) -> None:
+        self._lock.release()
+
+    def stop(self) -> int:
+        """No more events but those that close all windows; how many there were before."""
+        self._ended.set()
+        self._thread.join()
+        self._take(map(event, range(self.count, -(-self.count // WHOLE) * WHOLE)))
+        count = self.count
+        self._take(map(closing, range(count, count + WHOLE)))
+        return count
+
+    def close_more(self) -> None:
+        """Some more of the events that close all windows: the watermark rises behind the epoch that reads them."""
+        self._take(map(closing, range(self.count, self.count + WHOLE)))
+
+    def close(self) -> None:
+        self._ended.set()
+        self.objects.close()
+
+    def _run(self) -> None:
+        while not self._ended.wait(BEAT_SECONDS):
+            with self._lock:
+                self._take(map(event, range(self.count, self.count + BEAT_EVENTS)))
+
+    def _take(self, found: Iterator[Event]) -> None:
+        taken = list(found)
+        if taken:
+            for feed in (self.files, self.lines, self.objects):
+                feed.take(taken)
+            self.count += len(taken)

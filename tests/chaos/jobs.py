@@ -1,0 +1,80 @@
+"""Three jobs with every kind of stage that keeps state. Each odd version has a stage more than each even one."""
+
+import pitstop as ps
+
+EVENT = "seq bigint, key bigint, v bigint, ms bigint"
+OPTIONS = {"processing_guarantee": "exactly_once", "snapshot_interval": "1 second"}
+
+
+@ps.job(**OPTIONS)
+def counts(source, out, version):
+    """Files that Spark reads; rolling aggregates, state of our own; files and a map."""
+    p = ps.Pipeline()
+    events = timed(p, "files", ps.sources.files(source, "json", schema=EVENT, streaming=True))
+    rolled = events.group_by("key").rolling_aggregate("rolled", n=ps.count(), total=ps.sum("v"))
+    write(rolled.select("seq", "n", "total"), out, "rolled")
+    mapped = events.group_by("key").map_stateful("mapped", counted, "n bigint, seen bigint", "seq bigint, n bigint, seen bigint")
+    write(mapped.select("seq", "n", "seen"), out, "mapped")
+    count_in_map(events, "files-buckets")
+    return changed(p, events, version)
+
+
+@ps.job(**OPTIONS)
+def spans(source, out, version):
+    """Lines of CSV files; windows, sessions, distinct; files."""
+    p = ps.Pipeline()
+    events = timed(p, "lines", ps.sources.csv_tail(source, schema=EVENT))
+    sliding = events.group_by("key").window(ps.sliding("10 seconds", slide="5 seconds"))
+    windows = sliding.aggregate("windows", n=ps.count(), total=ps.sum("v"))
+    write(windows.select("key", "unix_millis(window_start) as start", "n", "total"), out, "windows")
+    sessions = events.group_by("key").window(ps.session("5 seconds")).aggregate("sessions", n=ps.count(), most=ps.max("v"))
+    span = ("unix_millis(window_start) as start", "unix_millis(window_end) as until")
+    write(sessions.select("key", *span, "n", "most"), out, "sessions")
+    groups = events.with_columns(grp="seq div 3").group_by("grp").distinct("distinct", within="20 seconds")
+    write(groups.select("grp", "seq"), out, "distinct")
+    return changed(p, events, version)
+
+
+@ps.job(**OPTIONS)
+def pairs(lines, url, out, version):
+    """The same lines, and objects of an HTTP server; a stream join; files and a map."""
+    p = ps.Pipeline()
+    left = timed(p, "lines", ps.sources.csv_tail(lines, schema=EVENT))
+    objects = timed(p, "objects", ps.sources.http_poll(url, schema=EVENT, sequence="seq", limit=50, interval="500 ms"))
+    right = objects.filter("seq % 5 = 0").select("seq div 10 as pair", "seq as other", "v as w", "ts")
+    some = left.filter("seq % 5 = 0").select("seq div 10 as pair", "seq", "v", "ts")
+    joined = some.join("joined", right, on="pair", within="20 seconds")
+    write(joined.select("pair", "seq", "other", "v", "w"), out, "joined")
+    count_in_map(objects, "objects-buckets")
+    return changed(p, objects, version)
+
+
+def timed(p, name, source):
+    rows = p.read_from(source, name=name)
+    return rows.with_columns(ts="timestamp_millis(ms)").with_timestamps("ts", allowed_lag="5 seconds")
+
+
+def counted(state, row):
+    """The number of the event among those of its key, and the one before it."""
+    seen, state.n, state.seen = state.seen, (state.n or 0) + 1, row.seq
+    return row.seq, state.n, seen
+
+
+def write(rows, out, name):
+    rows.write_to(ps.sinks.files(f"{out}/{name}", format="json"), name=f"{name}-out")
+
+
+def count_in_map(events, name):
+    """How many events of each bucket: one that is written twice is counted twice."""
+    buckets = events.select("cast(seq % 50 as string) as bucket")
+    buckets.write_to(ps.sinks.map(name, key="bucket", value="1", merge=added), name=name)
+
+
+def added(old, new):
+    return (old or 0) + new
+
+
+def changed(p, events, version):
+    if int(version) % 2:
+        events.group_by("seq").distinct("beside", within="5 seconds").write_to(ps.sinks.noop(), name="beside-out")
+    return p

@@ -1,0 +1,97 @@
+"""What people ask of jobs and of the cluster in between. Not ways to break anything, but moments at which much is under way."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+from pitstop.errors import PitstopError
+from tests.chaos.cluster import JOBS, MEMBERS, Cluster
+from tests.chaos.fault import Fault
+
+LONGEST_PAUSE = 3.0
+
+
+class Operation(Fault):
+    """Of one job."""
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        self._job = drawn.choice(JOBS)
+        self.ask(cluster, self._job)
+
+    def ask(self, cluster: Cluster, job: str) -> None:
+        raise NotImplementedError
+
+
+class SuspendAndResume(Operation):
+    name, hold, from_heal = "suspended for 3 s and resumed", 3.0, True
+
+    def ask(self, cluster: Cluster, job: str) -> None:
+        cluster.client.job(job).suspend()
+
+    def heal(self, cluster: Cluster) -> None:
+        cluster.client.job(self._job).resume()
+
+
+class Restart(Operation):
+    name = "restarted"
+
+    def ask(self, cluster: Cluster, job: str) -> None:
+        cluster.client.job(job).restart()
+
+
+class Export(Operation):
+    name = "a snapshot exported"
+
+    def ask(self, cluster: Cluster, job: str) -> None:
+        cluster.client.job(job).export_snapshot(f"chaos-{time.monotonic_ns()}")
+
+
+class Update(Operation):
+    name = "updated to the next version"
+
+    def ask(self, cluster: Cluster, job: str) -> None:
+        cluster.update(job)
+
+
+class ChangeMembers(Fault):
+    """There are two or three of them. Jobs follow later, by themselves."""
+
+    name = "a member added or removed"
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        names = cluster.member_names()
+        if len(names) > MEMBERS:
+            self.name = "a member removed"
+            cluster.remove_member(drawn.choice(names))
+        else:
+            self.name = "a member added"
+            cluster.add_member()
+
+
+class During(Fault):
+    """A fault while an operation is under way: whatever becomes of the operation, no row does."""
+
+    from_heal = True
+
+    def __init__(self, operation: Operation, fault: Fault) -> None:
+        self._operation, self._fault = operation, fault
+        self.name = "a kill while something is asked for"
+
+    def prepare(self, cluster: Cluster, drawn: Random) -> None:
+        self._fault.prepare(cluster, drawn)
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        self._asking = ThreadPoolExecutor(1)
+        self._answer = self._asking.submit(self._operation.inject, cluster, drawn)
+        time.sleep(drawn.uniform(0, LONGEST_PAUSE))
+        self._fault.inject(cluster, drawn)
+
+    def heal(self, cluster: Cluster) -> None:
+        self._fault.heal(cluster)
+        with contextlib.suppress(PitstopError):
+            self._answer.result()
+            self._operation.heal(cluster)
+        self._asking.shutdown()

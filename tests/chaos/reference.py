@@ -1,0 +1,99 @@
+"""What the jobs' sinks must hold, in plain Python over the same events (docs/stages.md)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from tests.chaos.events import Event, events
+
+Row = tuple[int | str | None, ...]
+Rows = Counter[Row]
+SIZE_MS, SLIDE_MS, TIMEOUT_MS, WITHIN_MS = 10_000, 5_000, 5_000, 20_000
+COLUMNS = {
+    "rolled": ("seq", "n", "total"),
+    "mapped": ("seq", "n", "seen"),
+    "windows": ("key", "start", "n", "total"),
+    "sessions": ("key", "start", "until", "n", "most"),
+    "distinct": ("grp", "seq"),
+    "joined": ("pair", "seq", "other", "v", "w"),
+}
+"""Of each folder that is written."""
+MAPS = ("files-buckets", "objects-buckets")
+
+
+def expected(count: int) -> Mapping[str, Rows]:
+    """The rows of each folder, if each feed had so many events before those that close all windows."""
+    return {
+        "rolled": _rolled(count),
+        "mapped": _mapped(count),
+        "windows": _windows(count),
+        "sessions": _sessions(count),
+        "distinct": Counter((event.seq // 3, event.seq) for event in events(count) if event.seq % 3 == 0),
+        "joined": _joined(count),
+    }
+
+
+def in_buckets(count: int) -> Mapping[str, int]:
+    """The entries of each map, if each feed had so many events in all."""
+    return Counter(str(seq % 50) for seq in range(count))
+
+
+def _rolled(count: int) -> Rows:
+    held: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    rows: Rows = Counter()
+    for event in events(count):
+        n, total = held[event.key]
+        held[event.key] = n + 1, total + event.v
+        rows[(event.seq, *held[event.key])] += 1
+    return rows
+
+
+def _mapped(count: int) -> Rows:
+    held: dict[int, tuple[int, int | None]] = defaultdict(lambda: (0, None))
+    rows: Rows = Counter()
+    for event in events(count):
+        n, seen = held[event.key]
+        held[event.key] = n + 1, event.seq
+        rows[(event.seq, n + 1, seen)] += 1
+    return rows
+
+
+def _windows(count: int) -> Rows:
+    held: dict[tuple[int, int], tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for event in events(count):
+        newest = event.ms - event.ms % SLIDE_MS
+        for start in range(newest, newest - SIZE_MS, -SLIDE_MS):
+            n, total = held[event.key, start]
+            held[event.key, start] = n + 1, total + event.v
+    return Counter((*at, *sums) for at, sums in held.items())
+
+
+def _sessions(count: int) -> Rows:
+    rows: Rows = Counter()
+    held: dict[int, list[Event]] = defaultdict(list)
+    for event in events(count):
+        session = held[event.key]
+        if session and event.ms - session[-1].ms >= TIMEOUT_MS:
+            rows[_session(session)] += 1
+            session.clear()
+        session.append(event)
+    rows.update(_session(session) for session in held.values())
+    return rows
+
+
+def _session(found: list[Event]) -> Row:
+    return found[0].key, found[0].ms, found[-1].ms + TIMEOUT_MS, len(found), max(event.v for event in found)
+
+
+def _joined(count: int) -> Rows:
+    others: dict[int, list[Event]] = defaultdict(list)
+    for event in events(count):
+        if event.seq % 5 == 0:
+            others[event.seq // 10].append(event)
+    rows: Rows = Counter()
+    for event in events(count):
+        for other in others.get(event.seq // 10, ()) if event.seq % 5 == 0 else ():
+            assert abs(event.ms - other.ms) <= WITHIN_MS, "what belongs together comes together"
+            rows[(event.seq // 10, event.seq, other.seq, event.v, other.v)] += 1
+    return rows

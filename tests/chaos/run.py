@@ -1,0 +1,125 @@
+"""One run of chaos: faults, one after the other, and what they cost."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from tests.chaos.cluster import ChaosFailedError, Cluster
+from tests.chaos.fault import Fault
+from tests.chaos.outputs import Difference
+from tests.chaos.schedule import Makes, schedule
+
+DISK = "1536m"
+Say = Callable[[str], None]
+
+
+@dataclass
+class Outcome:
+    """What became of a run."""
+
+    recoveries: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Fault -> seconds, of each time."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Fault -> why it could not be injected here."""
+    differences: list[Difference] = field(default_factory=list)
+    failure: str = ""
+    """What went wrong before the outputs could be compared."""
+
+    @property
+    def clean(self) -> bool:
+        return not self.failure and not any(found.lost or found.doubled for found in self.differences)
+
+    def table(self) -> str:
+        """As Markdown: fault, times injected, recovery p50 and max."""
+        lines = ["| fault | times | recovery p50 | max |", "|---|---|---|---|"]
+        for name, took in sorted(self.recoveries.items()):
+            lines.append(f"| {name} | {len(took)} | {statistics.median(took):.1f} s | {max(took):.1f} s |")
+        lines += [f"| {name} | not: {why} | | |" for name, why in sorted(self.skipped.items())]
+        return "\n".join(lines)
+
+    def verdict(self) -> str:
+        return "\n".join([*([self.failure] if self.failure else []), *map(str, self.differences)])
+
+
+def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, spares: int = 1) -> Outcome:
+    """Let things happen for so many seconds, then compare. Nothing that was started is left, however it ends."""
+    outcome = Outcome()
+    with small_disk(folder / "small") as small, contextlib.closing(Cluster(folder, small, spares)) as cluster:
+        try:
+            cluster.start()
+            say(f"all jobs have begun: {cluster.state()}")
+            _befall(cluster, outcome, schedule(seed, deck), time.monotonic() + seconds, say)
+            outcome.differences = cluster.compare()
+        except ChaosFailedError as error:
+            outcome.failure = str(error)
+        if not outcome.clean:
+            cluster.keep_logs(folder / "kept")
+            say(f"its logs are in {folder / 'kept'}")
+    return outcome
+
+
+def _befall(cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, Random]], until: float, say: Say) -> None:
+    began = time.monotonic()
+    cluster.wait_settled()
+    for fault, drawn in happens:
+        if time.monotonic() >= until:
+            return
+        if why := fault.impossible(cluster):
+            outcome.skipped[fault.name] = why
+            continue
+        place = f"{time.monotonic() - began:6.0f} s"
+        try:
+            took = recovery(cluster, fault, drawn)
+            say(f"{place}  {fault.name}: {took:.1f} s")
+            outcome.recoveries[fault.name].append(took)
+            cluster.wait_settled()
+        except ChaosFailedError as error:
+            raise ChaosFailedError(f"{place}  {fault.name}: {error}") from error
+
+
+def recovery(cluster: Cluster, fault: Fault, drawn: Random) -> float:
+    """Inject and heal; the seconds until all jobs have committed what came later than the injection, or than its heal."""
+    fault.prepare(cluster, drawn)
+    began, healed = time.monotonic(), False
+    try:
+        fault.inject(cluster, drawn)
+        if fault.from_heal:
+            time.sleep(max(0.0, began + fault.hold - time.monotonic()))
+            began, healed = time.monotonic(), True
+            fault.heal(cluster)
+        seq = cluster.feeds.count
+
+        def through() -> bool:
+            nonlocal healed
+            if not healed and time.monotonic() >= began + fault.hold:
+                healed = True
+                fault.heal(cluster)
+            return cluster.have(seq)
+
+        cluster.wait(through, "all jobs go on")
+        took = time.monotonic() - began
+        time.sleep(0 if healed else max(0.0, began + fault.hold - time.monotonic()))
+        return took
+    finally:
+        if not healed:
+            fault.heal(cluster)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A small file system of its own, in memory; where nothing may be mounted, a plain folder."""
+    folder.mkdir(parents=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", folder], capture_output=True).returncode == 0
+    try:
+        yield folder
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", folder], check=True)

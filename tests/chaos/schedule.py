@@ -1,0 +1,89 @@
+"""Which faults befall a cluster, and in which order: the same for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from tests.chaos.fault import Fault, Nothing
+from tests.chaos.feeds import Answer
+from tests.chaos.operations import ChangeMembers, During, Export, Restart, SuspendAndResume, Update
+from tests.chaos.processes import (
+    LEASE_OVER,
+    Kill,
+    KillAll,
+    KillRunner,
+    KillRunnerAgain,
+    KillServer,
+    Stop,
+    a_jvm,
+    a_machine,
+    a_member_process,
+    a_runner,
+    a_whole_run,
+    a_worker,
+    an_executor,
+    the_master,
+    the_server,
+)  # fmt: skip
+from tests.chaos.surroundings import ClockStepped, CsvRotated, CsvTruncated, DiskFull, HttpWrong, StoreLocked
+
+Makes = Callable[[], Fault]
+OPERATIONS = (SuspendAndResume, Restart, Export, Update)
+MEMBER = "a member with all its processes"
+
+
+def lost(what: Callable[[], Fault]) -> list[Makes]:
+    """Each operation, with this fault meanwhile."""
+    return [lambda operation=operation: During(operation(), what()) for operation in OPERATIONS]
+
+
+SHORT: list[Makes] = [
+    KillRunner,
+    lambda: Kill(MEMBER, a_machine),
+    KillServer,
+    CsvRotated,
+    lambda: HttpWrong(Answer.HALF),
+]
+ALL: list[Makes] = [
+    *SHORT,
+    *[Nothing, KillRunner, Nothing, KillRunner, KillRunnerAgain, KillRunnerAgain],
+    lambda: Kill(MEMBER, a_machine),
+    lambda: Kill("the JVM of a runner", a_jvm),
+    lambda: Kill("a Spark worker", a_worker),
+    lambda: Kill("an executor", an_executor),
+    lambda: Kill("an executor", an_executor),
+    lambda: Kill("the Spark master", the_master),
+    lambda: Kill("a member's own process", a_member_process),
+    KillAll,
+    lambda: Stop("a runner", a_runner, 3),
+    lambda: Stop("a runner", a_runner, LEASE_OVER),
+    lambda: Stop("a runner with all its processes", a_whole_run, LEASE_OVER),
+    lambda: Stop("a Spark worker", a_worker, 3),
+    lambda: Stop("an executor", an_executor, 5, from_heal=True),
+    lambda: Stop(MEMBER, a_machine, LEASE_OVER, from_heal=True),
+    lambda: Stop("the Spark master", the_master, LEASE_OVER),
+    lambda: Stop("a member's own process", a_member_process, LEASE_OVER),
+    lambda: Stop("the control plane", the_server, LEASE_OVER),
+    lambda: StoreLocked(10),
+    lambda: StoreLocked(60),
+    lambda: DiskFull(10),
+    lambda: DiskFull(30),
+    *[lambda answer=answer: HttpWrong(answer) for answer in Answer if answer not in (Answer.RIGHT, Answer.HALF)],
+    CsvTruncated,
+    lambda: ClockStepped(3600),
+    lambda: ClockStepped(-3600),
+    *OPERATIONS,
+    *[ChangeMembers, ChangeMembers],
+    *lost(KillRunner),
+    *lost(lambda: Kill(MEMBER, a_machine)),
+    *lost(KillServer),
+]
+
+
+def schedule(seed: int, deck: list[Makes]) -> Iterator[tuple[Fault, Random]]:
+    """Faults without end, each with the numbers that it draws: all of the deck in a random order, then again in another."""
+    order = Random(seed)
+    while True:
+        for made in order.sample(deck, len(deck)):
+            yield made(), Random(order.random())
