@@ -8,6 +8,7 @@ from pitstop.model.job import JobState
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
+
 def emitted_until_now(stack):
     from verify import emitted_alpha, emitted_beta
 
