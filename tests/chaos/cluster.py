@@ -20,7 +20,7 @@ from pitstop.errors import PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import find, handle_in, kill_all
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import JobState
+from pitstop.model.job import Job, JobState
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
@@ -79,7 +79,8 @@ class Cluster:
         for path in [*self.data.root.rglob("*.log"), *self.data.root.rglob("*.log.*"), self.data.store]:
             target = folder / path.relative_to(self.data.root)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(path, target)
         shutil.copytree(self.out, folder / "out")
 
     # the server
@@ -109,8 +110,8 @@ class Cluster:
 
     def runner(self, job: str) -> list[int]:
         """The process of the job's present run; empty if it has none."""
-        found = self._registry.find_jobs(job)
-        return self._pids(self._registry.handle_of(found[0].id, found[0].token)) if found else []
+        found = self.job(job)
+        return self._pids(self._registry.handle_of(found.id, found.token))
 
     def spare_ready(self) -> bool:
         """True if the next run that starts gets a warm runner."""
@@ -148,13 +149,18 @@ class Cluster:
 
     # the jobs
 
+    def job(self, name: str) -> Job:
+        """As the store has it: no server is needed for that."""
+        return self._registry.find_jobs(name)[0]
+
     def update(self, job: str) -> None:
         self._version += 1
         self.client.job(job).update(ARTIFACT, entry=f"jobs:{job}", args=self._arguments(job))
 
     def checkpoint(self, job: str) -> Checkpoint:
-        details = self.client.job(job).details
-        return Checkpoint(self.data.job(details.id).checkpoint(details.lineage))
+        found = self.job(job)
+        assert found.version.lineage is not None, f"job '{job}' has begun"
+        return Checkpoint(self.data.job(found.id).checkpoint(found.version.lineage))
 
     def lines_read(self, job: str) -> bool:
         """True once the job has read all of the CSV file, and committed that: until then another run would read it again."""
@@ -180,20 +186,14 @@ class Cluster:
 
     def check(self) -> None:
         """ChaosFailedError if a job has failed or is suspended, though nobody has asked for it."""
-        for job in JOBS:
-            details = self.client.job(job).details
-            if details.status in ENDED and details.suspension_cause != REQUESTED:
-                raise ChaosFailedError(f"Job '{job}' is {details.status}: {details.failure or details.suspension_cause}")
+        for job in map(self.job, JOBS):
+            if job.state in ENDED and job.suspension_cause != REQUESTED:
+                raise ChaosFailedError(f"Job '{job.name}' is {job.state}: {job.failure or job.suspension_cause}")
 
     def state(self) -> str:
         """In a few words."""
-        try:
-            found = [self.client.job(job).details for job in JOBS]
-            members = [member.name for member in self.client.service.server_info().members]
-        except PitstopError as error:
-            return str(error)
-        jobs = [f"{job.name} {job.status} {job.interruption or job.failure or ''}".strip() for job in found]
-        return f"{', '.join(jobs)}; members {', '.join(members)}; runs {[job.token for job in found]}"
+        jobs = [f"{job.name} {job.state} (run {job.token}) {job.interruption or ''}".strip() for job in map(self.job, JOBS)]
+        return ", ".join([*jobs, *self.member_names()])
 
     def compare(self) -> list[Difference]:
         """Let all come to its end and stop the jobs; then look at all that they have written."""

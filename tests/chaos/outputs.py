@@ -51,9 +51,10 @@ class Difference:
 
 def differences(out: Path, maps: dict[str, dict[str, Any]], count: int, total: int) -> list[Difference]:
     """One for each folder and map. ``count``: events before those that close all windows; ``total``: with them."""
-    folders = [_difference(name, _rows(out / name, columns, count), expected(count)[name]) for name, columns in COLUMNS.items()]
-    wanted: Rows = Counter(dict.fromkeys(in_buckets(total).items(), 1))
-    return [*folders, *(_difference(name, Counter(maps[name].items()), wanted) for name in MAPS)]
+    rows = expected(count)
+    folders = [_difference(name, _rows(out / name, columns, count), rows[name]) for name, columns in COLUMNS.items()]
+    entries: Rows = Counter(dict.fromkeys(in_buckets(total).items(), 1))
+    return [*folders, *(_difference(name, Counter(maps[name].items()), entries) for name in MAPS)]
 
 
 def _difference(name: str, got: Rows, wanted: Rows) -> Difference:

@@ -12,8 +12,8 @@ from random import Random
 from tests.chaos.cluster import JOBS, Cluster, below
 from tests.chaos.fault import Fault
 
-LEASE_OVER = 15.0
-"""Seconds after which a run that stands still has lost its job, and a member counts as gone."""
+LEASE_OVER, LOST = 15.0, 60.0
+"""After so many seconds the lease of a run that stands still is over, and a member silent; then the run has lost its job."""
 Pick = Callable[[Cluster, Random], list[int]]
 
 

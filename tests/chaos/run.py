@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from pitstop.errors import PitstopError
 from tests.chaos.cluster import ChaosFailedError, Cluster
 from tests.chaos.fault import Fault
 from tests.chaos.outputs import Difference
@@ -58,7 +59,7 @@ def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, sp
             say(f"all jobs have begun: {cluster.state()}")
             _befall(cluster, outcome, schedule(seed, deck), time.monotonic() + seconds, say)
             outcome.differences = cluster.compare()
-        except ChaosFailedError as error:
+        except (ChaosFailedError, PitstopError) as error:
             outcome.failure = str(error)
         if not outcome.clean:
             cluster.keep_logs(folder / "kept")
@@ -80,6 +81,9 @@ def _befall(cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, R
             took = recovery(cluster, fault, drawn)
             say(f"{place}  {fault.name}: {took:.1f} s")
             outcome.recoveries[fault.name].append(took)
+            cluster.wait_settled()
+        except PitstopError as error:
+            say(f"{place}  {fault.name}: refused: {error}")
             cluster.wait_settled()
         except ChaosFailedError as error:
             raise ChaosFailedError(f"{place}  {fault.name}: {error}") from error

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 
 from tests.chaos.fault import Fault, Nothing
 from tests.chaos.feeds import Answer
-from tests.chaos.operations import ChangeMembers, During, Export, Restart, SuspendAndResume, Update
+from tests.chaos.operations import ChangeMembers, During, Export, Operation, Restart, SuspendAndResume, Update
 from tests.chaos.processes import (
     LEASE_OVER,
+    LOST,
     Kill,
     KillAll,
     KillRunner,
@@ -33,9 +35,13 @@ OPERATIONS = (SuspendAndResume, Restart, Export, Update)
 MEMBER = "a member with all its processes"
 
 
-def lost(what: Callable[[], Fault]) -> list[Makes]:
+def during_each(what: Makes) -> list[Makes]:
     """Each operation, with this fault meanwhile."""
-    return [lambda operation=operation: During(operation(), what()) for operation in OPERATIONS]
+    return [partial(_during, operation, what) for operation in OPERATIONS]
+
+
+def _during(operation: Callable[[], Operation], what: Makes) -> Fault:
+    return During(operation(), what())
 
 
 SHORT: list[Makes] = [
@@ -56,12 +62,13 @@ ALL: list[Makes] = [
     lambda: Kill("the Spark master", the_master),
     lambda: Kill("a member's own process", a_member_process),
     KillAll,
-    lambda: Stop("a runner", a_runner, 3),
-    lambda: Stop("a runner", a_runner, LEASE_OVER),
-    lambda: Stop("a runner with all its processes", a_whole_run, LEASE_OVER),
-    lambda: Stop("a Spark worker", a_worker, 3),
+    lambda: Stop("a runner", a_runner, 3, from_heal=True),
+    lambda: Stop("a runner", a_runner, LEASE_OVER, from_heal=True),
+    lambda: Stop("a runner with all its processes", a_whole_run, LOST),
+    lambda: Stop("a Spark worker", a_worker, LEASE_OVER),
     lambda: Stop("an executor", an_executor, 5, from_heal=True),
     lambda: Stop(MEMBER, a_machine, LEASE_OVER, from_heal=True),
+    lambda: Stop(MEMBER, a_machine, LOST),
     lambda: Stop("the Spark master", the_master, LEASE_OVER),
     lambda: Stop("a member's own process", a_member_process, LEASE_OVER),
     lambda: Stop("the control plane", the_server, LEASE_OVER),
@@ -69,15 +76,15 @@ ALL: list[Makes] = [
     lambda: StoreLocked(60),
     lambda: DiskFull(10),
     lambda: DiskFull(30),
-    *[lambda answer=answer: HttpWrong(answer) for answer in Answer if answer not in (Answer.RIGHT, Answer.HALF)],
+    *[partial(HttpWrong, answer) for answer in Answer if answer not in (Answer.RIGHT, Answer.HALF)],
     CsvTruncated,
     lambda: ClockStepped(3600),
     lambda: ClockStepped(-3600),
     *OPERATIONS,
     *[ChangeMembers, ChangeMembers],
-    *lost(KillRunner),
-    *lost(lambda: Kill(MEMBER, a_machine)),
-    *lost(KillServer),
+    *during_each(KillRunner),
+    *during_each(lambda: Kill(MEMBER, a_machine)),
+    *during_each(KillServer),
 ]
 
 
