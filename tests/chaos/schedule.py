@@ -27,7 +27,7 @@ from tests.chaos.processes import (
     an_executor,
     the_master,
     the_server,
-)  # fmt: skip
+)
 from tests.chaos.surroundings import ClockStepped, CsvRotated, CsvTruncated, DiskFull, HttpWrong, StoreLocked
 
 Makes = Callable[[], Fault]
@@ -46,6 +46,7 @@ def _during(operation: Callable[[], Operation], what: Makes) -> Fault:
 
 SHORT: list[Makes] = [
     KillRunner,
+    KillRunnerAgain,
     lambda: Kill(MEMBER, a_machine),
     KillServer,
     CsvRotated,
@@ -53,7 +54,7 @@ SHORT: list[Makes] = [
 ]
 ALL: list[Makes] = [
     *SHORT,
-    *[Nothing, KillRunner, Nothing, KillRunner, KillRunnerAgain, KillRunnerAgain],
+    *[Nothing, KillRunner, Nothing, KillRunner, KillRunnerAgain],
     lambda: Kill(MEMBER, a_machine),
     lambda: Kill("the JVM of a runner", a_jvm),
     lambda: Kill("a Spark worker", a_worker),
