@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -24,14 +25,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--spares", type=int, default=1, help="warm runners")
     parser.add_argument("--short", action="store_true", help="only what CI does")
-    parser.add_argument("--only", help="only faults with this in their name")
+    parser.add_argument("--only", default="", help="only faults in whose name this regular expression is found")
     parser.add_argument("--keep", type=Path, help="folder for what is written (default: a temporary one)")
     options = parser.parse_args()
     set_environment()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended, too
     folder = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     deck = SHORT if options.short else ALL
-    deck = [made for made in deck if options.only is None or options.only in made().name]
+    deck = [made for made in deck if re.search(options.only, made().name)]
     outcome = run(folder, options.seed, options.minutes * 60, deck, lambda text: print(text, flush=True), options.spares)
     print(f"\n{outcome.table()}\n\n{outcome.verdict()}")
     if options.minutes >= LONG_MINUTES:

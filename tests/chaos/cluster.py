@@ -59,6 +59,7 @@ class Cluster:
 
     def start(self) -> None:
         """Return once all jobs have written something."""
+        self.out.mkdir()
         self._stack.__enter__()
         self.start_server()
         self.feeds.start()
@@ -76,12 +77,16 @@ class Cluster:
 
     def keep_logs(self, folder: Path) -> None:
         """What is needed to find out what went wrong, out of the small disk."""
-        for path in [*self.data.root.rglob("*.log"), *self.data.root.rglob("*.log.*"), self.data.store]:
+        for path in [
+            *self.data.root.rglob("*.log"),
+            *self.data.root.rglob("*.log.*"),
+            *self.data.root.glob(f"{self.data.store.name}*"),
+        ]:
             target = folder / path.relative_to(self.data.root)
             target.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(path, target)
-        shutil.copytree(self.out, folder / "out")
+        shutil.copytree(self.out, folder / "out", dirs_exist_ok=True)
 
     # the server
 

@@ -40,8 +40,8 @@ def pairs(lines, url, out, version):
     """The same lines, and objects of an HTTP server; a stream join; files and a map."""
     p = ps.Pipeline()
     left = timed(p, "lines", ps.sources.csv_tail(lines, schema=EVENT))
-    objects = timed(p, "objects", ps.sources.http_poll(url, schema=EVENT, sequence="seq", limit=50, interval="500 ms"))
-    right = objects.filter("seq % 5 = 0").select("seq div 10 as pair", "seq as other", "v as w", "ts")
+    objects = timed(p, "objects", ps.sources.http_poll(url, schema=EVENT, sequence="seq", limit=50, interval="500 ms"), "at")
+    right = objects.filter("seq % 5 = 0").select("seq div 10 as pair", "seq as other", "v as w", "at")
     some = left.filter("seq % 5 = 0").select("seq div 10 as pair", "seq", "v", "ts")
     joined = some.join("joined", right, on="pair", within="20 seconds")
     write(joined.select("pair", "seq", "other", "v", "w"), out, "joined")
@@ -49,9 +49,9 @@ def pairs(lines, url, out, version):
     return changed(p, objects, version)
 
 
-def timed(p, name, source):
+def timed(p, name, source, time="ts"):
     rows = p.read_from(source, name=name)
-    return rows.with_columns(ts="timestamp_millis(ms)").with_timestamps("ts", allowed_lag="5 seconds")
+    return rows.with_columns(**{time: "timestamp_millis(ms)"}).with_timestamps(time, allowed_lag="5 seconds")
 
 
 def counted(state, row):

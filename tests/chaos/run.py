@@ -61,9 +61,7 @@ def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, sp
             outcome.differences = cluster.compare()
         except (ChaosFailedError, PitstopError) as error:
             outcome.failure = str(error)
-        if not outcome.clean:
-            cluster.keep_logs(folder / "kept")
-            say(f"its logs are in {folder / 'kept'}")
+        cluster.keep_logs(folder / "kept")
     return outcome
 
 
