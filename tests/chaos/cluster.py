@@ -70,10 +70,8 @@ class Cluster:
     def close(self) -> None:
         """End whatever was started, in whatever state it is."""
         self.feeds.close()
-        handles = set(self._handles())
+        self.kill_everything()
         self._stack.end()
-        for handle in handles | set(self._handles()):
-            kill_all(handle)
 
     def keep_logs(self, folder: Path) -> None:
         """What is needed to find out what went wrong, out of the small disk."""
@@ -99,9 +97,10 @@ class Cluster:
         self._stack.kill_server()
 
     def kill_everything(self) -> None:
-        handles = list(self._handles())
-        self.kill_server()
-        for handle in handles:
+        """The server first: it would start again what is killed."""
+        for handle in filter(None, [handle_in(self.data.control_process)]):
+            kill_all(handle)
+        for handle in self._handles():
             kill_all(handle)
 
     def server_process(self) -> list[int]:
@@ -235,15 +234,14 @@ class Cluster:
         return (*source.get(job, pairs), str(self.out), str(self._version))
 
     def _handles(self) -> Iterator[RunHandle]:
-        """Of all that may still run: masters, members, spares, runs."""
+        """Of all that may run: master, members, spares; then runs, which only the store knows."""
         files = [self.data.spark_master.daemon, self.data.control_process]
         for member in self.data.members.glob("*"):
             files += [member / "process.json", member / "daemon.json"]
         files += [self.data.spare(spare.name).process for spare in self.data.spares.glob("*")]
         yield from filter(None, map(handle_in, files))
-        if self.data.store.exists():
-            for job in self._registry.jobs():
-                yield from filter(None, [self._registry.handle_of(job.id, job.token)])
+        for job in self._registry.jobs() if self.data.store.exists() else []:
+            yield from filter(None, [self._registry.handle_of(job.id, token) for token in range(1, job.token + 1)])
 
     @cached_property
     def _registry(self) -> SqlRegistry:

@@ -125,6 +125,7 @@ class KillAll(Fault):
 
     def inject(self, cluster: Cluster, drawn: Random) -> None:
         cluster.kill_everything()
+        cluster.kill_server()
 
     def heal(self, cluster: Cluster) -> None:
         cluster.start_server()

@@ -9,7 +9,7 @@ from tests.chaos.reference import expected
 from tests.chaos.run import Outcome, run
 from tests.chaos.schedule import ALL, SHORT, schedule
 
-SECONDS = 60
+SECONDS = 45
 
 
 @pytest.mark.e2e
