@@ -7,6 +7,7 @@ again after a crash is known by (lineage, epoch), as in the sinks of the product
 import json
 
 from pitstop.errors import EngineError, PipelineError
+from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
@@ -66,7 +67,8 @@ class SimulatedEngine:
         def to_the_end():
             self._moments.one()
 
-        return Opened(PLAN, config, lineage, start, to_the_end if "bounded" in name else None)
+        placement = Placement(tuple(self._world.there), len(self._world.there))
+        return Opened(PLAN, config, lineage, start, to_the_end if "bounded" in name else None, placement)
 
     def _checkpoint(self, job, config, snapshot):
         """The job's own checkpoint if it has begun one, else a new one, from the snapshot if there is one."""

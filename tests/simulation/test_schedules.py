@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from pitstop.model.job import JobSource
 from pitstop.model.operation import Cancel, CancelAndExport, Discard, Export, Restart, Resume, Rollback, Suspend, UpdateJob
-from tests.simulation.world import World
+from tests.simulation.world import MEMBERS, World
 
 SCHEDULES = int(os.environ.get("PITSTOP_SCHEDULES", "300"))
 MOMENT = st.one_of(st.none(), st.integers(0, 14))
@@ -27,9 +27,13 @@ class Schedules(RuleBasedStateMachine):
         self.world = World()
         self.versions = 1
 
-    @initialize(artifact=st.sampled_from(["v1.py", "v1.py", "v1.py", "v1-bounded.py", "v1-fails.py"]))
-    def submit(self, artifact):
-        self.world.submit(artifact)
+    @initialize(
+        artifact=st.sampled_from(["v1.py", "v1.py", "v1.py", "v1-bounded.py", "v1-fails.py"]),
+        follows=st.sampled_from([True, True, False]),
+        protected=st.sampled_from([False, False, True]),
+    )
+    def submit(self, artifact, follows, protected):
+        self.world.submit(artifact, auto_scaling=follows, split_brain_protection=protected)
 
     @rule(request=st.sampled_from([Suspend(), Resume(), Restart(), Export("kept"), CancelAndExport("last"), Cancel(), Resume()]))
     def ask(self, request):
@@ -86,6 +90,10 @@ class Schedules(RuleBasedStateMachine):
     @rule(which=WHICH)
     def hang_or_go_on(self, which):
         self.world.hang(which)
+
+    @rule(there=st.sets(st.sampled_from(MEMBERS), min_size=1))
+    def members_come_and_go(self, there):
+        self.world.there = tuple(sorted(there))
 
     @rule(seconds=st.sampled_from([1.0, 8.0, 45.0, 120.0]))
     def sleep(self, seconds):

@@ -11,7 +11,9 @@ from pitstop.control.controller import Controller
 from pitstop.control.invariants import violations
 from pitstop.control.life import due_at
 from pitstop.control.ports import RunHandle
+from pitstop.control.scaling import Scaler
 from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreError
+from pitstop.model.cluster import Member
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
@@ -27,6 +29,8 @@ from tests.simulation.engine import PLAN, SOURCE, SimulatedEngine, Sink
 from tests.simulation.fragile import Faults, Fragile, Moments
 
 DATA = DataFolder(Path("/data"))
+MEMBERS = ("a", "b", "c", "d")
+SCALE_UP_SECONDS = 5.0
 RUN_STATES = (JobState.STARTING, JobState.RUNNING)
 
 
@@ -155,6 +159,9 @@ class Held:
 class World:
     """One job's whole surroundings. ``dies_at`` is the moment at which the process that does a step dies."""
 
+    there = ("a", "b")
+    """Names of the members."""
+
     def __init__(self):
         self.errors = []
         self.launcher_faults, self.store_faults = Faults(OSError), Faults(StoreError)
@@ -191,13 +198,27 @@ class World:
         launcher = Fragile(self.processes, self.moments, self.launcher_faults)
         outputs = Fragile(self.sink, self.moments, self.launcher_faults)
         self.controller = Controller(
-            registry, launcher, launcher, self.clock, self.wake, DATA, outputs, lambda: None, self.work.append, self.files
+            registry,
+            launcher,
+            launcher,
+            self.clock,
+            self.wake,
+            DATA,
+            outputs,
+            lambda: None,
+            self.work.append,
+            self.files,
+            scaler=Scaler(self, self.clock, SCALE_UP_SECONDS),
         )
+
+    def list(self):
+        """The members (control.ports.Members)."""
+        return [Member(name, name, "127.0.0.1", "1.0", 1) for name in self.there]
 
     # steps
 
-    def submit(self, artifact="v1.py", guarantee="exactly_once"):
-        options = {"processing_guarantee": guarantee}
+    def submit(self, artifact="v1.py", guarantee="exactly_once", **more):
+        options = {"processing_guarantee": guarantee, **more}
         version = Version(1, JobSource(artifact), options, JobConfig.from_options(options))
         job = Job("id", "job", self.clock.now(), version, JobState.NOT_RUNNING)
         with self.registry.transaction():
@@ -308,6 +329,7 @@ class World:
     def settle(self):
         """Let everything go on without failures until nothing more happens; then raise AssertionError about what is left."""
         self.launcher_faults.left = self.store_faults.left = 0
+        self.there = MEMBERS
         for process in self.processes.living:
             process.hangs = False
         for _ in range(200):

@@ -100,6 +100,9 @@ def serve(
     members: Annotated[
         int, typer.Option(min=0, max=64, help="Members to start here, each with one core for jobs, and a Spark master for them")
     ] = 0,
+    scale_up_delay: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How long no member has joined or left before jobs are rescaled")
+    ] = 10.0,
     install: Annotated[
         bool, typer.Option("--install/--no-install", help="Install the packages that jobs need (docs/dependencies.md)")
     ] = True,
@@ -134,6 +137,7 @@ def serve(
         spares=spares,
         master=master,
         members=members,
+        scale_up_delay=scale_up_delay,
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
         pass_env=tuple(pass_env or ()),

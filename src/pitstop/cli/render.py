@@ -51,6 +51,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Failure": job.failure,
         "State": _state(job),
         "Last update": job.update_failure,
+        "Planned for": _planned_for(job),
         "Guarantee": job.config.processing_guarantee.value,
         "Started from": job.config.initial_snapshot,
         "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
@@ -62,6 +63,12 @@ def job_lines(job: JobStatus) -> list[str]:
     }
     indent = "\n" + " " * 15
     return [f"{key + ':':<14} {value.replace(chr(10), indent)}" for key, value in facts.items() if value is not None]
+
+
+def _planned_for(job: JobStatus) -> str | None:
+    if job.placement is None:
+        return None
+    return f"{len(job.placement.members)} members with {job.placement.cores} cores"
 
 
 def _under_way(progress: Progress) -> str | None:

@@ -83,13 +83,20 @@ class DropCheckpoint:
 
 
 @dataclass(frozen=True)
+class DropSnapshot:
+    """Remove a snapshot by which state has only gone over to other members."""
+
+    snapshot: str
+
+
+@dataclass(frozen=True)
 class Withdraw:
     """Take what the version of a rolled back update has written out of files and maps. Withdrawn answers."""
 
     operation: int
 
 
-StoreAction = Finish | FailExports | RegisterSnapshot | SendCommand
+StoreAction = Finish | FailExports | RegisterSnapshot | DropSnapshot | SendCommand
 """Done in the transaction that records the decision."""
 WorldAction = StartRun | KillRun | ExportSuspended | PrepareUpdate | CleanUp | DropCheckpoint | Withdraw
 """Done after it, off the loop's thread: what it touches may be slow, or away."""

@@ -22,7 +22,7 @@ from pitstop.errors import ConflictError, UsageError
 from pitstop.kit import durations
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobState, Mode, Termination
-from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, UpdateJob
+from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, Rescale, UpdateJob
 from pitstop.model.run import StopRun, TakeSnapshot
 
 
@@ -137,7 +137,7 @@ def export_ended(job: Job, operation: Operation, now: float) -> Decision:
 
 def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
     """Get the new version ready while the old one goes on; nothing of the job changes yet."""
-    assert isinstance(operation.request, UpdateJob)
+    assert isinstance(operation.request, UpdateJob | Rescale)
     if job.preparation is not None:
         return refuse(job, operation, f"Job '{job.display_name}' is being updated already.")
     return Decision(dataclasses.replace(job, preparation=operation.id), (PrepareUpdate(operation.id),))

@@ -15,6 +15,7 @@ from pitstop.control.actions import (
     Action,
     CleanUp,
     DropCheckpoint,
+    DropSnapshot,
     Finish,
     KillRun,
     PrepareUpdate,
@@ -30,7 +31,8 @@ from pitstop.control.liveness import Gone, Liveness
 from pitstop.control.owed import owed, unneeded
 from pitstop.control.ports import CONTROL, Launcher, Outputs, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
-from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, remove_replaced, sweep
+from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, remove_replaced, remove_snapshot, sweep
+from pitstop.control.scaling import Scaler
 from pitstop.control.snapshot_use import job_that_needs
 from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError, EngineError, FencedError, StoreError
@@ -83,7 +85,9 @@ class Controller:
         spawn: Spawn = in_thread,
         files: Files = LOCAL_FILES,
         check_lead: Callable[[], None] = lambda: None,
+        scaler: Scaler | None = None,
     ) -> None:
+        self._scaler = scaler
         self._check_lead = check_lead
         self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
         self._data, self._outputs, self._changed, self._files = data, outputs, changed, files
@@ -138,6 +142,7 @@ class Controller:
         jobs = self._registry.jobs(include_ended=False)
         gone = self._liveness.gone(jobs, self._lanes.busy)
         # What was seen is decided before what is asked for, and the last words of a run before its death.
+        self._follow_members(jobs)
         if self._facts() | self._requests() | self._deaths(gone) | self._due():
             self._changed()
         self._retry()
@@ -148,6 +153,21 @@ class Controller:
     def _hear(self, fact: Observation) -> None:
         self._heard.append(fact)
         self._wake.wake(CONTROL)
+
+    def _follow_members(self, jobs: list[Job]) -> None:
+        """Let members that have come or gone have their effect on the jobs."""
+        if self._scaler is None:
+            return
+        self._scaler.look()
+        for job in jobs:
+            seen = self._scaler.concerns(job)
+            if seen is not None:
+                self._handle(job.id, seen)
+                continue
+            request = self._scaler.rescale(job)
+            if request is not None:
+                log.info("the job is rescaled", job=job.display_name, id=job.id)
+                self._registry.add_operation(job.id, request)
 
     def _facts(self) -> bool:
         seen = self._registry.take_observations()
@@ -177,7 +197,7 @@ class Controller:
         later = [due_at(job) for job in jobs if job not in ready]
         self._next_due = min((at for at in later if at is not None), default=float("inf"))
         for job in ready:
-            self._handle(job.id, Due())
+            self._handle(job.id, Due(self._scaler.size if self._scaler is not None else None))
         return bool(ready)
 
     def _until_next(self) -> float:
@@ -252,6 +272,8 @@ class Controller:
             self._registry.finish_operation(action.operation, action.error, action.result)
         elif isinstance(action, RegisterSnapshot):
             self._registry.add_snapshot(action.record)
+        elif isinstance(action, DropSnapshot):
+            self._registry.delete_snapshot(action.snapshot)
         else:
             self._fail_exports(job)
 
@@ -272,6 +294,8 @@ class Controller:
                     self._lanes.put(f"standby {standby}", partial(self._release, job, standby))
             elif isinstance(action, RegisterSnapshot):
                 self._lanes.put(f"snapshot {action.record.name}", partial(self._drop_replaced, action.record))
+            elif isinstance(action, DropSnapshot):
+                self._lanes.put(f"snapshot {action.snapshot}", partial(self._remove_dropped, action.snapshot))
             elif isinstance(action, PrepareUpdate):
                 # Nothing else of the job waits until a new version is ready.
                 self._lanes.put(f"{job.id} update", partial(self._perform, job, action))
@@ -320,6 +344,14 @@ class Controller:
             remove_replaced(record, self._data, self._files)
         except Exception:
             log.exception("what a snapshot has replaced could not be removed; it is swept up later", snapshot=record.name)
+
+    def _remove_dropped(self, snapshot: str) -> None:
+        try:
+            self._check_lead()
+            if self._registry.get_snapshot(snapshot) is None:
+                remove_snapshot(snapshot, self._data, self._files)
+        except Exception:
+            log.exception("a snapshot that is not needed any more could not be removed; it is swept up later", snapshot=snapshot)
 
     # what no event asks for
 

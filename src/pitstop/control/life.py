@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from pitstop.control import asking, seeing, updating
+from pitstop.control import asking, scaling, seeing, updating
 from pitstop.control.actions import SendCommand, StartRun
 from pitstop.control.decision import Decision
 from pitstop.control.invariants import violations
@@ -25,6 +25,7 @@ from pitstop.model.operation import (
     Discard,
     Export,
     Operation,
+    Rescale,
     Restart,
     Resume,
     Rollback,
@@ -56,13 +57,16 @@ from pitstop.model.run import (
 class Due:
     """A time has come that the job was waiting for (:func:`due_at`)."""
 
+    members: int | None = None
+    """How many members there are; None where there are none of ours."""
+
 
 @dataclass(frozen=True)
 class Leave:
     """The control plane ends and takes its runs with it; their jobs go on when it is started again."""
 
 
-Event = Operation | Observation | Due | Leave
+Event = Operation | Observation | Due | Leave | scaling.ClusterSeen
 Handler = Callable[[Job, Any, float], Decision]
 
 
@@ -84,6 +88,9 @@ def _start(job: Job, event: Due, now: float) -> Decision:
     """Start a waiting job, with a higher token than any run before."""
     if not is_due(job, now):
         return Decision(job)
+    waits = scaling.without_quorum(job, event.members, now) if job.version.config.split_brain_protection else None
+    if waits is not None:
+        return waits
     started = dataclasses.replace(job, state=JobState.STARTING, token=job.token + 1, due=None)
     phase = job.update.phase if job.update is not None else None
     if isinstance(phase, Starting):
@@ -135,6 +142,7 @@ _ROWS: tuple[Row, ...] = (
     ((R,),          (None,),                  (Due,),           _time_is_up,                        (R, F)),
     ((R,),          ENDING,                   (Due,),           _watch_ends,                        None),
     ((R,),          (None,),                  (Leave,),         _leave,                             None),
+    ((R,),          (None,),                  (scaling.ClusterSeen,), scaling.cluster_seen,         (R, N, S, F)),
     # What is asked for
     (JobState,      (None, *ANY),             (Submit,),        asking.accept,                      None),
     ((R,),          (None,),                  (Suspend,),       asking.stop_for(Mode.SUSPEND),      None),
@@ -142,6 +150,7 @@ _ROWS: tuple[Row, ...] = (
     ((R,),          (None,),                  (CancelAndExport,), asking.stop_for(Mode.CANCEL_AND_EXPORT), None),
     ((R,),          (None,),                  (Export,),        asking.export,                      None),
     ((R, S),        (None,),                  (UpdateJob,),     asking.prepare_update,              None),
+    ((R,),          (None,),                  (Rescale,),       asking.prepare_update,              None),
     ((S,),          (None,),                  (Export,),        asking.export_suspended(Mode.EXPORT), (X,)),
     ((S,),          (None,),                  (CancelAndExport,), asking.export_suspended(Mode.CANCEL_AND_EXPORT), (X,)),
     ((S,),          (None,),                  (Resume,),        asking.resume,                      (N,)),
@@ -198,8 +207,8 @@ _OF_RUNS = (Suspend, Restart, CancelAndExport, Export)
 
 _REFUSALS: tuple[Row, ...] = (
     # What is asked for where it is not legal: nothing changes, and the sentence is that of the reference
-    ((R,),          ENDING,                   (*_OF_RUNS, UpdateJob, Rollback), asking.busy,        None),
-    ((N, T, S, X, C), (None, *ANY),           (Suspend, Restart), asking.not_in_this_state("RUNNING"), None),
+    ((R,),          ENDING,                   (*_OF_RUNS, UpdateJob, Rollback, Rescale), asking.busy, None),
+    ((N, T, S, X, C), (None, *ANY),           (Suspend, Restart, Rescale), asking.not_in_this_state("RUNNING"), None),
     ((N, T, X, C),  (None, *ANY), (CancelAndExport, Export, UpdateJob), asking.not_in_this_state("RUNNING or SUSPENDED"), None),
     ((N, T, R, X, C), (None, *ANY),           (Configure,),     asking.not_in_this_state("SUSPENDED"), None),
     ((F,),          (None, *ANY),             (Configure,),     asking.has_result,                  None),
@@ -208,9 +217,9 @@ _REFUSALS: tuple[Row, ...] = (
     ((X, C),        (None, *ANY),             (Rollback,),      asking.not_in_this_state("RUNNING or SUSPENDED"), None),
     ((N, T, R, S, X, C), (None, *ANY),        (Discard,),       asking.still_going,                 None),
     ((D,),          (None,),                  (Resume,),        asking.no_resume,                   None),
-    ((F,),          (None,),                  (Suspend, Restart, CancelAndExport, Rollback), asking.has_result, None),
-    ((D,),          (None,),                  (*_OF_RUNS, UpdateJob, Rollback), asking.has_result,  None),
-    ((F,),          (Mode.EXPORT,),           (*_OF_RUNS, UpdateJob, Rollback, Resume, Discard), asking.busy_export, None),
+    ((F,),          (None,),                  (Suspend, Restart, CancelAndExport, Rollback, Rescale), asking.has_result, None),
+    ((D,),          (None,),                  (*_OF_RUNS, UpdateJob, Rollback, Rescale), asking.has_result, None),
+    ((F,), (Mode.EXPORT,), (*_OF_RUNS, UpdateJob, Rollback, Rescale, Resume, Discard), asking.busy_export, None),
 )  # fmt: skip
 
 

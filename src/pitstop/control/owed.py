@@ -18,7 +18,7 @@ from pitstop.control.actions import (
     WorldAction,
 )
 from pitstop.model.job import Job, JobState, Starting, Watched
-from pitstop.model.operation import Operation, UpdateJob, snapshot_of
+from pitstop.model.operation import Operation, Rescale, UpdateJob, snapshot_of
 
 
 def owed(job: Job, open_operations: Iterable[Operation]) -> tuple[WorldAction, ...]:
@@ -60,7 +60,7 @@ def unneeded(job: Job, lineages: Iterable[str], open_operations: Iterable[Operat
     None while a version may be under way that has not told which checkpoint is its own.
     """
     lineage = job.version.lineage
-    updating = any(isinstance(operation.request, UpdateJob) for operation in open_operations)
+    updating = any(isinstance(operation.request, UpdateJob | Rescale) for operation in open_operations)
     if job.state not in (JobState.RUNNING, JobState.SUSPENDED) or lineage is None or updating:
         return ()
     phase = job.update.phase if job.update is not None else None

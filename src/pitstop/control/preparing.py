@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import Registry, Workers
+from pitstop.control.scaling import as_update
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import UpdateJob
+from pitstop.model.operation import Rescale, UpdateJob
 from pitstop.model.run import UpdatePrepared
 from pitstop.model.task import Rehearse
 from pitstop.snapshots.files import LOCAL_FILES, Files
@@ -35,19 +37,21 @@ class Preparer:
         with self._lock:
             self._open.add(operation_id)
         operation = self._registry.get_operation(operation_id)
-        if operation is None or operation.finished is not None or not isinstance(operation.request, UpdateJob):
+        if operation is None or operation.finished is not None or not isinstance(operation.request, UpdateJob | Rescale):
             self.answered(operation_id)
             raise NotFoundError(f"There is no open update {operation_id} of job '{job.display_name}'.")
-        request = operation.request
+        rescales = isinstance(operation.request, Rescale)
+        request = as_update(job, operation.request) if isinstance(operation.request, Rescale) else operation.request
         # A suspended job has no gap to keep small.
         standby = self._workers.hold(WARM_SECONDS) if job.state is JobState.RUNNING else None
         if standby is not None:
             self._keep(operation_id, standby.id)
         report = self._judge.judge_update(job, request.source, request.options, standby)
+        prepared = UpdatePrepared(operation_id, request, report, job.version.number, rescales=rescales)
         if standby is not None and job.version.lineage is not None:
             standby.rehearse(Rehearse(job.version.lineage))
-            return UpdatePrepared(operation_id, request, report, job.version.number, standby.id)
-        return UpdatePrepared(operation_id, request, report, job.version.number)
+            return dataclasses.replace(prepared, standby=standby.id)
+        return prepared
 
     def answered(self, operation_id: int) -> str | None:
         """An operation is answered: returns the warm runner that was held for it, to be released."""

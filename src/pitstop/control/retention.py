@@ -116,6 +116,13 @@ def remove_replaced(record: SnapshotRecord, data: DataFolder, files: Files = LOC
             files.remove(data.snapshots / name)
 
 
+def remove_snapshot(name: str, data: DataFolder, files: Files = LOCAL_FILES) -> None:
+    """Remove all folders of snapshots of that name."""
+    for found in files.names(data.snapshots):
+        if found == name or found.startswith(f"{name}@"):
+            files.remove(data.snapshots / found)
+
+
 def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
     """Remove what exports and deletions that were cut off have left: folders that no name leads to, begun a day ago.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from pitstop.control import updating
+from pitstop.control import scaling, updating
 from pitstop.control.actions import CleanUp, FailExports, Finish, KillRun, RegisterSnapshot
 from pitstop.control.decision import (
     CANCELLED,
@@ -47,7 +47,10 @@ def compiled(job: Job, fact: Compiled, now: float) -> Decision:
 
 def running(job: Job, fact: Running, now: float) -> Decision:
     up, actions = updating.new_version_is_up(job, fact, now)
-    return Decision(dataclasses.replace(up, state=JobState.RUNNING, start_time=now, interruption=None), actions)
+    runs = dataclasses.replace(up, state=JobState.RUNNING, start_time=now, interruption=None, placement=fact.placement)
+    if runs.placement is not None and runs.version.config.split_brain_protection:
+        runs = dataclasses.replace(runs, quorum=max(runs.quorum, scaling.quorum_of(len(runs.placement.members))))
+    return Decision(runs, actions)
 
 
 def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:

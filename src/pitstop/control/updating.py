@@ -13,6 +13,7 @@ from typing import Any
 from pitstop.control.actions import (
     Action,
     DropCheckpoint,
+    DropSnapshot,
     ExportSuspended,
     FailExports,
     KillRun,
@@ -111,11 +112,23 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
         return job, ()
     gap = max(0.0, (fact.committed_at or now) - update.phase.stopped_at)
     snapshot = str(job.version.options["initial_snapshot"])
+    if update.rescales:
+        return _rescaled(job, update.phase.previous), (
+            answered(update.operation),
+            *_drop_previous(update),
+            DropSnapshot(snapshot),
+        )
     done = answered(update.operation, result=Updated(job.version.number, snapshot, round(gap, 3), update.report))
     if update.watch_seconds:
         watched = dataclasses.replace(update, phase=Watched(update.phase.previous, now))
         return dataclasses.replace(job, update=watched), (done,)
     return dataclasses.replace(job, update=None), (done, *_drop_previous(update))
+
+
+def _rescaled(job: Job, before: Version) -> Job:
+    """The same version is up on other members. It had started from a snapshot only to get there."""
+    config = dataclasses.replace(job.version.config, initial_snapshot=before.config.initial_snapshot)
+    return dataclasses.replace(job, version=dataclasses.replace(job.version, options=before.options, config=config), update=None)
 
 
 def watched_until(job: Job) -> float | None:
@@ -158,7 +171,7 @@ def roll_back(job: Job, operation: Operation, now: float) -> Decision:
 
 def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
     assert job.update is not None
-    message = f"Version {job.version.number} of job '{job.display_name}' {what}"
+    message = f"{_what_fails(job)} {what}"
     old = _resumable(phase.previous, job.version.options["initial_snapshot"])
     back = dataclasses.replace(
         waiting(job),
@@ -198,15 +211,21 @@ def under_way(job: Job) -> bool:
 
 def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
     options: dict[str, Any] = fact.request.options | {"initial_snapshot": fact.request.snapshot}
-    target = Version(job.version.number + 1, fact.request.source, options, JobConfig.from_options(options))
+    number = job.version.number if fact.rescales else job.version.number + 1
+    target = Version(number, fact.request.source, options, JobConfig.from_options(options))
     phase = Asked(target, fact.standby, before)
     return dataclasses.replace(
         job,
         preparation=None,
         termination=Termination(Mode.UPDATE, fact.operation),
-        update=Update(fact.operation, fact.request.watch_seconds, phase, fact.report),
+        update=Update(fact.operation, fact.request.watch_seconds, phase, fact.report, fact.rescales),
         update_failure=None,
     )
+
+
+def _what_fails(job: Job) -> str:
+    rescales = job.update is not None and job.update.rescales
+    return f"{'Rescaling' if rescales else f'Version {job.version.number} of'} job '{job.display_name}'"
 
 
 def _another_version(job: Job, fact: UpdatePrepared) -> str:

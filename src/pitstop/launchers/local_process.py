@@ -96,6 +96,10 @@ class LocalProcessLauncher:
         """End the spares that have no job yet."""
         self._spares.end()
 
+    def renew_spares(self) -> None:
+        """Have other spares in the place of those that were started for a cluster that has changed."""
+        self._spares.renew()
+
     def close(self) -> None:
         """Watch no process any more; all of them go on."""
         self._watcher.close()

@@ -127,6 +127,12 @@ def kill_all(handle: RunHandle) -> None:
             time.sleep(_LOOK_SECONDS)  # nobody tells of the end of another's child
 
 
+def has_children(handle: RunHandle) -> bool:
+    """True while anything runs that the process has started."""
+    process = find(handle)
+    return process is not None and any(child.runs for child in _descendants(process, _all()).values())
+
+
 def run_to_end(
     command: Sequence[str | Path], log_file: Path, environment: Mapping[str, str], seconds: float, folder: Path | None = None
 ) -> int:

@@ -92,13 +92,16 @@ class Spares:
         if process is not None:
             self._end_one(spare_id, process)
 
+    def renew(self) -> None:
+        """End the spares that nothing is held for yet: their Spark knows the cluster as it was."""
+        with self._lock:
+            self._end_all(self._waiting)
+
     def end(self) -> None:
         """End the spares that have no job."""
         with self._lock:
-            for spare_id, process in (self._waiting | self._held).items():
-                self._end_one(spare_id, process)
-            self._waiting.clear()
-            self._held.clear()
+            self._end_all(self._waiting)
+            self._end_all(self._held)
 
     def _give(
         self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int, log_facts: Mapping[str, object] | None
@@ -110,6 +113,11 @@ class Spares:
         wake(folder.socket)
         self._failures = 0
         return process
+
+    def _end_all(self, spares: dict[str, subprocess.Popen[bytes]]) -> None:
+        for spare_id, process in spares.items():
+            self._end_one(spare_id, process)
+        spares.clear()
 
     def _end_one(self, spare_id: str, process: subprocess.Popen[bytes]) -> None:
         handle = handle_of(process.pid)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,9 +51,13 @@ def start_worker(
 
 def _start(folder: DaemonFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     folder.work.mkdir(parents=True, exist_ok=True)
-    write_private(
-        folder.spark_settings, f"spark.authenticate true\nspark.authenticate.secret {secret}\nspark.worker.cleanup.enabled true\n"
-    )
+    settings = {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": secret,
+        "spark.worker.cleanup.enabled": "true",
+        "spark.decommission.enabled": "true",
+    }
+    write_private(folder.spark_settings, "".join(f"{name} {value}\n" for name, value in settings.items()))
     arguments = ["--port", "0", "--webui-port", "0", "--properties-file", str(folder.spark_settings)]
     home = spark_home()
     with folder.log.open("ab") as log:
@@ -70,6 +75,11 @@ def _start(folder: DaemonFolder, command: list[str], secret: str, environment: M
         raise EngineError(f"Spark's daemon ended at once: see {folder.log}.")
     write_handle(folder.daemon, handle)
     return process
+
+
+def drain(worker: subprocess.Popen[bytes]) -> None:
+    """Let a worker take no more executors, and those that it has end once their tasks are done (Spark's decommissioning)."""
+    worker.send_signal(signal.SIGPWR)
 
 
 def spark_home() -> Path:

@@ -14,8 +14,8 @@ from pitstop.kit.java import find_java
 from pitstop.kit.private import keep_private, private_folder
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
-from pitstop.launchers.processes import handle_in, kill_all, own_handle, write_handle
-from pitstop.launchers.spark_standalone import start_worker
+from pitstop.launchers.processes import handle_in, has_children, kill_all, own_handle, write_handle
+from pitstop.launchers.spark_standalone import drain, start_worker
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
 from pitstop.model.cluster import LOOPBACK, Member, SparkCluster
 from pitstop.model.data_folder import DataFolder, MemberFolder
@@ -50,6 +50,13 @@ class SparkWorker:
 
     def ended(self) -> bool:
         return self._process.poll() is not None
+
+    def drain(self) -> None:
+        drain(self._process)
+
+    def drained(self) -> bool:
+        handle = handle_in(self._folder.daemon)
+        return handle is None or not has_children(handle)
 
     def stop(self) -> None:
         _end_worker(self._folder)

@@ -5,6 +5,7 @@ A step looks once and never waits; all waiting is between steps.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -15,6 +16,8 @@ from pitstop.errors import EngineError, StoreError
 from pitstop.model.cluster import Member, MemberState, SparkCluster
 
 BEAT_SECONDS = 1.0
+DRAIN_SECONDS = 60.0
+"""How long the tasks of a member that leaves may take to come to their end."""
 
 log = structlog.get_logger("pitstop.member")
 
@@ -23,6 +26,14 @@ class Worker(Protocol):
     """A worker of Spark that has been started."""
 
     def ended(self) -> bool: ...
+
+    def drain(self) -> None:
+        """Let its executors end once their tasks are done; jobs go on on the others."""
+        ...
+
+    def drained(self) -> bool:
+        """True once it has no executors any more."""
+        ...
 
     def stop(self) -> None:
         """End it, with the executors that it has started."""
@@ -36,8 +47,16 @@ class MemberProcess:
     """One member. ``cluster`` reads how Spark's master is reached now, EngineError if there is none (yet)."""
 
     def __init__(
-        self, member: Member, members: Membership, cluster: Callable[[], SparkCluster], start_worker: StartWorker
+        self,
+        member: Member,
+        members: Membership,
+        cluster: Callable[[], SparkCluster],
+        start_worker: StartWorker,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._monotonic = monotonic
+        self._leaves_by: float | None = None
+        """Since it was asked to leave: when it does, whatever runs on it then."""
         self._member, self._members, self._cluster, self._start_worker = member, members, cluster, start_worker
         self._worker: Worker | None = None
         self._works_for: tuple[str, str] | None = None
@@ -56,11 +75,18 @@ class MemberProcess:
         except StoreError as error:
             log.warning("the store is away; trying again", reason=error.message)
             told = None
-        if told is MemberState.LEAVING:
-            self.leave()
-            return False
-        self._see_to_worker()
-        return True
+        if told is MemberState.LEAVING and self._leaves_by is None:
+            self._leaves_by = self._monotonic() + DRAIN_SECONDS
+            log.info("leaving", member=self._member.name)
+            if self._worker is not None:
+                self._worker.drain()
+        if self._leaves_by is None:
+            self._see_to_worker()
+            return True
+        if self._worker is not None and not self._worker.drained() and self._monotonic() < self._leaves_by:
+            return True
+        self.leave()
+        return False
 
     def leave(self) -> None:
         """End the worker, then be a member no more."""

@@ -12,11 +12,23 @@ from typing import Any
 
 from pitstop.errors import EngineError
 from pitstop.kit.private import read_private
+from pitstop.kit.wire import described
 
 LOOPBACK = "127.0.0.1"
 _VARIABLES = {"master": "PITSTOP_MASTER", "driver_host": "PITSTOP_DRIVER_HOST", "bind_address": "PITSTOP_BIND_ADDRESS"}
 _OWN = "PITSTOP_SPARK_CLUSTER"
 """Path of the file that tells of a Spark cluster of our own members."""
+
+
+@described
+@dataclass(frozen=True)
+class Placement:
+    """The members of ours that a run was planned for."""
+
+    members: tuple[str, ...]
+    """Their ids."""
+    cores: int
+    """Of all of them."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,8 @@ class SparkCluster:
     """What master, workers, drivers and executors know one another by."""
     cores: tuple[int, ...] = ()
     """Of each member."""
+    members: tuple[str, ...] = ()
+    """The ids of these members."""
     executor_memory_mb: int = 1024
     """Heap of each executor: a job has one on every member."""
 
@@ -37,7 +51,7 @@ class SparkCluster:
         """EngineError if there is no such file (yet), or it is damaged."""
         try:
             found: dict[str, Any] = json.loads(read_private(path, "file of the Spark cluster"))
-            return cls(**(found | {"cores": tuple(found["cores"])}))
+            return cls(**(found | {"cores": tuple(found["cores"]), "members": tuple(found.get("members", ()))}))
         except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
             raise EngineError(f"The file {path} tells of no Spark cluster: {error}") from None
 

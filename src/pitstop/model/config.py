@@ -50,6 +50,8 @@ class JobConfig:
     store_metrics_after_completion: bool = False
     max_accumulated_records: int | None = None
     require_snapshot_before_processing: bool = False
+    auto_scaling: bool = True
+    split_brain_protection: bool = False
     partitions: int | None = None
     state_store: StateStore = StateStore.ROCKSDB
     compile_timeout_ms: int = 180_000
@@ -243,11 +245,33 @@ OPTIONS: tuple[Option, ...] = (
         fixed="a job starts once: submit it anew",
     ),
     Option(
+        "auto_scaling",
+        "auto_scaling",
+        yes_or_no,
+        form="true or false",
+        meaning="The job follows the members of a cluster: when some have joined or left it is planned anew for all that there "
+        "are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was "
+        "started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none.",
+        default=True,
+        choices=("true", "false"),
+    ),
+    Option(
+        "split_brain_protection",
+        "split_brain_protection",
+        yes_or_no,
+        form="true or false",
+        meaning="The job runs only while more than half of its members are there: of those at its start, or of all that have "
+        "joined since. Without them it waits in NOT_RUNNING.",
+        default=False,
+        choices=("true", "false"),
+    ),
+    Option(
         "partitions",
         "partitions",
         whole(least=1, most=MOST_PARTITIONS),
         form="a whole number from 1",
-        meaning="Shuffle partitions of the query; without it the number of cores.",
+        meaning="Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling "
+        "follows.",
         fixed=_BY_UPDATE,
     ),
     Option(

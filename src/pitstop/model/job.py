@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from pitstop.kit.wire import described
+from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.report import Report
 
@@ -180,6 +181,8 @@ class Update:
     phase: UpdatePhase
     report: Report | None = None
     """What becomes of each stage."""
+    rescales: bool = False
+    """True if the new version is the old one, to be started for the members that there are now."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,10 @@ class Job:
     """Why the last update was rolled back; None if there was none, or it went well."""
     withdrawal: int | None = None
     """The update that was rolled back and whose version's output is being withdrawn. No run starts before that is done."""
+    placement: Placement | None = None
+    """The members that its present run was planned for, once that is up; None if there are none of ours."""
+    quorum: int = 0
+    """How many members there must be for it to run, if it is protected against a split brain; it never shrinks."""
 
     @property
     def saved(self) -> Version:

@@ -26,6 +26,7 @@ class Verb(StrEnum):
     CONFIGURE = "configure"
     DISCARD = "discard"
     ROLLBACK = "rollback"
+    RESCALE = "rescale"
 
 
 @dataclass(frozen=True)
@@ -116,16 +117,40 @@ class Discard:
     verb: ClassVar = Verb.DISCARD
 
 
-Request = Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Configure | Discard | Rollback
+@dataclass(frozen=True)
+class Rescale:
+    """Plan the job anew for the members that there are now. The control plane asks for it itself."""
+
+    verb: ClassVar = Verb.RESCALE
+    snapshot: str
+    """The name under which the state goes over; it is removed afterwards."""
+
+
+Request = (
+    Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Configure | Discard | Rollback | Rescale
+)
 REQUESTS: dict[Verb, type[Request]] = {
     kind.verb: kind
-    for kind in (Submit, Suspend, Resume, Restart, Cancel, Export, CancelAndExport, UpdateJob, Configure, Discard, Rollback)
+    for kind in (
+        Submit,
+        Suspend,
+        Resume,
+        Restart,
+        Cancel,
+        Export,
+        CancelAndExport,
+        UpdateJob,
+        Configure,
+        Discard,
+        Rollback,
+        Rescale,
+    )
 }
 
 
 def snapshot_of(request: Request) -> str | None:
     """The name of the snapshot that a request makes, if it makes one."""
-    return request.snapshot if isinstance(request, Export | CancelAndExport | UpdateJob) else None
+    return request.snapshot if isinstance(request, Export | CancelAndExport | UpdateJob | Rescale) else None
 
 
 @dataclass(frozen=True)

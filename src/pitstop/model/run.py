@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pitstop.errors import Problem
+from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.operation import UpdateJob
 from pitstop.model.report import Report
@@ -67,6 +68,8 @@ class Running:
     """The last committed epoch, -1 before the first."""
     committed_at: float | None = None
     """When that epoch was committed, in seconds since the epoch; None before the first."""
+    placement: Placement | None = None
+    """The members that it was planned for; None if there are none of ours."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,8 @@ class UpdatePrepared:
     """The version whose state it was compared with."""
     standby: str | None = None
     """The warm runner that waits to run it."""
+    rescales: bool = False
+    """True if it is the same version as before, to be started for the members that there are now."""
 
 
 @dataclass(frozen=True)

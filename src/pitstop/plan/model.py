@@ -102,7 +102,7 @@ class Plan:
     source_slots: tuple[SourceSlot, ...] = ()
     """Readers of sources, in the order in which the query numbers them."""
     partitions: int | None = None
-    """Shuffle partitions that the user asked for; None: as many as saved state has."""
+    """Shuffle partitions that the user asked for, or that follow the members; None: as many as saved state has."""
     version: int = PLAN_VERSION
 
     def stage(self, name: str) -> PlanStage | None:

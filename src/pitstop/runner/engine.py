@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pitstop.control.ports import Ownership
 from pitstop.errors import PitstopError
+from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
 from pitstop.model.snapshot import SnapshotRecord
@@ -66,6 +67,8 @@ class Opened:
     """Start its query; told what the runs before had reached."""
     run_to_end: Callable[[], None] | None = None
     """Instead, where all sources end: run it as one epoch."""
+    placement: Placement | None = None
+    """The members of ours that its query is planned for."""
 
 
 FindSnapshot = Callable[[], Path | None]

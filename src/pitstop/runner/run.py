@@ -19,6 +19,7 @@ from pathlib import Path
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
+from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
 from pitstop.model.run import (
@@ -81,6 +82,7 @@ class Runner:
         self._bounds = Bounds({}, self._config)
         self._exports = Lanes(spawn)
         self._started: Started | None = None
+        self._placement: Placement | None = None
         self._last_command = 0
         self._untold: deque[Fact] = deque()
         """Facts that the store does not hold yet, in their order; exports, which are made beside the steps, add theirs."""
@@ -188,6 +190,7 @@ class Runner:
         # Before the first epoch: what it writes is known again by the lineage.
         self._tell()
         if opened.run_to_end is None:
+            self._placement = opened.placement
             self._started = opened.start(self._link.progress())
             return
         self._untold.append(Running(-1))
@@ -272,7 +275,7 @@ class Runner:
         if not self._told_running and started.up and started.active:
             self._told_running = True
             epoch = progress.epoch if started.first_epoch else -1
-            self._untold.append(Running(epoch, started.committed_at(epoch)))
+            self._untold.append(Running(epoch, started.committed_at(epoch), self._placement))
         if not self._told_epoch and started.first_epoch:
             self._told_epoch = True
             self._untold.append(EpochCommitted(progress.epoch))

@@ -21,6 +21,7 @@ from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.session import placement_of
 from pitstop.spark.run import Run
 from pitstop.spark.running.bounded import run_bounded
 from pitstop.spark.starting.start_point import StartPoint, start_point
@@ -51,7 +52,10 @@ class SparkEngine:
             return StartedRun(Run.start(compiled, environment, point, before, ties.poke, head_start), self._settings)
 
         whole = partial(run_bounded, compiled.spark, compiled.pipeline, dataclasses.replace(environment, lineage=point.lineage))
-        return Opened(compiled.plan.to_dict(), compiled.config, point.lineage, start, whole if compiled.bounded else None)
+        plan, config = compiled.plan.to_dict(), compiled.config
+        if compiled.bounded:
+            return Opened(plan, config, point.lineage, start, whole)
+        return Opened(plan, config, point.lineage, start, placement=placement_of(compiled.spark))
 
     def _prepared_for(self, job: Job) -> Prepared:
         ready = self._prepared.for_run_of(job) if self._prepared is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import secrets
 import shutil
 import subprocess
@@ -36,9 +37,20 @@ log = structlog.get_logger("pitstop.cluster")
 
 
 class OwnCluster:
-    """The Spark master, the members on this machine, and the file that tells drivers of them."""
+    """The Spark master, the members on this machine, and the file that tells drivers of them.
 
-    def __init__(self, data: DataFolder, members: Membership, size: int, environment: Mapping[str, str]) -> None:
+    ``changed`` is called once drivers are told of other members than before.
+    """
+
+    def __init__(
+        self,
+        data: DataFolder,
+        members: Membership,
+        size: int,
+        environment: Mapping[str, str],
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._changed = changed
         self._data, self._members, self._environment = data, members, environment
         self._names = {f"member-{number}" for number in range(1, size + 1)}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
@@ -107,7 +119,7 @@ class OwnCluster:
         _kill(folder)
         secret = secrets.token_urlsafe(32)
         self._master, url = start_master(folder, LOOPBACK, secret, self._environment)
-        self._write(SparkCluster(url, secret, self._cores()))
+        self._write(self._with_those_there(SparkCluster(url, secret)))
         log.info("the Spark master is up", url=url)
 
     def _see_to_members(self) -> None:
@@ -131,12 +143,15 @@ class OwnCluster:
     def _tell_drivers(self) -> None:
         """Keep the file in step with the members that there are."""
         known = SparkCluster.read(self._data.spark_cluster)
-        cores = self._cores()
-        if cores and cores != known.cores:
-            self._write(SparkCluster(known.master, known.secret, cores, known.executor_memory_mb))
+        now = self._with_those_there(known)
+        if now.members and now != known:
+            self._write(now)
+            self._changed()
 
-    def _cores(self) -> tuple[int, ...]:
-        return tuple(member.cores for member in self._members.list())
+    def _with_those_there(self, cluster: SparkCluster) -> SparkCluster:
+        staying = [member for member in self._members.list() if member.state is MemberState.ACTIVE]
+        cores, ids = tuple(member.cores for member in staying), tuple(member.id for member in staying)
+        return dataclasses.replace(cluster, cores=cores, members=ids)
 
     def _write(self, cluster: SparkCluster) -> None:
         write_private(self._data.spark_cluster, cluster.to_json())
@@ -170,7 +185,7 @@ class ServedCluster:
 
     def info(self) -> ClusterInfo:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
-        members = [MemberInfo.of(member) for member in self._members.list()]
+        members = [MemberInfo.of(member, running) for member in self._members.list()]
         state = "PASSIVE" if self.shutting_down else "ACTIVE"
         return ClusterInfo(state, __version__, len(members), members, len(running), self._leadership.leader())
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.controller import Controller
-from pitstop.control.ports import CHANGED, Leadership, Members, Wake
+from pitstop.control.ports import CHANGED, CONTROL, Leadership, Members, Wake
+from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
 from pitstop.errors import UsageError
 from pitstop.kit.clock import SystemClock
@@ -67,7 +68,7 @@ class ControlPlane:
                 raise UsageError("Members that a server starts share its SQLite store: leave out --members, or --store.")
             joined = SqlMembers(self._database)
             self._members, cluster = joined, dataclasses.replace(cluster, own=data.spark_cluster)
-            self._cluster = OwnCluster(data, joined, settings.members, environment)
+            self._cluster = OwnCluster(data, joined, settings.members, environment, self._renew_spares)
         environment |= cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(
             data, url, self._wake, settings.spares, environment, settings.rotation, shared is not None
@@ -128,20 +129,25 @@ class ControlPlane:
 
     def _controller(self, lead: Lead) -> Controller:
         """What leads, once for each lead."""
-        registry, changed = self._registry, self._changes.notify
+        registry, changed, clock = self._registry, self._changes.notify, SystemClock()
         if self._fences is not None:
             registry, changed = SqlRegistry(self._database.fenced(self._fences.fence(lead.epoch))), self._tell_all
         return Controller(
             registry,
             self._launcher,
             self._launcher,
-            SystemClock(),
+            clock,
             self._wake,
             self._data,
             self._outputs,
             changed,
             check_lead=lead.check,
+            scaler=Scaler(self._members, clock, self._settings.scale_up_delay) if self._cluster is not None else None,
         )
+
+    def _renew_spares(self) -> None:
+        self._launcher.renew_spares()
+        self._wake.wake(CONTROL)
 
     def _tell_all(self) -> None:
         self._changes.notify()

@@ -30,6 +30,8 @@ class Settings:
     """Spark master of the runners."""
     members: int = 0
     """Members to start on this machine, with a Spark master of their own; 0: each runner is its own Spark, or on ``master``."""
+    scale_up_delay: float = 10.0
+    """How long members must have neither joined nor left before jobs are planned anew for them, in seconds (jet.md §1.4)."""
     stop_jobs_on_exit: bool = False
     """End the runners when the server ends; their jobs go on when it is started again."""
     host_names: tuple[str, ...] = ()

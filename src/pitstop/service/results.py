@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pitstop.kit.log_levels import LogLevel
 from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
-from pitstop.model.cluster import Member, MemberState
+from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
 from pitstop.model.report import Report
@@ -77,6 +78,8 @@ class JobStatus:
     """Of a job that has failed or was cancelled: until then it can be brought back."""
     updating: bool = False
     """A new version was asked for and is not up yet; of a suspended job: it starts when the job is resumed."""
+    placement: Placement | None = None
+    """The members that its run is planned for; null if the server has no members of its own."""
 
     @classmethod
     def of(cls, job: Job, progress: Progress, has_state: bool = False, kept_until: float | None = None) -> JobStatus:
@@ -110,6 +113,7 @@ class JobStatus:
             has_state=has_state,
             state_kept_until=kept_until if has_state else None,
             updating=coming or job.preparation is not None,
+            placement=job.placement,
         )
 
     @cached_property
@@ -300,12 +304,15 @@ class MemberInfo:
     """When it joined."""
     seen: Moment
     """Its last heart-beat."""
+    jobs: list[str] = field(default_factory=list)
+    """What runs on it: the names, or ids, of the jobs that are planned for it."""
 
     @classmethod
-    def of(cls, member: Member) -> MemberInfo:
-        """The view of a member."""
+    def of(cls, member: Member, running: Iterable[Job]) -> MemberInfo:
+        """The view of a member, of whatever of these jobs is planned for it."""
         parts = (member.name, member.version, member.cores, member.state, member.joined, member.seen)
-        return cls(member.address, member.id, *parts)
+        here = [job for job in running if job.placement is not None and member.id in job.placement.members]
+        return cls(member.address, member.id, *parts, sorted(job.name or job.id for job in here))
 
 
 @described

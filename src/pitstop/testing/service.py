@@ -28,7 +28,7 @@ from pitstop.testing.runs import ThreadLauncher
 from pitstop.testing.wake import MemoryWake
 from pitstop.testing.workers import ScriptedWorkers
 
-MEMBER = MemberInfo.of(Member("6a0c5f4e-0000-4000-8000-000000000001", "here", "127.0.0.1:8701", __version__, 2))
+MEMBER = MemberInfo.of(Member("6a0c5f4e-0000-4000-8000-000000000001", "here", "127.0.0.1:8701", __version__, 2), [])
 WAIT_SECONDS = 30.0
 
 

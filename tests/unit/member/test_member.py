@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.errors import ConflictError, EngineError, StoreError
-from pitstop.member.member import MemberProcess
+from pitstop.member.member import DRAIN_SECONDS, MemberProcess
 from pitstop.model.cluster import Member, SparkCluster
 from pitstop.store.members import SILENT_SECONDS
 from pitstop.testing.clock import ManualClock
@@ -13,9 +13,16 @@ from pitstop.testing.members import MemoryMembers
 class Worker:
     def __init__(self, cluster):
         self.master, self.over, self.stopped = cluster.master, False, False
+        self.drains, self.executors = False, 0
 
     def ended(self):
         return self.over
+
+    def drain(self):
+        self.drains = True
+
+    def drained(self):
+        return self.drains and self.executors == 0
 
     def stop(self):
         self.stopped = True
@@ -26,7 +33,9 @@ class World:
         self.clock = ManualClock()
         self.members, self.workers = MemoryMembers(self.clock), []
         self.master = SparkCluster("spark://a:1", "secret")
-        self.process = MemberProcess(Member("id", "a", "127.0.0.1", "0.1.0", 2), self.members, self.cluster, self.start)
+        self.process = MemberProcess(
+            Member("id", "a", "127.0.0.1", "0.1.0", 2), self.members, self.cluster, self.start, self.clock.monotonic
+        )
         self.process.join()
 
     def cluster(self):
@@ -82,6 +91,31 @@ def test_it_waits_for_a_master_that_is_not_up_yet(world):
     world.master = None
     assert world.process.step()
     assert world.workers == []
+
+
+def test_a_member_that_is_to_leave_waits_for_the_tasks_that_run_on_it_and_tells_that_it_lives(world):
+    world.process.step()
+    world.workers[0].executors = 1
+    world.members.ask_to_leave("a")
+    for _ in range(10):
+        assert world.process.step()
+        world.clock.advance(1)
+    assert (world.workers[0].drains, world.workers[0].stopped, world.names) == (True, False, ["a"])
+    world.workers[0].executors = 0
+    assert not world.process.step()
+    assert (world.workers[0].stopped, world.names) == (True, [])
+
+
+def test_a_member_that_is_to_leave_waits_for_no_task_for_ever(world):
+    world.process.step()
+    world.workers[0].executors = 1
+    world.members.ask_to_leave("a")
+    steps = 0
+    while world.process.step():
+        world.clock.advance(1)
+        steps += 1
+    assert steps == DRAIN_SECONDS
+    assert world.workers[0].stopped
 
 
 def test_it_leaves_when_it_is_asked_to(world):

@@ -11,12 +11,14 @@ from pyspark.sql import SparkSession
 
 from pitstop.kit.java import find_java
 from pitstop.kit.private import UMASK
-from pitstop.model.cluster import ClusterSettings, SparkCluster
+from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
 from pitstop.model.config import StateStore
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.packages import add_packages
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
+_MEMBERS = "spark.pitstop.members"
+"""Setting of a session on members of ours: their ids."""
 SCRATCH_PREFIX = "spark-"
 """What the names of sessions' scratch folders begin with."""
 
@@ -108,6 +110,15 @@ def scratch_of(spark: SparkSession) -> Path:
     return Path(folder)
 
 
+def placement_of(spark: SparkSession) -> Placement | None:
+    """The members of ours that a session of :func:`build_session` has executors on; None if there are none."""
+    settings = spark.sparkContext.getConf()
+    members = settings.get(_MEMBERS)
+    if not members:
+        return None
+    return Placement(tuple(members.split(",")), int(str(settings.get("spark.cores.max"))))
+
+
 def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
     """Let functions that are made from now on find the packages of a folder, wherever they run; ``scratch`` stays as they do."""
     here = ClusterSettings(master=str(spark.sparkContext.master)).is_here
@@ -129,8 +140,11 @@ def _executors(own: SparkCluster) -> dict[str, str]:
         "spark.authenticate": "true",
         "spark.authenticate.secret": own.secret,
         "spark.cores.max": str(sum(cores)),
+        _MEMBERS: ",".join(own.members),
         "spark.executor.cores": str(min(cores)),
         "spark.executor.memory": f"{own.executor_memory_mb}m",
+        # A member that leaves lets its tasks come to their end.
+        "spark.decommission.enabled": "true",
         # State is best spread evenly: tasks wait for the executors that are just starting, but not for ones that are lost.
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "30s",

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from pitstop.model.config import JobConfig
+from pitstop.model.config import JobConfig, StateStore
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import check_state_store
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.session import STATE_STORES, apply_settings
+from pitstop.spark.base.session import STATE_STORES, apply_settings, placement_of
 from pitstop.spark.lowering.compile import bounded, compile_pipeline
 
 
@@ -42,7 +42,16 @@ def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sour
     apply_settings(spark, config.partitions or default_partitions(spark), settings)
     plan = compile_pipeline(spark, pipeline, sources, config.partitions)
     check_state_store(plan, config.state_store)
+    if config.partitions is None and config.auto_scaling and _can_be_spread(plan, config):
+        placement = placement_of(spark)
+        plan = dataclasses.replace(plan, partitions=placement.cores if placement is not None else None)
     return CompiledJob(spark, pipeline, config, plan)
+
+
+def _can_be_spread(plan: Plan, config: JobConfig) -> bool:
+    """Whether its state can go on in another number of partitions."""
+    fixed = any(layout.parameters.get("fixed") is not None for layout in plan.stateful.values())
+    return config.state_store is StateStore.ROCKSDB and not fixed
 
 
 def default_partitions(spark: SparkSession) -> int:

@@ -62,7 +62,7 @@ def restore(
     manifest = manifests.read(snapshot)
     report = judge(manifest, job.plan, job.config.renamed)
     manifests.verify(snapshot, manifest, job_name)
-    partitions = job.config.partitions or manifest.partitions
+    partitions = job.plan.partitions or manifest.partitions
     use_partitions(job.spark, partitions)
 
     saved, building = SavedSnapshot(snapshot, manifest), target.with_name(f"{target.name}.building")
