@@ -22,6 +22,12 @@ def sums(folder: str):
     return pipeline(folder)
 
 
+@ps.job(processing_guarantee="exactly_once")
+def following(folder: str):
+    """With as many partitions as there are cores."""
+    return pipeline(folder)
+
+
 @ps.job(processing_guarantee="exactly_once", partitions=2)
 def sums_and_more(folder: str):
     return pipeline(folder, more=True)

@@ -183,7 +183,30 @@ def doors(results, say):
         results.append(result(f"doors_{name}", found[name], "s", said, holds, how))
 
 
-MEASURES = {measure.__name__: measure for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million, doors)}
+def cluster(results, say):
+    say("two members with a core each, and a third one")
+    found = run(script="cluster.py")
+    ratio = found["members"] / found["local"]
+    how = "1 million keys in RocksDB, 500,000 rows an epoch from parquet, 12 epochs; 2 members of one core against local[2]"
+    results.append(result("cluster_vs_local", ratio, "ratio", ">= 0.85", ratio >= 0.85, how))
+    results.append(result("cluster_throughput", found["members"], "rows/s", "-", True, how))
+    how = (
+        f"that job when a third member joins: last commit on 2 to first on {found['state_partitions']} partitions, one warm spare"
+    )
+    results.append(result("rescale_gap", found["gap"], "s", "< 5", found["gap"] < 5, how))
+
+
+def steady(results, say):
+    say("a control plane while 50 jobs run")
+    cores = run(script="steady.py")["server_cores"]
+    how = "50 runs without Spark that commit an epoch and report each second; processor time of the server over 60 s"
+    results.append(result("steady_cores_of_50_jobs", cores, "cores", "< 0.1", cores < 0.1, how))
+
+
+MEASURES = {
+    measure.__name__: measure
+    for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million, doors, cluster, steady)
+}
 
 
 def main():

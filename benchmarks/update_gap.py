@@ -56,12 +56,12 @@ def write_version(folder, name):
 
 
 @contextmanager
-def serving(folder):
+def serving(folder, *options):
     """A control plane with one warm spare."""
     command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
     with (folder / "server.log").open("a") as errors:
         server = subprocess.Popen(
-            [*command, "--spares", "1", "--stop-jobs-on-exit"],
+            [*command, "--spares", "1", "--stop-jobs-on-exit", *options],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

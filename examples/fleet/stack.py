@@ -30,12 +30,13 @@ class Stack:
         port: int = 0,
         spares: int = 0,
         beta_options: tuple[str, ...] = (),
-        server_options: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
         self.data, self.alpha_dir, self.archive = folder / "data", folder / "alpha", folder / "archive"
+        self.shared = folder / "shared"
+        """Modules that the server's jobs share."""
         self._seed, self._speedup, self._port, self._spares = seed, speedup, port, spares
-        self._beta_options, self._server_options = beta_options, server_options
+        self._beta_options = beta_options
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self.url = self.beta_url = ""
 
@@ -46,11 +47,11 @@ class Stack:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.end()
 
-    def start_server(self, seconds: float = 60.0, members: int = 0) -> Client:
+    def start_server(self, seconds: float = 60.0, members: int = 0, options: tuple[str, ...] = ()) -> Client:
         """Start ``pitstop serve``, with so many members; returns once it answers."""
         command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(self.data)]
-        command += ["--port", str(self._port), "--spares", str(self._spares), "--stop-jobs-on-exit", *self._server_options]
-        command += ["--members", str(members)]
+        command += ["--port", str(self._port), "--spares", str(self._spares), "--stop-jobs-on-exit"]
+        command += ["--members", str(members), *options]
         process = self._start("server", command, self.folder / "server.log")
         self.url = self._first_line(process, seconds).split(" serves at ")[1].split()[0]
         self._port = int(self.url.rsplit(":", 1)[1])
@@ -106,7 +107,7 @@ class Stack:
         return int(json.loads(out.splitlines()[-1])["pings"])
 
     def _start(self, name: str, command: list[str], log: Path) -> subprocess.Popen[str]:
-        path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+        path = os.pathsep.join(filter(None, (str(HERE), str(self.shared), os.environ.get("PYTHONPATH"))))
         environment = os.environ | {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
         with log.open("a") as errors:
             # A session of its own: Ctrl-C reaches only us, and we end the others in order.

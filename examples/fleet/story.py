@@ -1,4 +1,4 @@
-"""``make story``: the update of a running job, step by step, each with its check."""
+"""``make story``: a running job is updated, then moves about a cluster, step by step, each with its check."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from stack import HERE, Stack, wait_until
 from verify import compare, emitted_alpha, emitted_beta, ingested
 
+from pitstop.client import Job
+from pitstop.launchers.processes import handle_in, kill_all
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 
 DOWNTIME_SECONDS = 20.0
+FAST = ("--scale-up-delay", "2")
+"""So that nobody has to wait for long until the job uses a new member."""
 _steps = 0
 
 
@@ -37,15 +43,17 @@ def logged(lines: list[str], stage: str) -> list[str]:
 
 
 def main() -> None:
-    folder = Path(tempfile.mkdtemp(prefix="pitstop-story-"))
-    try:
-        with Stack(folder, speedup=60.0) as stack:
-            tell(stack)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    for tell in (tell_update, tell_members):
+        folder = Path(tempfile.mkdtemp(prefix="pitstop-story-"))
+        try:
+            with Stack(folder, speedup=60.0, spares=1) as stack:
+                tell(stack)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def tell(stack: Stack) -> None:
+def tell_update(stack: Stack) -> None:
+    """Parts 2 and 4 of the lab: a job is stopped with a snapshot, changed, and started from it."""
     step("Start the control plane and both simulators")
     client = stack.start_server()
     stack.start_simulators()
@@ -93,6 +101,86 @@ def tell(stack: Stack) -> None:
     expected = emitted.total() - at_snapshot.total()
     check(len(saved) == expected, f"version 2 logged the {expected:,} pings from after the snapshot, and only those")
     print("\nThe job was changed while the fleet drove on, and nothing was missed or doubled.")
+
+
+def tell_members(stack: Stack) -> None:
+    """Parts 3 and 5 of the lab: members join and die, all is shut down, code that jobs share is changed, all is started again."""
+    step("Start the control plane with two members, and both simulators")
+    write_ping(stack, ("vin", "latitude", "longitude", "time", "provider"))
+    client = stack.start_server(members=2, options=FAST)
+    stack.start_simulators()
+    members = client.service.server_info().members
+    check(len(members) == 2, f"{len(members)} members with a core each are there")
+
+    step("Submit the ingest job, which also counts the pings of each vehicle")
+    job = client.submit(HERE / "ingest_shared.py", args=stack.job_arguments, name="ingest")
+    job.wait_started(400)
+    wait_until(lambda: client.map("vehicles").size() == 60, 400, "all vehicles in the map")
+    check(members_of(job) == 2, "60 vehicles are in the map; the job runs on 2 members")
+
+    step("Add a third member: pitstop cluster add-member")
+    client.service.add_member()
+    wait_until(lambda: members_of(job) == 3, 400, "the job on three members")
+    check(job.details.version == 1, "the job uses it, with its state in one more partition")
+
+    step("Kill a member with all that runs on it")
+    seen = ingested(stack.archive).total()
+    kill_member(stack, "member-1")
+    wait_until(lambda: ingested(stack.archive).total() > seen + 200, 400, "more pings")
+    check(job.status is JobState.RUNNING, "both sources go on where they had been")
+
+    step("Shut all of it down: pitstop cluster shutdown")
+    client.service.shut_down()
+    check(stack.ended_by_itself("server", 120) == 0, "jobs, members and server have ended")
+    at_shutdown = ingested(stack.archive)
+
+    step("Let the module that says what a ping holds hold its trouble codes, too, and start all again")
+    write_ping(stack, ("vin", "latitude", "longitude", "time", "provider", "obd_codes"))
+    client = stack.start_server(members=2, options=FAST)
+    job = client.job("ingest")
+    job.wait_started(400)
+    wait_until(lambda: ingested(stack.archive).total() > at_shutdown.total() + 200, 400, "the pings of the downtime")
+    check(True, "the job has gone on by itself")
+    vehicles = client.map("vehicles")
+    wait_until(lambda: any(ping.get("obd_codes") for ping in vehicles.entries().values()), 400, "trouble codes in the map")
+    check(True, "new entries of the map hold trouble codes")
+
+    step("Stop the simulators, let the job read the rest, and count")
+    stack.pause_alpha()
+    stack.freeze_beta()
+    emitted = emitted_alpha(stack.alpha_dir) + emitted_beta(stack.beta_url)
+    wait_until(lambda: ingested(stack.archive).total() >= emitted.total(), 400, "reading the last pings")
+    job.suspend()
+    verdict = compare(emitted, ingested(stack.archive))
+    check(
+        verdict.clean,
+        f"{verdict.emitted:,} emitted, {verdict.ingested:,} ingested, {verdict.missed} missed, {verdict.doubled} doubled",
+    )
+    pings_of: Counter[str] = Counter()
+    for (vin, _), times in emitted.items():
+        pings_of[vin] += times
+    check(client.map("counts").entries() == dict(pings_of), f"and the counts of {len(pings_of)} vehicles are exact")
+    print("\nMembers came and went, code was changed, and nothing was missed or doubled.")
+
+
+def write_ping(stack: Stack, fields: tuple[str, ...]) -> None:
+    """The module that jobs share."""
+    stack.shared.mkdir(exist_ok=True)
+    (stack.shared / "fleet_ping.py").write_text(f"FIELDS = {fields!r}\n")
+
+
+def members_of(job: Job) -> int:
+    """How many members the job is planned for."""
+    placement = job.details.placement
+    return len(placement.members) if placement is not None else 0
+
+
+def kill_member(stack: Stack, name: str) -> None:
+    """With its Spark worker and all executors, as when its machine is lost."""
+    folder = DataFolder(stack.data).member(name)
+    for handle in (handle_in(folder.process), handle_in(folder.daemon)):
+        if handle is not None:
+            kill_all(handle)
 
 
 if __name__ == "__main__":

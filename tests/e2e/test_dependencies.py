@@ -87,8 +87,8 @@ def expected(mark):
 def test_a_job_uses_its_packages_everywhere_and_an_update_those_of_its_own(tmp_path, wheels):
     from stack import Stack, wait_until
 
-    with Stack(tmp_path / "stack", spares=1, server_options=("--index", str(wheels))) as stack:
-        client = stack.start_server()
+    with Stack(tmp_path / "stack", spares=1) as stack:
+        client = stack.start_server(options=("--index", str(wheels)))
         with pytest.raises(ArtifactError, match=r"^What shop\.zip needs could not be installed: .*shouting==3"):
             client.submit(archive(tmp_path, "shouting==3\n"), entry="shop.job:hearing", args=["heard"], name="hearing")
         job = client.submit(archive(tmp_path, "shouting<2\n"), entry="shop.job:hearing", args=["heard"], name="hearing")

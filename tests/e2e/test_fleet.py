@@ -1,7 +1,5 @@
 """The fleet ingest with real processes: whatever is stopped, changed or killed, each ping arrives once."""
 
-import json
-
 import pytest
 
 from pitstop.model.job import JobState
@@ -45,37 +43,6 @@ def verdict_at_end(stack, job):
     wait_written(stack, emitted.total())
     job.suspend()
     return compare(emitted, ingested(stack.archive)), emitted
-
-
-def log_texts(job, stage):
-    start = f"[{job.name}/{stage}#"
-    lines = (json.loads(line)["msg"] for line in job.logs() if line.startswith("{"))
-    return [text.split("] ", 1)[1] for text in lines if text.startswith(start)]
-
-
-def test_version_two_goes_on_exactly_where_version_one_was_cancelled(stack):
-    from stack import HERE, wait_until
-    from verify import ingested
-
-    client = stack.start_server()
-    stack.start_simulators()
-    first = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest-v1")
-    first.wait_started()
-    wait_until(lambda: client.map("vehicles").size() == 60, 120, "60 vehicles")
-    first.export_snapshot("while-running")
-    first.cancel_and_export_snapshot("at-the-end")
-    assert first.details.user_cancelled
-    at_snapshot = ingested(stack.archive)
-    before = emitted_until_now(stack).total()
-    wait_until(lambda: emitted_until_now(stack).total() > before + 20 * 60 * 2, 60, "20 s of pings", step=1.0)
-    assert ingested(stack.archive) == at_snapshot
-    second = client.submit(HERE / "ingest_v2.py", args=stack.job_arguments, name="ingest-v2", initial_snapshot="at-the-end")
-    second.wait_started()
-    verdict, emitted = verdict_at_end(stack, second)
-    assert (verdict.missed, verdict.doubled) == (0, 0)
-    logged = {(vin, float(time)) for _, _, vin, time in (text.split() for text in log_texts(second, "saving"))}
-    assert logged == set(emitted - at_snapshot)
-    assert {record.name for record in client.snapshots()} == {"while-running", "at-the-end"}
 
 
 def test_jobs_outlive_a_killed_control_plane_and_are_found_again(stack):

@@ -39,9 +39,8 @@ def _show(call: Call) -> None:
     print(f"Leader: {info.leader or 'none at this moment'}\n")
     print(f"{'ADDRESS':<24} {'UUID':<36} {'NAME':<16} {'CORES':<5} {'STATE':<7} JOBS")
     for member in info.members:
-        print(
-            f"{member.address:<24} {member.uuid} {member.name:<16} {member.cores:<5} {member.state:<7} {', '.join(member.jobs)}".rstrip()
-        )
+        facts = f"{member.address:<24} {member.uuid} {member.name:<16} {member.cores:<5} {member.state:<7}"
+        print(f"{facts} {', '.join(member.jobs)}".rstrip())
 
 
 def add_member(call: Call) -> None:

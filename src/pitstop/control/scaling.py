@@ -8,6 +8,7 @@ on its members; when one of them is gone it is suspended, or has failed if its g
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pitstop.control.actions import FailExports, KillRun
@@ -20,6 +21,8 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Rescale, UpdateJob
 
+LOST_SECONDS = 5.0
+"""A member is lost to a job once nobody has seen it for so long: where the store was away, its members come back after it."""
 QUORUM_SECONDS = 2.0
 """How often a job without its quorum looks for it."""
 AGAIN_SECONDS = (2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
@@ -70,6 +73,8 @@ class Scaler:
         self._members, self._clock, self._delay = members, clock, delay_seconds
         self._there: list[Member] = []
         self._changed = clock.monotonic()
+        self._missing: dict[str, float] = {}
+        """Ids of members that were there, or that jobs were planned for -> since when they are not."""
         self._asked: dict[str, tuple[int, float]] = {}
         """Job -> how often in a row it was to be rescaled, and when that is tried again at the earliest."""
 
@@ -79,7 +84,15 @@ class Scaler:
         if [(member.id, member.state) for member in there] != [(member.id, member.state) for member in self._there]:
             self._changed = self._clock.monotonic()
             self._asked.clear()
-        self._there = there
+        before, self._there = self._there, there
+        self._miss(member.id for member in before)
+
+    def _miss(self, known: Iterable[str]) -> None:
+        present = {member.id for member in self._there}
+        for member in set(known) - present:
+            self._missing.setdefault(member, self._clock.monotonic())
+        for member in present & self._missing.keys():
+            del self._missing[member]
 
     @property
     def size(self) -> int:
@@ -90,7 +103,9 @@ class Scaler:
         """What is to be decided for a job because of who is there; None if nothing is."""
         if job.state is not JobState.RUNNING or job.placement is None:
             return None
-        there = frozenset(member.id for member in self._there)
+        self._miss(job.placement.members)
+        since = self._clock.monotonic() - LOST_SECONDS
+        there = frozenset(member.id for member in self._there) | {m for m, at in self._missing.items() if at > since}
         another_quorum = job.quorum and (len(there) < job.quorum or quorum_of(len(there)) > job.quorum)
         return ClusterSeen(there) if another_quorum or _has_lost_a_member(job, there) else None
 

@@ -159,7 +159,7 @@ def test_cluster(cli):
     assert cli("cluster") == (
         0,
         "State: ACTIVE\nVersion: 0.1.0\nSize: 1\nLeader: 127.0.0.1:8701\n\n"
-        "ADDRESS                  UUID                                 NAME             CORES STATE\n"
+        "ADDRESS                  UUID                                 NAME             CORES STATE   JOBS\n"
         "127.0.0.1:8701           6a0c5f4e-0000-4000-8000-000000000001 here             2     ACTIVE\n",
         "",
     )

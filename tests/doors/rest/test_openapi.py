@@ -130,7 +130,7 @@ REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.RE
 JOB = (
     "id name status submission_time start_time completion_time user_cancelled suspension_cause failure failure_details config "
     "options source token termination attempts due interruption lineage version update_failure plan progress "
-    "has_state state_kept_until updating"
+    "has_state state_kept_until updating placement"
 )
 MANIFEST = (
     "name job_id job_name lineage epoch created watermark_ms plan partitions provider offsets stages versions files imported "
@@ -155,7 +155,7 @@ MANIFEST = (
         ("JournalPage", "events lost oldest newest"),
         ("JournalEvent", "sequence kind key old_value new_value at"),
         ("ClusterInfo", "state version size members running_jobs leader"),
-        ("MemberInfo", "address uuid name version cores state joined seen"),
+        ("MemberInfo", "address uuid name version cores state joined seen jobs"),
         ("CheckModel", "plan report text"),
         ("UpdatedModel", "version snapshot gap_seconds report text"),
         ("ReportModel", " ".join(REPORT)),

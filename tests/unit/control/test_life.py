@@ -28,6 +28,7 @@ from pitstop.model.operation import (
     Discard,
     Export,
     Operation,
+    Rescale,
     Restart,
     Resume,
     Suspend,
@@ -75,7 +76,7 @@ def request(kind):
         return UpdateJob(JobSource("b.py"), {}, "s")
     if kind is Configure:
         return Configure({"suspend_on_failure": True})
-    return kind("s") if kind in (Export, CancelAndExport) else kind()
+    return kind("s") if kind in (Export, CancelAndExport, Rescale) else kind()
 
 
 def ask(kind, number=7):

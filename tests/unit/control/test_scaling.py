@@ -6,7 +6,7 @@ import pytest
 
 from pitstop.control.actions import DropCheckpoint, DropSnapshot, Finish, KillRun, PrepareUpdate, SendCommand, StartRun, Withdraw
 from pitstop.control.life import Due, decide, due_at
-from pitstop.control.scaling import AGAIN_SECONDS, QUORUM_SECONDS, ClusterSeen, Scaler, as_update
+from pitstop.control.scaling import AGAIN_SECONDS, LOST_SECONDS, QUORUM_SECONDS, ClusterSeen, Scaler, as_update
 from pitstop.errors import Problem
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig, ProcessingGuarantee
@@ -18,6 +18,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.testing.clock import ManualClock
 
 EXACTLY_ONCE = JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE)
+PROTECTED = dataclasses.replace(EXACTLY_ONCE, split_brain_protection=True)
 DELAY = 10.0
 OPTIONS = {"initial_snapshot": "first", "renamed": {"new": "old"}, "timeout": "1 hour"}
 RECORD = SnapshotRecord("rescaling-id", "id", "job", 1.0, 10, "/s")
@@ -41,6 +42,13 @@ def running(config=EXACTLY_ONCE, members=("a", "b"), **fields):
     version = Version(1, JobSource("old.py"), OPTIONS, config, {"stages": []}, "L1")
     job = Job("id", "job", 1.0, version, JobState.RUNNING, token=3, placement=Placement(tuple(members), len(members)))
     return dataclasses.replace(job, **fields)
+
+
+def lost(job, following, clock):
+    """What concerns a job after members have been away for long enough."""
+    assert following.concerns(job) is None
+    clock.advance(LOST_SECONDS)
+    return following.concerns(job)
 
 
 def scaler(there):
@@ -169,8 +177,7 @@ def test_a_job_that_does_not_start_on_the_new_members_goes_on_on_the_old_ones():
 )
 def test_a_job_that_does_not_follow_ends_with_its_members(guarantee, state):
     job = running(JobConfig(processing_guarantee=ProcessingGuarantee(guarantee), auto_scaling=False))
-    following, _ = scaler(There("a", "c"))
-    seen = following.concerns(job)
+    seen = lost(job, *scaler(There("a", "c")))
     assert seen == ClusterSeen(frozenset("ac"))
     ended = decide(job, seen, 100.0)
     assert ended.job.state is state
@@ -180,6 +187,24 @@ def test_a_job_that_does_not_follow_ends_with_its_members(guarantee, state):
     )
 
 
+def test_a_member_that_was_only_not_seen_for_a_while_is_not_lost():
+    """As when the store was away, so that no member could tell that it lives."""
+    job = running(dataclasses.replace(PROTECTED, auto_scaling=False), quorum=2)
+    there = There("a", "b")
+    following, clock = scaler(there)
+    clock.advance(600)
+    before, there.members = there.members, []
+    for _ in range(int(LOST_SECONDS)):
+        following.look()
+        assert following.concerns(job) is None
+        clock.advance(1)
+    there.members = before
+    following.look()
+    clock.advance(600)
+    assert following.concerns(job) is None
+    assert following.rescale(running()) is None
+
+
 def test_a_job_that_does_not_follow_stays_on_its_members_when_others_join():
     job = running(dataclasses.replace(EXACTLY_ONCE, auto_scaling=False))
     assert scaler(There("a", "b", "c"))[0].concerns(job) is None
@@ -187,9 +212,6 @@ def test_a_job_that_does_not_follow_stays_on_its_members_when_others_join():
 
 def test_a_job_that_follows_goes_on_without_a_member():
     assert scaler(There("a"))[0].concerns(running()) is None
-
-
-PROTECTED = dataclasses.replace(EXACTLY_ONCE, split_brain_protection=True)
 
 
 def test_a_protected_job_needs_more_than_half_of_the_members_that_it_was_started_on():
@@ -208,8 +230,7 @@ def test_a_quorum_grows_with_the_members_and_never_shrinks():
 
 def test_a_protected_job_without_its_quorum_waits_until_that_is_there():
     job = running(PROTECTED, quorum=2)
-    following, _ = scaler(There("a"))
-    waits = decide(job, following.concerns(job), 100.0)
+    waits = decide(job, lost(job, *scaler(There("a"))), 100.0)
     assert (waits.job.state, KillRun(3) in waits.actions) == (JobState.NOT_RUNNING, True)
     assert waits.job.interruption == ("It waits for its quorum: 2 members are needed, 1 is there (option split_brain_protection)")
     still = decide(waits.job, Due(1), 101.0)

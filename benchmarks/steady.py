@@ -1,0 +1,111 @@
+"""What a control plane costs while 50 jobs run and nobody asks anything; prints one JSON line. ``python benchmarks/steady.py``
+
+The runs are the real runners, with an engine without Spark that commits an epoch a second, all in this process: so many Sparks
+would need 30 GB. The control plane sees what it always sees: leases, reports, facts and a process that lives.
+"""
+
+import json
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from doors import PLAN, STAGES
+from pitstop.errors import SnapshotError
+from pitstop.kit.ids import new_job_id, new_lineage
+from pitstop.launchers.processes import find, handle_in, own_handle
+from pitstop.launchers.wake import UnixSocketWake
+from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job, JobSource, JobState, Progress, Version
+from pitstop.runner.engine import Opened
+from pitstop.runner.run import RENEW_SECONDS, Runner
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.registry import SqlRegistry
+from pitstop.store.runner_link import SqlRunnerLink
+from update_gap import serving
+
+JOBS, SECONDS, WARM_SECONDS = 50, 60.0, 15.0
+OPTIONS = {"processing_guarantee": "exactly_once"}
+
+
+class Epochs:
+    """A query that commits an epoch a second (runner.engine.Started), and the engine that starts it."""
+
+    active = up = first_epoch = True
+
+    def __init__(self):
+        self._began = time.monotonic()
+
+    def open(self, job, ties):
+        config = JobConfig.from_options(OPTIONS)
+        ties.when_compiled(config)
+        return Opened(PLAN, config, job.version.lineage or new_lineage(), lambda before: self)
+
+    def look(self):
+        epoch = int(time.monotonic() - self._began)
+        return Progress(epoch, epoch * 1000, epoch * 1000, 1000.0, 400, 0, STAGES)
+
+    def working_on(self):
+        return None
+
+    def failure(self):
+        return None
+
+    def committed_at(self, epoch):
+        return time.time()
+
+    def stop(self, seconds):
+        return self.look().epoch
+
+    def export(self, name):
+        raise SnapshotError("There is no state here.")
+
+
+def run(job_id, database, data):
+    wake = UnixSocketWake(data)
+    runner = Runner(job_id, 1, own_handle(), SqlRunnerLink(database, wake), wake, Epochs(), log=lambda *_: None)
+
+    def keep_lease():
+        while runner.renew():
+            time.sleep(RENEW_SECONDS)
+
+    threading.Thread(target=runner.run, daemon=True).start()
+    time.sleep(SECONDS / JOBS / 10)  # fifty jobs do not do the same in the same moment
+    threading.Thread(target=keep_lease, daemon=True).start()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        data = DataFolder(folder / "data")
+        data.root.mkdir()
+        database = open_database(sqlite_url(data.store))
+        registry = SqlRegistry(database)
+        for number in range(JOBS):
+            version = Version(1, JobSource("/srv/job.py"), OPTIONS, JobConfig.from_options(OPTIONS), PLAN, new_lineage())
+            job = Job(new_job_id(), f"job-{number}", time.time(), version, JobState.STARTING, token=1)
+            registry.add_job(job)
+            run(job.id, database, data)
+        with serving(folder) as client:
+            time.sleep(WARM_SECONDS)
+            states = {job.status for job in client.service.jobs()}
+            assert states == {JobState.RUNNING}, states
+            pid = find(handle_in(data.control_process)).pid
+            before = used(pid)
+            time.sleep(SECONDS)
+            cores = (used(pid) - before) / SECONDS
+            assert {job.status for job in client.service.jobs()} == {JobState.RUNNING}
+    print(json.dumps({"server_cores": cores}), flush=True)
+    os._exit(0)
+
+
+def used(pid):
+    """Seconds of a processor that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
