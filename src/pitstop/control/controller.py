@@ -25,6 +25,7 @@ from pitstop.control.actions import (
     Withdraw,
     WorldAction,
 )
+from pitstop.control.history import change_of
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
@@ -249,11 +250,13 @@ class Controller:
         A crash in between loses only acts, which follow from what is recorded (:func:`owed`).
         """
         with self._registry.transaction():
-            job = self._registry.get_job(job_id)
-            decision = decide(job, event, self._clock.now()) if job is not None else None
+            job, now = self._registry.get_job(job_id), self._clock.now()
+            decision = decide(job, event, now) if job is not None else None
             if job is not None and decision is not None:
                 if decision.job != job:
                     self._registry.save_job(decision.job)
+                if decision.job.state is not job.state:
+                    self._registry.add_change(job.id, change_of(job, event, decision.job, now))
                 for action in decision.actions:
                     if isinstance(action, StoreAction):
                         self._write(decision.job, action)

@@ -93,6 +93,19 @@ observations = Table(
     sqlite_autoincrement=True,
 )
 
+state_changes = Table(
+    "state_changes",
+    metadata,
+    Column("job_id", String(19), primary_key=True),
+    Column("sequence", Whole, primary_key=True, autoincrement=False),
+    Column("at", Float, nullable=False),
+    Column("previous", String(30), nullable=False),
+    Column("new", String(30), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("user_requested", Boolean, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 snapshots = Table(
     "snapshots",
     metadata,
