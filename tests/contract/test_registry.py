@@ -127,6 +127,14 @@ def test_ended_jobs_beyond_a_number_or_an_age_are_forgotten_with_all_that_belong
     assert len(registry.open_operations("id-0")) == 1
 
 
+def test_the_results_that_are_kept_are_those_of_the_jobs_that_ended_last(registry):
+    for number in range(4):
+        registry.add_job(
+            job(f"id-{number}", f"n{number}", JobState.FAILED, submitted=float(number), completion_time=90.0 - number)
+        )
+    assert sorted(registry.delete_ended(keep=2, older_than=0.0)) == ["id-2", "id-3"]
+
+
 def test_a_job_that_goes_on_for_long_does_not_gather_answers_commands_and_leases(store):
     registry = store.registry
     for token in range(1, 5):

@@ -180,7 +180,7 @@ class Registry(Protocol):
         ...
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
-        """Forget ended jobs beyond the newest ``keep`` or older than a time; returns their ids."""
+        """Forget ended jobs but the ``keep`` that ended last, and those that ended before a time; returns their ids."""
         ...
 
     def prune(self, answered_before: float) -> None:

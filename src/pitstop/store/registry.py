@@ -131,6 +131,7 @@ class SqlRegistry:
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
         ended = [job for job in self.jobs() if job.state.terminal]
+        ended.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
         gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
         with self._database.write() as connection:
             for table in (schema.jobs, *_OF_JOBS):

@@ -140,6 +140,7 @@ class MemoryRegistry:
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
         with self.transaction():
             ended = [job for job in self.jobs() if job.state.terminal]
+            ended.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
             gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
             for job_id in gone:
                 self._drop(self._jobs, job_id)
