@@ -319,6 +319,13 @@ def test_changes_of_a_jobs_state_are_numbered_and_read_page_by_page(registry):
     assert registry.changes("id-2", 0, 10) == [changed("STARTING", "RUNNING", sequence=1)]
 
 
+def test_a_reason_may_hold_anything_that_an_error_says(registry):
+    registry.add_job(job())
+    told = changed("RUNNING", "FAILED", "a\nb \x00 \x1b[2J \u202e 😀 '\"")
+    registry.add_change("id-1", told)
+    assert registry.changes("id-1", 0, 1) == [dataclasses.replace(told, sequence=1)]
+
+
 def test_of_a_jobs_changes_the_newest_are_kept_and_numbers_go_on(registry):
     registry.add_job(job())
     with registry.transaction():

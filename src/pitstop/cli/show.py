@@ -17,6 +17,7 @@ from pitstop.cli.jobs import JobArgument
 from pitstop.cli.register import register
 from pitstop.cli.render import job_facts, job_lines, metric_lines
 from pitstop.cli.tables import print_table
+from pitstop.cli.terminal import in_one_line
 from pitstop.errors import PitstopError, UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.log_levels import LogLevel
@@ -95,7 +96,11 @@ def history(
         call.show([_change_facts(change) for change in changes])
         return
     for change in changes:
-        shown = json.dumps(_change_facts(change), ensure_ascii=False) if call.structured else f"{iso(change.at)} {change.text}"
+        shown = (
+            json.dumps(_change_facts(change), ensure_ascii=False)
+            if call.structured
+            else f"{iso(change.at)} {in_one_line(change.text)}"
+        )
         print(_rendered(shown, call.output), flush=follow)
 
 

@@ -11,7 +11,7 @@ import structlog
 from pitstop.errors import EngineError, Problem
 from pitstop.kit.jsonable import from_json
 from pitstop.model.history import StateChange
-from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job import Job, Progress
 from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Verb
 from pitstop.model.run import FACTS, ORDERS, Command, Observation
 
@@ -54,12 +54,7 @@ def observation_of(row: Any) -> Observation:
 
 def change_of(row: Any) -> StateChange:
     """A change of a job's state from its row; raises EngineError if this release cannot read it."""
-
-    def read() -> StateChange:
-        states = JobState(row.previous), JobState(row.new)
-        return StateChange(row.at, *states, row.reason, row.user_requested, row.sequence)
-
-    return _read(f"Change {row.sequence} of the state of job {row.job_id}", read)
+    return _read(f"Change {row.sequence} of the state of job {row.job_id}", lambda: from_json(StateChange, row.body))
 
 
 def command_of(row: Any) -> Command:

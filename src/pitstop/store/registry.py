@@ -112,8 +112,8 @@ class SqlRegistry:
         with self._database.write() as connection:
             last = connection.execute(select(func.max(table.c.sequence)).where(table.c.job_id == job_id)).scalar()
             number = (last or 0) + 1
-            values = dataclasses.asdict(change) | {"previous": change.previous.value, "new": change.new.value, "sequence": number}
-            connection.execute(insert(table).values(job_id=job_id, **values))
+            numbered = dataclasses.replace(change, sequence=number)
+            connection.execute(insert(table).values(job_id=job_id, sequence=number, body=to_json(numbered)))
             if number > KEEP_CHANGES:
                 old = (table.c.job_id == job_id) & (table.c.sequence <= number - KEEP_CHANGES)
                 connection.execute(delete(table).where(old))

@@ -98,11 +98,7 @@ state_changes = Table(
     metadata,
     Column("job_id", String(19), primary_key=True),
     Column("sequence", Whole, primary_key=True, autoincrement=False),
-    Column("at", Float, nullable=False),
-    Column("previous", String(30), nullable=False),
-    Column("new", String(30), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("user_requested", Boolean, nullable=False),
+    Column("body", JSON, nullable=False),
     sqlite_with_rowid=False,
 )
 

@@ -14,11 +14,7 @@ def upgrade() -> None:
         "state_changes",
         sa.Column("job_id", sa.String(19), primary_key=True),
         sa.Column("sequence", WHOLE, primary_key=True, autoincrement=False),
-        sa.Column("at", sa.Float(), nullable=False),
-        sa.Column("previous", sa.String(30), nullable=False),
-        sa.Column("new", sa.String(30), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("user_requested", sa.Boolean(), nullable=False),
+        sa.Column("body", sa.JSON(), nullable=False),
         sqlite_with_rowid=False,
     )
 
