@@ -4,66 +4,37 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 
 import structlog
 
 from pitstop.control.acting import Actor
-from pitstop.control.actions import (
-    Action,
-    CleanUp,
-    DropCheckpoint,
-    DropSnapshot,
-    Finish,
-    KillRun,
-    PrepareUpdate,
-    RegisterSnapshot,
-    SendCommand,
-    StoreAction,
-    Withdraw,
-    WorldAction,
-)
+from pitstop.control.actions import DropSnapshot, Finish, RegisterSnapshot, SendCommand, StoreAction
 from pitstop.control.history import change_of
+from pitstop.control.housekeeping import Housekeeper
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
-from pitstop.control.owed import owed, unneeded
+from pitstop.control.owed import owed
+from pitstop.control.performing import Performer
 from pitstop.control.ports import CONTROL, Launcher, Outputs, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
-from pitstop.control.retention import SWEEP_SECONDS, has_state, old_lineages, remove_replaced, remove_snapshot, sweep
+from pitstop.control.retention import has_state
 from pitstop.control.scaling import Scaler
-from pitstop.control.snapshot_use import job_that_needs
-from pitstop.control.updating import under_way
 from pitstop.errors import ConflictError, EngineError, FencedError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Job, JobState
+from pitstop.model.job import Job
 from pitstop.model.operation import Export, Operation, OperationState
-from pitstop.model.run import Died, Observation, StateExpired
-from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.run import Died, Observation
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
 SETTLE_SECONDS = 5.0
 """How long slow work may go on when the loop ends. What is cut off is done again by the next control plane."""
-RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-"""How long after its first, second … failure in a row an action is done again."""
 
 log = structlog.get_logger("pitstop.control")
-
-
-@dataclass(frozen=True)
-class Failed:
-    """An action that could not be done."""
-
-    job: Job
-    """As it was when that was decided."""
-    action: WorldAction
-    times: int
-    due: float
-    """When it is done again, by the monotonic clock."""
 
 
 class Controller:
@@ -88,24 +59,22 @@ class Controller:
         check_lead: Callable[[], None] = lambda: None,
         scaler: Scaler | None = None,
     ) -> None:
-        self._scaler = scaler
-        self._check_lead = check_lead
-        self._registry, self._launcher, self._clock, self._wake = registry, launcher, clock, wake
-        self._data, self._outputs, self._changed, self._files = data, outputs, changed, files
-        self._lanes = Lanes(spawn)
-        self._preparer = Preparer(registry, workers, data, files)
-        self._actor = Actor(registry, launcher, self._preparer, data, self._hear, outputs, files)
+        self._registry, self._clock, self._wake, self._scaler = registry, clock, wake, scaler
+        self._data, self._changed, self._files = data, changed, files
+        self._lanes = lanes = Lanes(spawn)
+        preparer = Preparer(registry, workers, data, files)
+        actor = Actor(registry, launcher, preparer, data, self._hear, outputs, files)
+        performer = self._performer = Performer(registry, actor, preparer, lanes, clock, wake, data, files, check_lead)
+        self._housekeeper = Housekeeper(registry, launcher, performer, lanes, clock, data, outputs, files, self._hear, check_lead)
         self._liveness = Liveness(registry, launcher, clock)
         self._heard: deque[Observation] = deque()
         """Facts that the control plane has seen itself."""
         self._stopping = threading.Event()
         self._recovered = False
-        self._next_due = self._next_sweep = float("-inf")
+        self._next_due = float("-inf")
         self._stuck: set[str] = set()
         self._undecidable: set[tuple[str, str]] = set()
         """Jobs, and sentences about defects that the log tells already."""
-        self._failed: deque[Failed] = deque()
-        """Actions that are to be done again."""
 
     def run(self) -> None:
         """Loop until :meth:`stop`, or until another control plane leads."""
@@ -146,8 +115,8 @@ class Controller:
         self._follow_members(jobs)
         if self._facts() | self._requests() | self._deaths(gone) | self._due():
             self._changed()
-        self._retry()
-        self._keep_house(jobs)
+        self._performer.retry()
+        self._housekeeper.keep_house(jobs)
 
     # observe
 
@@ -266,7 +235,7 @@ class Controller:
             return
         if decision.job.state is not job.state:
             log.info("job state", job=job.display_name, id=job.id, was=job.state.value, now=decision.job.state.value)
-        self._act(decision.job, decision.actions)
+        self._performer.act(decision.job, decision.actions)
 
     def _write(self, job: Job, action: StoreAction) -> None:
         if isinstance(action, SendCommand):
@@ -287,118 +256,6 @@ class Controller:
             if isinstance(operation.request, Export) and operation.state is OperationState.RUNNING:
                 self._registry.finish_operation(operation.id, error)
 
-    def _act(self, job: Job, actions: Collection[Action]) -> None:
-        for action in actions:
-            if isinstance(action, SendCommand):
-                self._wake.wake(job.id)
-            elif isinstance(action, Finish):
-                standby = self._preparer.answered(action.operation)
-                if standby is not None:
-                    self._lanes.put(f"standby {standby}", partial(self._release, job, standby))
-            elif isinstance(action, RegisterSnapshot):
-                self._lanes.put(f"snapshot {action.record.name}", partial(self._drop_replaced, action.record))
-            elif isinstance(action, DropSnapshot):
-                self._lanes.put(f"snapshot {action.snapshot}", partial(self._remove_dropped, action.snapshot))
-            elif isinstance(action, PrepareUpdate):
-                # Nothing else of the job waits until a new version is ready.
-                self._lanes.put(f"{job.id} update", partial(self._perform, job, action))
-            elif isinstance(action, DropCheckpoint):
-                # After what was asked for before, such as the end of the run that uses it; and nothing waits for it.
-                drop = partial(self._lanes.put, f"{job.id} drop", partial(self._perform, job, action))
-                self._lanes.put(job.id, drop)
-            elif isinstance(action, WorldAction):
-                self._begin(job, action)
-
-    def _begin(self, job: Job, action: WorldAction) -> None:
-        try:
-            self._lanes.put(job.id, partial(self._perform, job, action))
-        except Exception:
-            # What was decided is recorded already: the action must not be lost with it.
-            log.exception("an action could not be begun; trying again", job=job.id, action=type(action).__name__)
-            self._do_later(job, action, failures=0)
-
-    def _perform(self, job: Job, action: WorldAction, failures: int = 0) -> None:
-        try:
-            self._check_lead()
-            self._actor.perform(action, job)
-        except FencedError as error:
-            # If another control plane leads by now, this loop ends and that one makes up for it. If not, it must be done here.
-            log.warning("an action waits until this control plane surely leads", job=job.id, reason=error.message)
-            self._do_later(job, action, failures)
-        except Exception:
-            log.exception("an action failed; trying again", job=job.id, action=type(action).__name__)
-            self._do_later(job, action, failures)
-
-    def _do_later(self, job: Job, action: WorldAction, failures: int) -> None:
-        wait = RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)]
-        self._failed.append(Failed(job, action, failures + 1, self._clock.monotonic() + wait))
-
-    def _release(self, job: Job, standby: str) -> None:
-        try:
-            self._preparer.release(standby)
-        except Exception:
-            log.exception("a warm runner could not be ended", job=job.id, standby=standby)
-
-    def _drop_replaced(self, record: SnapshotRecord) -> None:
-        try:
-            self._check_lead()
-            if job_that_needs(record.name, self._registry, self._data, self._files) is not None:
-                return  # a run may be reading it
-            remove_replaced(record, self._data, self._files)
-        except Exception:
-            log.exception("what a snapshot has replaced could not be removed; it is swept up later", snapshot=record.name)
-
-    def _remove_dropped(self, snapshot: str) -> None:
-        try:
-            self._check_lead()
-            if self._registry.get_snapshot(snapshot) is None:
-                remove_snapshot(snapshot, self._data, self._files)
-        except Exception:
-            log.exception("a snapshot that is not needed any more could not be removed; it is swept up later", snapshot=snapshot)
-
-    # what no event asks for
-
     def _do_owed(self, job: Job) -> None:
         """Make up for what an earlier control plane had recorded and not yet done."""
-        self._act(job, owed(job, self._registry.open_operations(job.id)))
-
-    def _retry(self) -> None:
-        """Do again what has failed, if the job still asks for it: it has gone on meanwhile, or is gone."""
-        for failed in [failed for failed in list(self._failed) if failed.due <= self._clock.monotonic()]:
-            self._failed.remove(failed)
-            job = self._registry.get_job(failed.job.id)
-            if job is not None and (job.state, job.token) == (failed.job.state, failed.job.token):
-                self._lanes.put(job.id, partial(self._perform, failed.job, failed.action, failed.times))
-            elif isinstance(failed.action, KillRun | DropCheckpoint | CleanUp | Withdraw):
-                self._lanes.put(failed.job.id, partial(self._perform, failed.job, failed.action, failed.times))
-
-    def _keep_house(self, jobs: list[Job]) -> None:
-        # What gets ready for later must not slow down what starts now.
-        if not any(job.state is JobState.STARTING or under_way(job) for job in jobs) and not self._lanes.busy("house"):
-            self._lanes.put("house", self._prepare_and_sweep)
-
-    def _prepare_and_sweep(self) -> None:
-        """Make ready for the next start, and forget what is too old; a failure of that harms no job."""
-        try:
-            self._check_lead()
-            self._launcher.prepare()
-            if self._clock.monotonic() >= self._next_sweep:
-                self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
-                for job in sweep(self._registry, self._data, self._clock.now(), self._files):
-                    self._hear(Observation(job.id, job.token, StateExpired()))
-                self._drop_unneeded()
-                self._outputs.forget(self._registry.get_job)
-        except FencedError:
-            pass
-        except Exception:
-            log.exception("the control loop could not prepare or sweep; trying again")
-
-    def _drop_unneeded(self) -> None:
-        """Checkpoints whose removal was lost with an earlier control plane."""
-        for known in self._registry.jobs(include_ended=False):
-            lineages = old_lineages(self._data, known, self._clock.now(), self._files)
-            # The job afresh, after the list: a version that was put in its place meanwhile has told its checkpoint.
-            open_operations = self._registry.open_operations(known.id)
-            job = self._registry.get_job(known.id)
-            if job is not None:
-                self._act(job, unneeded(job, lineages, open_operations))
+        self._performer.act(job, owed(job, self._registry.open_operations(job.id)))

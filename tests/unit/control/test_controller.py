@@ -32,7 +32,7 @@ class Off:
 @pytest.fixture
 def world(tmp_path):
     world = World()
-    world.off, world.files = Off(), MemoryFiles()
+    world.off, world.files, world.check_lead = Off(), MemoryFiles(), lambda: None
     world.controller = Controller(
         world.registry,
         world.launcher,
@@ -44,6 +44,7 @@ def world(tmp_path):
         lambda: None,
         world.off.waiting.append,
         world.files,
+        lambda: world.check_lead(),
     )
     return world
 
@@ -149,7 +150,7 @@ def test_what_was_decided_is_done_once_the_lead_is_sure_again(world):
         if not sure:
             raise FencedError("could not renew its lease")
 
-    world.controller._check_lead = check_lead
+    world.check_lead = check_lead
     job = world.job("id", JobState.RUNNING)
     run = world.start(job)
     run.claim()
