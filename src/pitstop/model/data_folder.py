@@ -27,7 +27,7 @@ class DataFolder:
     @property
     def _own(self) -> Path:
         """What this server and its processes alone use. Stays; a server of the same name uses it again."""
-        return self.root / "servers" / self.server if self.server else self.root
+        return self.servers / self.server if self.server else self.root
 
     @property
     def store_password(self) -> Path:
@@ -66,8 +66,21 @@ class DataFolder:
 
     @property
     def spark_master(self) -> DaemonFolder:
-        """Log and settings of the Spark master. Goes away when the cluster is shut down."""
-        return DaemonFolder(self.root / "spark-master")
+        """Log and settings of this server's Spark master. Goes away when the cluster is shut down, or another server leads."""
+        return DaemonFolder(self._own / "spark-master")
+
+    @property
+    def servers(self) -> Path:
+        """What each of several servers has for itself."""
+        return self.root / "servers"
+
+    @property
+    def spark_recovery(self) -> Path:
+        """What the Spark master knows of workers and jobs. It writes it, and the master after it, on whatever host, reads it.
+
+        Goes away when the cluster is shut down.
+        """
+        return self.root / "spark-recovery"
 
     @property
     def members(self) -> Path:
@@ -251,6 +264,11 @@ class MemberFolder(DaemonFolder):
     def process(self) -> Path:
         """Which process the member is. Written by it once it has joined; a server that is started again finds it by that."""
         return self.root / "process.json"
+
+    @property
+    def log_before(self) -> Path:
+        """What the worker before this one has printed."""
+        return self.root / "daemon.log.1"
 
     @property
     def member_log(self) -> Path:
