@@ -27,7 +27,7 @@ class DataFolder:
     @property
     def _own(self) -> Path:
         """What this server and its processes alone use. Stays; a server of the same name uses it again."""
-        return self.servers / self.server if self.server else self.root
+        return self.root / "servers" / self.server if self.server else self.root
 
     @property
     def store_password(self) -> Path:
@@ -68,11 +68,6 @@ class DataFolder:
     def spark_master(self) -> DaemonFolder:
         """Log and settings of this server's Spark master. Goes away when the cluster is shut down, or another server leads."""
         return DaemonFolder(self._own / "spark-master")
-
-    @property
-    def servers(self) -> Path:
-        """What each of several servers has for itself."""
-        return self.root / "servers"
 
     @property
     def spark_recovery(self) -> Path:

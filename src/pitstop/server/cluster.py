@@ -168,17 +168,17 @@ class OwnCluster:
         if self._told is not None and _lives(folder.daemon):
             return
         self._told = None
-        self._kill_masters_of_this_machine()
+        self._end_masters_before(found)
         secret = found.secret if found is not None else secrets.token_urlsafe(32)
         self._master, url = start_master(folder, self._host, secret, self._data.spark_recovery, self._environment)
         self._told = SparkCluster(url, secret, keeper=self._data.server)
         log.info("the Spark master is up", url=url)
 
-    def _kill_masters_of_this_machine(self) -> None:
-        """Of servers that led before, and may have died without ending it."""
+    def _end_masters_before(self, found: SparkCluster | None) -> None:
+        """This server's own, and that of the last one which led: it may have died without ending it."""
         _kill(self._data.spark_master)
-        for server in self._data.servers.glob("*"):
-            folder = DataFolder(self._data.root, server.name).spark_master
+        if found is not None and found.keeper:
+            folder = DataFolder(self._data.root, found.keeper).spark_master
             handle = handle_in(folder.daemon)
             if handle is not None and is_of_this_boot(handle):
                 _kill(folder)
