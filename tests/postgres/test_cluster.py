@@ -113,8 +113,9 @@ def name_of(plane):
 
 def masters(data):
     """The servers' parts of the data folder that have a living Spark master."""
-    handles = {path: handle_in(DataFolder(data.root, path.name).spark_master.daemon) for path in (data.root / "servers").iterdir()}
-    return [path for path, handle in handles.items() if handle is not None and is_alive(handle)]
+    servers = (data.root / "servers").iterdir()
+    handles = {server: handle_in(DataFolder(data.root, server.name).spark_master.daemon) for server in servers}
+    return [server for server, handle in handles.items() if handle is not None and is_alive(handle)]
 
 
 def executors_of(data):

@@ -34,6 +34,9 @@ LEAVE_SECONDS = 20.0
 """How long members may take to leave before those of this machine are ended."""
 JOIN_SECONDS = 10.0
 
+StartMaster = Callable[[DaemonFolder, str, str, Path, Mapping[str, str]], tuple["subprocess.Popen[bytes]", str]]
+"""launchers.spark_standalone.start_master"""
+
 log = structlog.get_logger("pitstop.cluster")
 
 
@@ -56,8 +59,9 @@ class OwnCluster:
         store_url: str,
         environment: Mapping[str, str],
         changed: Callable[[], None] = lambda: None,
+        start_master: StartMaster = start_master,
     ) -> None:
-        self._changed = changed
+        self._changed, self._start_master = changed, start_master
         self._data, self._members, self._host, self._environment = data, members, host, environment
         self._store = ["--store", store_url] if data.server else []
         self._prefix = data.server or "member"
@@ -170,7 +174,7 @@ class OwnCluster:
         self._told = None
         self._end_masters_before(found)
         secret = found.secret if found is not None else secrets.token_urlsafe(32)
-        self._master, url = start_master(folder, self._host, secret, self._data.spark_recovery, self._environment)
+        self._master, url = self._start_master(folder, self._host, secret, self._data.spark_recovery, self._environment)
         self._told = SparkCluster(url, secret, keeper=self._data.server)
         log.info("the Spark master is up", url=url)
 
