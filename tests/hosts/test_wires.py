@@ -55,7 +55,7 @@ def members(client):
 
 def submit(cluster, client, name, **options):
     job = client.submit(
-        cluster.folder / "counting.py", args=[str(cluster.folder / name), f"{name}-counts"], name=name, options=options
+        cluster.folder / "counting.py", args=[str(cluster.folder / name), f"{name}-counts"], name=name, config=options
     )
     job.wait_started(300)
     return job
@@ -99,7 +99,7 @@ def test_a_job_goes_on_when_the_wire_of_each_member_is_cut_for_a_while(cluster):
 
 def test_a_protected_job_waits_for_its_quorum(cluster):
     client = with_two_members(cluster)
-    job = submit(cluster, client, "protected", split_brain_protection="true")
+    job = submit(cluster, client, "protected", split_brain_protection=True)
     goes_on(cluster, "protected")
     cluster.hosts["member-1"].cut()
     waits = until(lambda: job.status is JobState.NOT_RUNNING, 30, "the job waits")
