@@ -93,6 +93,12 @@ def test_master_members_and_drivers_go_on_when_another_control_plane_takes_over(
     assert (job.status, job.details.token) == (JobState.RUNNING, token), "in the same run"
     assert executors_of(data) == executors, "on the same executors"
 
+    kill_all(handle_in(DataFolder(data.root, name_of(second)).spark_master.daemon))
+    before = SparkCluster.read(data.spark_cluster).master
+    until(lambda: SparkCluster.read(data.spark_cluster).master != before, 60, "another master takes the place of one that died")
+    goes_on()
+    assert (job.details.token, executors_of(data)) == (token, executors)
+
     kill_all(handle_in(data.member(both[0]).daemon))
     until(lambda: len(executors_of(data) - executors) == 1, 90, "the new master gives the job another executor")
     goes_on()
