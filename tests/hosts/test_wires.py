@@ -72,7 +72,7 @@ def lines_of(cluster, name):
 def goes_on(cluster, name, after=""):
     """How long it takes until more has come."""
     before = len(lines_of(cluster, name))
-    return until(lambda: len(lines_of(cluster, name)) > before + 100, 180, f"{name} goes on {after}")
+    return until(lambda: len(lines_of(cluster, name)) > before + 100, 300, f"{name} goes on {after}")
 
 
 def every_number_once(cluster, client, name):
@@ -119,7 +119,7 @@ def test_a_protected_job_waits_for_its_quorum(cluster):
     cluster.hosts["member-1"].cut()
     waits = until(lambda: job.status is JobState.NOT_RUNNING, 30, "the job waits")
     cluster.hosts["member-1"].heal()
-    on = until(lambda: job.status is JobState.RUNNING, 120, "the job has its quorum again")
+    on = until(lambda: job.status is JobState.RUNNING, 300, "the job has its quorum again")
     print(f"\nwaits {waits:.1f} s after the cut, runs {on:.1f} s after it was healed")
     goes_on(cluster, "protected")
     job.suspend()

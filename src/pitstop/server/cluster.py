@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.ports import Leadership, Members, Membership, Registry
-from pitstop.errors import ConflictError, EngineError, NotFoundError
+from pitstop.errors import ConflictError, EngineError, NotFoundError, StoreError
 from pitstop.kit.private import write_private
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
@@ -149,6 +149,8 @@ class OwnCluster:
                     self._see_to_members()
                     if self._look_after_master():
                         self._changed()
+            except StoreError as error:
+                log.warning("the store is away: the cluster cannot be looked after; trying again", reason=error.message)
             except Exception:
                 log.exception("the cluster could not be looked after; trying again")
 
