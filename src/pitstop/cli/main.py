@@ -139,7 +139,7 @@ def serve(
         host=host,
         port=port,
         data_dir=data or usual_data_folder(),
-        store=_without_password(store) if store else os.environ.get("PITSTOP_STORE"),
+        store=_without_password(store) if store else os.environ.get("PITSTOP_STORE") or None,
         token=call.given_token,
         spares=spares,
         master=master,
