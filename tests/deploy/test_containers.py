@@ -25,7 +25,7 @@ from pitstop.testing.service import ScriptedService
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 BASE = "compose.yaml"
-TOGETHER = {"alone": (BASE,), "with members": (BASE, "compose.members.yaml")}
+TOGETHER = {"all": (BASE,)}
 """As docs/containers.md says that the files are used."""
 COPIED = PurePosixPath("/opt/pitstop")
 """Where the image has a copy of ``examples``."""
@@ -82,7 +82,7 @@ def test_there_is_a_file_for_each_use_and_no_other():
 
 
 def test_what_a_service_needs_of_others_is_there(services):
-    assert set(services) == {"postgres", "control-plane", "alpha", "beta", "fleet-ingest"}
+    assert set(services) == {"postgres", "control-plane", "member-1", "member-2", "alpha", "beta", "fleet-ingest"}
     _, volumes = compose(BASE)
     for name, says in services.items():
         assert set(says.get("depends_on", {})) <= set(services), name
@@ -95,7 +95,8 @@ def test_what_a_service_needs_of_others_is_there(services):
 
 def test_what_each_service_of_ours_is_told_our_command_line_takes(services):
     told = {name: parsed(says["command"]) for name, says in ours(services).items() if "entrypoint" not in says}
-    assert {name: command for name, (command, _) in told.items()} == {"control-plane": "serve", "fleet-ingest": "submit"}
+    commands = {"control-plane": "serve", "fleet-ingest": "submit", "member-1": "member", "member-2": "member"}
+    assert {name: command for name, (command, _) in told.items()} == commands
     _, serve = told["control-plane"]
     assert (serve["host"], serve["host_name"], serve["stop_jobs_on_exit"]) == ("0.0.0.0", ["control-plane"], True)
     assert serve["port"] == Settings.port == 8701
@@ -104,9 +105,15 @@ def test_what_each_service_of_ours_is_told_our_command_line_takes(services):
     assert len(submit["arguments"]) == 3, "what the ingest job takes"
 
 
-def test_members_and_a_store_by_url_are_not_asked_for_at_once(services):
-    _, serve = parsed(services["control-plane"]["command"])
-    assert bool(serve["members"]) != bool(services["control-plane"]["environment"]["PITSTOP_STORE"])
+@pytest.mark.parametrize("name", ["member-1", "member-2"])
+def test_a_member_shares_store_and_folders_and_is_reached_by_its_name(services, name):
+    member, server = services[name], services["control-plane"]
+    _, told = parsed(member["command"])
+    assert (told["name"], told["host"], member["hostname"]) == (name, name, name)
+    assert member["volumes"] == server["volumes"]
+    assert member["environment"].items() <= server["environment"].items()
+    _, serve = parsed(server["command"])
+    assert (serve["cluster_host"], serve["members"]) == (server["hostname"], 0)
 
 
 @pytest.mark.parametrize("name", ["alpha", "beta"])
