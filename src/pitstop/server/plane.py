@@ -15,7 +15,7 @@ from pitstop.control.controller import Controller
 from pitstop.control.ports import CHANGED, CONTROL, Leadership, Members, Wake
 from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
-from pitstop.kit.clock import SystemClock
+from pitstop.kit.clock import Clock, SystemClock
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
@@ -142,9 +142,14 @@ class ControlPlane:
             self._outputs,
             changed,
             check_lead=lead.check,
-            scaler=Scaler(self._members, clock, self._settings.scale_up_delay) if self._cluster is not None else None,
+            scaler=self._scaler(registry, clock),
         )
         return controller if self._cluster is None else WithMaster(self._cluster, lead.lasts, controller)
+
+    def _scaler(self, registry: SqlRegistry, clock: Clock) -> Scaler | None:
+        if self._cluster is None:
+            return None
+        return Scaler(self._members, clock, self._settings.scale_up_delay, registry.check_writable)
 
     def _renew_spares(self) -> None:
         self._launcher.renew_spares()
