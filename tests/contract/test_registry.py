@@ -8,6 +8,7 @@ import pytest
 
 from pitstop.errors import ConflictError, Problem
 from pitstop.model.config import JobConfig
+from pitstop.model.history import KEEP_CHANGES, StateChange
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.operation import Cancel, Export, OperationState, Resume, Submit, Suspend
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun
@@ -124,6 +125,14 @@ def test_ended_jobs_beyond_a_number_or_an_age_are_forgotten_with_all_that_belong
     assert (registry.progress("id-1"), registry.handle_of("id-1", 1), registry.open_operations("id-1")) == (Progress(), None, [])
     assert (registry.progress("id-3").epoch, registry.handle_of("id-3", 1)) == (3, "handle-3")
     assert len(registry.open_operations("id-0")) == 1
+
+
+def test_the_results_that_are_kept_are_those_of_the_jobs_that_ended_last(registry):
+    for number in range(4):
+        registry.add_job(
+            job(f"id-{number}", f"n{number}", JobState.FAILED, submitted=float(number), completion_time=90.0 - number)
+        )
+    assert sorted(registry.delete_ended(keep=2, older_than=0.0)) == ["id-2", "id-3"]
 
 
 def test_a_job_that_goes_on_for_long_does_not_gather_answers_commands_and_leases(store):
@@ -290,6 +299,72 @@ def test_an_overview_shows_jobs_with_their_progress_as_they_are_now(store):
     assert registry.overview(named="nobody") == []
     some = registry.overview_of(["job-2", "id-0", "nobody"])
     assert some == {"job-2": registry.overview(named="job-2")[0], "id-0": registry.overview(named="id-0")[0]}
+
+
+def changed(previous, new, reason="Suspend", by_user=True, sequence=0):
+    return StateChange(12.5, JobState(previous), JobState(new), reason, by_user, sequence)
+
+
+def test_changes_of_a_jobs_state_are_numbered_and_read_page_by_page(registry):
+    registry.add_job(job())
+    registry.add_job(job("id-2", "other"))
+    for number in range(1, 6):
+        registry.add_change("id-1", changed("RUNNING", "SUSPENDED", f"Grüße {number}", by_user=number % 2 == 0))
+    registry.add_change("id-2", changed("STARTING", "RUNNING"))
+    told = [changed("RUNNING", "SUSPENDED", f"Grüße {n}", n % 2 == 0, n) for n in range(1, 6)]
+    assert registry.changes("id-1", 0, 1000) == told
+    assert registry.changes("id-1", 1, 2) == told[1:3]
+    assert registry.changes("id-1", 5, 10) == []
+    assert registry.changes("nobody", 0, 10) == []
+    assert registry.changes("id-2", 0, 10) == [changed("STARTING", "RUNNING", sequence=1)]
+
+
+def test_a_reason_may_hold_anything_that_an_error_says(registry):
+    registry.add_job(job())
+    told = changed("RUNNING", "FAILED", "a\nb \x00 \x1b[2J \u202e 😀 '\"")
+    registry.add_change("id-1", told)
+    assert registry.changes("id-1", 0, 1) == [dataclasses.replace(told, sequence=1)]
+
+
+def test_of_a_jobs_changes_the_newest_are_kept_and_numbers_go_on(registry):
+    registry.add_job(job())
+    with registry.transaction():
+        for number in range(KEEP_CHANGES + 5):
+            registry.add_change("id-1", changed("RUNNING", "NOT_RUNNING", str(number)))
+    kept = registry.changes("id-1", 0, 10 * KEEP_CHANGES)
+    assert [change.sequence for change in kept] == list(range(6, KEEP_CHANGES + 6))
+    assert (kept[0].reason, kept[-1].reason) == ("5", str(KEEP_CHANGES + 4))
+    assert registry.newest_changes(["id-1"]) == {"id-1": KEEP_CHANGES + 5}
+
+
+def test_a_change_is_there_only_with_the_transaction_that_made_it(registry):
+    registry.add_job(job())
+    registry.add_change("id-1", changed("STARTING", "RUNNING"))
+    fail_after(registry, lambda: registry.add_change("id-1", changed("RUNNING", "FAILED")))
+    assert registry.changes("id-1", 0, 10) == [changed("STARTING", "RUNNING", sequence=1)]
+    registry.add_change("id-1", changed("RUNNING", "SUSPENDED"))
+    assert registry.newest_changes(["id-1"]) == {"id-1": 2}
+
+
+def test_the_history_of_a_job_goes_with_it(registry):
+    registry.add_job(job("id-1", "a", JobState.FAILED, completion_time=1.0))
+    registry.add_job(job("id-2", "b", JobState.FAILED, completion_time=9.0))
+    for job_id in ("id-1", "id-2"):
+        registry.add_change(job_id, changed("RUNNING", "FAILED"))
+    assert registry.delete_ended(keep=10, older_than=5.0) == ["id-1"]
+    assert registry.changes("id-1", 0, 10) == []
+    assert len(registry.changes("id-2", 0, 10)) == 1
+
+
+def test_the_last_changes_of_many_jobs_are_read_at_once(registry):
+    registry.add_job(job("id-1", "a"))
+    registry.add_job(job("id-2", "b"))
+    for _ in range(3):
+        registry.add_change("id-1", changed("RUNNING", "NOT_RUNNING"))
+    registry.add_change("forgotten", changed("RUNNING", "FAILED"))
+    wanted = ["id-1", "id-2", "forgotten", *(f"none-{number}" for number in range(1200))]
+    assert registry.newest_changes(wanted) == {"id-1": 3, "id-2": 0}
+    assert registry.newest_changes([]) == {}
 
 
 def test_states_of_many_jobs_are_read_at_once(registry):

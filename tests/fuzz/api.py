@@ -87,6 +87,8 @@ class Fuzzer:
                         case.body[name] = data.draw(strategy)
         if case.query and "wait_for" in case.query:
             case.query["timeout"] = 0.1
+        if case.query and "wait_seconds" in case.query:
+            case.query["wait_seconds"] = 0.1
         if isinstance(case.body, dict) and "watch_seconds" in case.body:
             case.body["watch_seconds"] = 0.1
         return case

@@ -3,20 +3,17 @@
 A real job goes on all the while, in the same run: not a number missed or doubled.
 """
 
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from pitstop.client import connect
 from pitstop.model.job import JobState
+from tests.postgres.planes import Plane, free_port, until
 from tests.postgres.server import new_database
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -43,69 +40,13 @@ def counting():
 TAKE_OVER_SECONDS = 10.0
 
 
-class Plane:
-    """A ``pitstop serve`` with its client."""
-
-    def __init__(self, folder, store, port, spares):
-        self.folder, self.store, self.address = folder, store, f"127.0.0.1:{port}"
-        self._log = folder / f"server-{port}.log"
-        command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", str(port)]
-        environment = os.environ | {"PITSTOP_STORE": store, "PYTHONUNBUFFERED": "1"}
-        with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, "--spares", str(spares)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env=environment,
-            )
-        assert self.process.stdout.readline(), self._log.read_text()[-600:]
-        self.client = connect(f"http://{self.address}")
-
-    @property
-    def log(self):
-        return self._log.read_text()
-
-    def leader(self):
-        return self.client.service.server_info().leader
-
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    def end(self):
-        for number in (signal.SIGCONT, signal.SIGTERM):
-            if self.process.poll() is None:
-                self.process.send_signal(number)
-        try:
-            self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def until(condition, seconds, what):
-    """How long it took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < seconds, f"{what} did not happen within {seconds:.0f} s"
-        time.sleep(0.05)
-    return time.monotonic() - began
-
-
 @pytest.fixture
 def start(tmp_path):
     store, planes = new_database(), []
 
     def start(spares=0, through=None):
         place = store if through is None else re.sub(r"@[^/]*/", f"@127.0.0.1:{through(store)}/", store)
-        planes.append(Plane(tmp_path, place, free_port(), spares))
+        planes.append(Plane(tmp_path, place, free_port(), "--spares", str(spares)))
         return planes[-1]
 
     yield start

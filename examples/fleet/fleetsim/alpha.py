@@ -6,6 +6,7 @@ same folder with the same start time, it appends the same pings once more.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import os
 import random
@@ -60,12 +61,16 @@ def _write(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
-def main() -> None:
+def parser() -> argparse.ArgumentParser:
     parser = simulator_parser(__doc__)
     parser.add_argument("--dir", type=Path, required=True, help="folder of the files; made if it is not there")
     parser.add_argument("--until-pings", type=positive_count, help="end by itself after so many pings")
     parser.add_argument("--torn", action="store_true", help="write some lines in two parts, a while apart")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    options = parser().parse_args()
     options.dir.mkdir(parents=True, exist_ok=True)
     signals, count = Signals(), 0
     files = VehicleFiles(options.dir, random.Random(options.seed) if options.torn else None)

@@ -5,6 +5,7 @@ SIGTERM or SIGINT ends it; then it prints its count as one line of JSON.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import socket
 import threading
@@ -90,33 +91,39 @@ def create_app(history: History, fail_every: int | None = None, garbage_every: i
     return app
 
 
-def listen(port: int) -> socket.socket:
-    """A socket on 127.0.0.1 that lets clients wait until the server is ready; port 0 takes a free one."""
+def listen(port: int, host: str = "127.0.0.1") -> socket.socket:
+    """A socket that lets clients wait until the server is ready; port 0 takes a free one."""
     # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    listener.bind((host, port))
     listener.listen(128)
     return listener
 
 
-def main() -> None:
+def parser() -> argparse.ArgumentParser:
     parser = simulator_parser(__doc__)
-    parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; 0 (the default) takes a free one")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=0, help="0 (the default) takes a free one")
     parser.add_argument("--keep", type=positive_count, default=KEPT, help=f"how many pings to keep (default: {KEPT:,})")
     parser.add_argument("--fail-every", type=positive_count, help="answer every so-many-th poll with 503")
     parser.add_argument("--garbage-every", type=positive_count, help="answer every so-many-th poll with broken JSON")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    options = parser().parse_args()
     try:
-        listener = listen(options.port)
+        listener = listen(options.port, options.host)
     except (OSError, OverflowError) as error:
-        parser.error(f"port {options.port} on 127.0.0.1 cannot be opened ({error}): choose another --port, or 0 for a free one")
+        where = f"port {options.port} on {options.host}"
+        parser().error(f"{where} cannot be opened ({error}): choose another --port, or 0 for a free one")
     history, signals = History(options.keep), Signals()
     app = create_app(history, options.fail_every, options.garbage_every)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
     serving = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     serving.start()
-    say("beta", url=f"http://127.0.0.1:{listener.getsockname()[1]}/pings")
+    say("beta", url=f"http://{options.host}:{listener.getsockname()[1]}/pings")
     pings = World(options.seed, start_time=options.start_time).beta_pings()
     for ping in paced(pings, options.start_time, options.speedup, signals):
         history.add(ping)

@@ -100,6 +100,13 @@ def serve(
     members: Annotated[
         int, typer.Option(min=0, max=64, help="Members to start here, each with one core for jobs, and a Spark master for them")
     ] = 0,
+    cluster_host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address of this machine at which members on other machines reach Spark's master and drivers; needs --store",
+        ),
+    ] = None,
     scale_up_delay: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="How long no member has joined or left before jobs are rescaled")
     ] = 10.0,
@@ -132,11 +139,12 @@ def serve(
         host=host,
         port=port,
         data_dir=data or usual_data_folder(),
-        store=_without_password(store) if store else os.environ.get("PITSTOP_STORE"),
+        store=_without_password(store) if store else os.environ.get("PITSTOP_STORE") or None,
         token=call.given_token,
         spares=spares,
         master=master,
         members=members,
+        cluster_host=cluster_host,
         scale_up_delay=scale_up_delay,
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
@@ -155,13 +163,18 @@ def member(
     data: Annotated[Path | None, typer.Option(help="Folder that all of the cluster share [$PITSTOP_DATA]")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name [default: that of this machine]")] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Cores for jobs [default: all there are]")] = None,
-    host: Annotated[str, typer.Option(help="Name or address under which the other members reach this machine")] = "127.0.0.1",
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The cluster's store in PostgreSQL [$PITSTOP_STORE, else the file in the folder]"),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address of this machine at which the others reach it; needs --store")] = "127.0.0.1",
 ) -> None:
     """Lend this machine's cores to the jobs of a cluster, until Ctrl-C or until the member is removed."""
     from pitstop.client.local_server import usual_data_folder
 
     app = importlib.import_module("pitstop.member.app")
-    app.run_member(app.MemberSettings(data or usual_data_folder(), name, cores, host))
+    url = _without_password(store) if store else os.environ.get("PITSTOP_STORE")
+    app.run_member(app.MemberSettings(data or usual_data_folder(), name, cores, url, host))
 
 
 def _without_password(url: str) -> str:

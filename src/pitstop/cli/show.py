@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -16,23 +17,25 @@ from pitstop.cli.jobs import JobArgument
 from pitstop.cli.register import register
 from pitstop.cli.render import job_facts, job_lines, metric_lines
 from pitstop.cli.tables import print_table
-from pitstop.errors import UnreachableError, UsageError
+from pitstop.cli.terminal import in_one_line
+from pitstop.errors import PitstopError, UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.log_levels import LogLevel
+from pitstop.model.history import KEEP_CHANGES, StateChange
 from pitstop.service.api import Service
 
 POLL_SECONDS = 0.3
 USUAL_LEVEL = "usual"
 """Written in the place of a level to take back what was set."""
 AWAY_SECONDS = 60.0
-"""How long ``logs -f`` keeps retrying while the server is away."""
+"""How long ``logs -f`` and ``history -f`` keep retrying while the server is away."""
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     register(app, list_jobs, "list-jobs")
     register(app, list_kept_states, "list-kept-states")
-    for command in (status, metrics, logs):
+    for command in (status, history, metrics, logs):
         register(app, command)
     register(app, log_level, "log-level")
 
@@ -78,6 +81,27 @@ def metrics(call: Call, job: JobArgument) -> None:
         call.show(found.progress.to_dict())
     else:
         print("\n".join(metric_lines(found)))
+
+
+def history(
+    call: Call,
+    job: JobArgument,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new changes until the job ends")] = False,
+) -> None:
+    """Show the changes of a job's state, oldest first: when, whether a user or Pitstop itself, and why. 1,000 are kept."""
+    service = call.service()
+    found = service.job(job).id
+    changes = _followed(call, found) if follow else iter(service.history(found, limit=KEEP_CHANGES).changes)
+    if call.structured and not follow:
+        call.show([_change_facts(change) for change in changes])
+        return
+    for change in changes:
+        shown = (
+            json.dumps(_change_facts(change), ensure_ascii=False)
+            if call.structured
+            else f"{iso(change.at)} {in_one_line(change.text)}"
+        )
+        print(_rendered(shown, call.output), flush=follow)
 
 
 def logs(
@@ -126,6 +150,26 @@ def log_level(
         print_table(("LOGGER", "LEVEL", "SET FOR"), [(at.logger, at.level.lower(), at.scope.value) for at in found])
 
 
+def _change_facts(change: StateChange) -> dict[str, Any]:
+    return asdict(change) | {"at": iso(change.at), "previous": change.previous.value, "new": change.new.value}
+
+
+def _followed(call: Call, job_id: str) -> Iterator[StateChange]:
+    from pitstop.client.listener import changes_of
+
+    def away(error: PitstopError, seconds: float) -> None:
+        if not seconds:
+            _say_away(call, error)
+        if seconds > AWAY_SECONDS:
+            raise error
+
+    return changes_of(call.service(), job_id, 0, away, threading.Event())
+
+
+def _say_away(call: Call, error: PitstopError) -> None:
+    call.warn(f"{error.message}\nGoing on as soon as it answers.")
+
+
 def _written(service: Service, job_id: str) -> Iterator[str]:
     after = 0
     while True:
@@ -150,7 +194,7 @@ def _follow(call: Call, job_id: str) -> Iterator[str]:
         except UnreachableError as error:
             now = time.monotonic()
             if away_since is None:
-                call.warn(f"{error.message}\nGoing on as soon as it answers.")
+                _say_away(call, error)
                 away_since = now
             if now - away_since > AWAY_SECONDS:
                 raise

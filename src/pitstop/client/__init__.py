@@ -2,5 +2,6 @@
 
 from pitstop.client.handles import Client, JobHandle, MapHandle, connect
 from pitstop.client.http import HttpService
+from pitstop.client.listener import StatusListener
 
-__all__ = ["Client", "HttpService", "JobHandle", "MapHandle", "connect"]
+__all__ = ["Client", "HttpService", "JobHandle", "MapHandle", "StatusListener", "connect"]

@@ -26,6 +26,7 @@ from pitstop.service.asked import not_in_time
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
+    JobHistory,
     JobStatus,
     JournalPage,
     KeptState,
@@ -126,6 +127,15 @@ class HttpService:
                 if left <= _WAIT_SECONDS:
                     break
         raise not_in_time(name_or_id, self.job(name_or_id).status, states, timeout)
+
+    def history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobHistory:
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            asked = {"after": after, "limit": limit, "wait_seconds": min(_WAIT_SECONDS, left)}
+            page = self._get(JobHistory, _job(name_or_id) + "/history", **asked)
+            if page.changes or page.ended or left <= _WAIT_SECONDS:
+                return page
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         return self._get(LogPage, _job(name_or_id) + "/logs", after=after, limit=limit)
@@ -232,6 +242,8 @@ class HttpService:
         return self._json_of(self._request(method, path, **options))
 
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        if self._http.is_closed:
+            raise UsageError("This client was closed: connect once more.")
         try:
             return self._http.request(method, path, **options)
         except UnicodeEncodeError as error:

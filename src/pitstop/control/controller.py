@@ -11,6 +11,7 @@ import structlog
 
 from pitstop.control.acting import Actor
 from pitstop.control.actions import DropSnapshot, Finish, RegisterSnapshot, SendCommand, StoreAction
+from pitstop.control.history import change_of
 from pitstop.control.housekeeping import Housekeeper
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.life import Due, Event, decide, due_at, is_due
@@ -218,11 +219,13 @@ class Controller:
         A crash in between loses only acts, which follow from what is recorded (:func:`owed`).
         """
         with self._registry.transaction():
-            job = self._registry.get_job(job_id)
-            decision = decide(job, event, self._clock.now()) if job is not None else None
+            job, now = self._registry.get_job(job_id), self._clock.now()
+            decision = decide(job, event, now) if job is not None else None
             if job is not None and decision is not None:
                 if decision.job != job:
                     self._registry.save_job(decision.job)
+                if decision.job.state is not job.state:
+                    self._registry.add_change(job.id, change_of(job, event, decision.job, now))
                 for action in decision.actions:
                     if isinstance(action, StoreAction):
                         self._write(decision.job, action)

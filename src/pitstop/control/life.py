@@ -156,7 +156,9 @@ _ROWS: tuple[Row, ...] = (
     ((S,),          (None,),                  (Resume,),        asking.resume,                      (N,)),
     ((S,),          (None,),                  (Configure,),     asking.configure,                   None),
     ((N, T, R, S),  MODES[R],                 (Cancel,),        asking.cancel,                      (F,)),
-    ((N, T, R, S),  (None,),                  (Rollback,),      updating.roll_back,                 (N, T, R, S)),
+    ((N, S),        (None,),                  (Rollback,),      updating.roll_back,                 None),
+    ((T,),          (None,),                  (Rollback,),      updating.roll_back,                 (T, N)),
+    ((R,),          (None,),                  (Rollback,),      updating.roll_back,                 (R, N)),
     ((N, T, R, X, C), (None, *ANY),           (Resume,),        asking.accept,                      None),
     ((F, D),        MODES[F],                 (Cancel,),        asking.accept,                      None),
     # What is asked of a job that has failed or was cancelled, and keeps its state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pitstop.control import asking
 from pitstop.control.life import LIFE, MODES
+from pitstop.model.history import KEEP_CHANGES
 from pitstop.model.job import JobState
 from pitstop.model.operation import REQUESTS, Submit
 
@@ -14,10 +15,35 @@ what is asked for (`suspend`), what is seen of the run (`Died`), or that a time 
 run is being ended for, or a suspended job's state saved for, at that moment.
 """
 
+_HISTORY = f"""## History
+
+Each change of a job's state is recorded in the transaction that makes it, with its time and its reason: what a user asked for, or
+why it happened by itself. The newest {KEEP_CHANGES:,} changes of a job are kept, as long as the job is.
+
+```
+$ pitstop history speeds
+2026-11-21T06:15:02.310 Pitstop: NOT_RUNNING -> STARTING (A run is started)
+2026-11-21T06:15:09.871 Pitstop: STARTING -> RUNNING (The run is up)
+2026-11-21T06:20:40.055 Pitstop: RUNNING -> NOT_RUNNING (The runner's process ended)
+2026-11-21T06:20:40.061 Pitstop: NOT_RUNNING -> STARTING (A run is started)
+2026-11-21T06:20:43.502 Pitstop: STARTING -> RUNNING (The run is up)
+2026-11-21T06:31:12.900 User: RUNNING -> FAILED (Cancel)
+```
+
+| who | how |
+|---|---|
+| command line | `pitstop history JOB`; `--follow` goes on with new changes until the job has ended |
+| Python | `job.history()`; `job.add_status_listener(function)` calls a function with each change, until the job has ended |
+| REST | `GET /api/v1/jobs/JOB/history?after=SEQUENCE&wait_seconds=60` answers as soon as there is a change after that one |
+
+A listener gets every change once and in order, also those made while the server was away: changes have numbers without gaps, and
+who listens asks for what comes after the last one. `add_status_listener(function, after=n)` goes on where an earlier process was.
+"""
+
 
 def page() -> str:
     """The page, in Markdown."""
-    return f"{_HEAD}\n{_diagram()}\n{_states()}\n{_requests()}"
+    return f"{_HEAD}\n{_diagram()}\n{_states()}\n{_requests()}\n{_HISTORY}"
 
 
 def _diagram() -> str:

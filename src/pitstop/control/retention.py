@@ -76,7 +76,7 @@ def kept_until(job: Job) -> float | None:
 
 
 def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> list[Job]:
-    """Forget results beyond the newest 1000 or older than 7 days, with their logs; artifacts and packages that no job names.
+    """Forget results beyond the last 1000 or older than 7 days, with their logs; artifacts and packages that no job names.
 
     Returns the jobs whose results stay while the time for their state is over.
     """

@@ -8,13 +8,13 @@ on its members; when one of them is gone it is suspended, or has failed if its g
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pitstop.control.actions import FailExports, KillRun
 from pitstop.control.decision import Decision, answer_all, ended, suspended, waiting
 from pitstop.control.ports import Members
-from pitstop.errors import ConflictError
+from pitstop.errors import ConflictError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.cluster import Member, MemberState
 from pitstop.model.config import ProcessingGuarantee
@@ -23,6 +23,8 @@ from pitstop.model.operation import Rescale, UpdateJob
 
 LOST_SECONDS = 5.0
 """A member is lost to a job once nobody has seen it for so long: where the store was away, its members come back after it."""
+WAITED_SECONDS = 1.0
+"""Who had to wait for so long to write was not the only one."""
 QUORUM_SECONDS = 2.0
 """How often a job without its quorum looks for it."""
 AGAIN_SECONDS = (2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
@@ -67,10 +69,16 @@ def as_update(job: Job, request: Rescale) -> UpdateJob:
 
 
 class Scaler:
-    """Watches who is there, and tells which jobs that concerns. Of one thread, the control loop's."""
+    """Watches who is there, and tells which jobs that concerns. Of one thread, the control loop's.
 
-    def __init__(self, members: Members, clock: Clock, delay_seconds: float) -> None:
+    ``check_writable`` raises StoreError if nothing can be written now: members that cannot tell that they live are not lost.
+    """
+
+    def __init__(
+        self, members: Members, clock: Clock, delay_seconds: float, check_writable: Callable[[], None] = lambda: None
+    ) -> None:
         self._members, self._clock, self._delay = members, clock, delay_seconds
+        self._check_writable = check_writable
         self._there: list[Member] = []
         self._changed = clock.monotonic()
         self._missing: dict[str, float] = {}
@@ -107,7 +115,24 @@ class Scaler:
         since = self._clock.monotonic() - LOST_SECONDS
         there = frozenset(member.id for member in self._there) | {m for m, at in self._missing.items() if at > since}
         another_quorum = job.quorum and (len(there) < job.quorum or quorum_of(len(there)) > job.quorum)
-        return ClusterSeen(there) if another_quorum or _has_lost_a_member(job, there) else None
+        concerned = another_quorum or _has_lost_a_member(job, there)
+        return ClusterSeen(there) if concerned and self._could_tell() else None
+
+    def _could_tell(self) -> bool:
+        """Whether members that have told nothing could have. StoreError if the store is away; their time begins anew then."""
+        began = self._clock.monotonic()
+        try:
+            self._check_writable()
+        except StoreError:
+            self._wait_anew()
+            raise
+        if self._clock.monotonic() - began < WAITED_SECONDS:
+            return True
+        self._wait_anew()
+        return False
+
+    def _wait_anew(self) -> None:
+        self._missing = dict.fromkeys(self._missing, self._clock.monotonic())
 
     def rescale(self, job: Job) -> Rescale | None:
         """What to ask for if the job is to be planned anew now; None if not. Asked, it is not asked again for a while."""

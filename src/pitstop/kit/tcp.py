@@ -68,6 +68,19 @@ def loopback_addresses(host: str) -> set[ipaddress.IPv4Address | ipaddress.IPv6A
     return {found} if found.is_loopback else set()
 
 
+def is_own_address(host: str) -> bool:
+    """True if the host stands for one address of this machine, which others may reach: not for all of them."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        if _address(str(address[0]), 0)[0].is_unspecified:
+            return False
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind(address)
+    except OSError:
+        return False
+    return True
+
+
 def _lines() -> Iterator[_Line]:
     for table in TABLES:
         try:

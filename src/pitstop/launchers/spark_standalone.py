@@ -1,10 +1,15 @@
-"""Spark's own cluster, standalone: a master and workers as processes of this machine, known to one another by a secret."""
+"""Spark's own cluster, standalone: a master and workers as processes of this machine, known to one another by a secret.
+
+A master writes down what it knows of workers and jobs. The master after it, on this machine or another one, reads that and tells
+all of them where it is: they go on, and executors take no notice.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import re
+import secrets
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -14,24 +19,42 @@ from pitstop.errors import EngineError
 from pitstop.kit.private import write_private
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_of, write_handle
+from pitstop.model.cluster import LOOPBACK, SparkCluster, closed_to_others
 from pitstop.model.data_folder import DaemonFolder
 
 START_SECONDS = 120.0
 SHARES = 64
 """So many jobs may run on each core of a member: Spark gives every job cores of its own, and ours share them."""
+_WEB_FILTER = "org.apache.spark.ui.JWSFilter"
 _MASTER, _WORKER = (f"org.apache.spark.deploy.{part}" for part in ("master.Master", "worker.Worker"))
+SILENT_SECONDS = 15
+"""A worker that has not told anything for so long counts as lost, and drivers are told so. A new master waits for as long for
+those that it has read of."""
 _URL = re.compile(r"Starting Spark master at (spark://\S+)")
+_UP = "I have been elected leader!"
+_FOLLOWS = re.compile(r"(?:Master has changed, new master is at|Successfully registered with master) (spark://\S+)")
 
 
 def start_master(
-    folder: DaemonFolder, host: str, secret: str, environment: Mapping[str, str]
+    folder: DaemonFolder, host: str, secret: str, recovery: Path, environment: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a master on a free port; its process and its URL. EngineError if it does not come up."""
-    process = _start(folder, [_MASTER, "--host", host], secret, environment)
+    """Start a master on a free port; its process and its URL. EngineError if it does not come up.
+
+    ``recovery``: the folder in which the masters of the cluster, one after the other, keep what they know.
+    """
+    recovery.mkdir(parents=True, exist_ok=True)
+    kept = {
+        "spark.deploy.recoveryMode": "FILESYSTEM",
+        "spark.deploy.recoveryDirectory": str(recovery),
+        # A job whose executors fail is our affair: the master is not to give it up.
+        "spark.deploy.maxExecutorRetries": "-1",
+    }
+    process = _start(folder, [_MASTER, "--host", host], closed_to_others(host, secret) | kept, environment)
     found: list[str] = []
 
     def is_up() -> bool:
-        found[:] = _URL.findall(folder.log.read_text(errors="replace"))
+        told = folder.log.read_text(errors="replace")
+        found[:] = _URL.findall(told) if _UP in told else []
         return bool(found) or process.poll() is not None
 
     if not wait_until(is_up, START_SECONDS, step=0.1) or not found:
@@ -41,23 +64,34 @@ def start_master(
 
 
 def start_worker(
-    folder: DaemonFolder, host: str, master: str, cores: int, secret: str, environment: Mapping[str, str]
+    folder: DaemonFolder, host: str, cluster: SparkCluster, cores: int, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     """Start a worker that lends so many cores, as shares, and as much memory as jobs ask for."""
     # What an executor takes is bounded by its own settings: the worker itself must refuse none for memory.
     lent = ["--cores", str(cores * SHARES), "--memory", "1024g", "--work-dir", str(folder.work)]
-    return _start(folder, [_WORKER, master, "--host", host, *lent], secret, environment)
+    # However long there is no master: ending would end the executors.
+    patient = {"spark.worker.maxRegistrationRetries": "1000000", "spark.worker.cleanup.enabled": "true"}
+    return _start(folder, [_WORKER, cluster.master, "--host", host, *lent], cluster.spark_settings | patient, environment)
 
 
-def _start(folder: DaemonFolder, command: list[str], secret: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def followed_master(folder: DaemonFolder) -> str | None:
+    """The URL of the master that a worker has told last that it works for; None if there is none yet."""
+    found = _FOLLOWS.findall(folder.log.read_text(errors="replace"))
+    return found[-1] if found else None
+
+
+def _start(
+    folder: DaemonFolder, command: list[str], settings: Mapping[str, str], environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     folder.work.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "spark.authenticate": "true",
-        "spark.authenticate.secret": secret,
-        "spark.worker.cleanup.enabled": "true",
+    of_all = {
         "spark.decommission.enabled": "true",
+        "spark.worker.timeout": str(SILENT_SECONDS),
+        # Spark's own web pages ask for no token, show logs and end jobs. They cannot be turned off: nobody has this key.
+        "spark.ui.filters": _WEB_FILTER,
+        f"spark.{_WEB_FILTER}.param.secretKey": secrets.token_urlsafe(48),
     }
-    write_private(folder.spark_settings, "".join(f"{name} {value}\n" for name, value in settings.items()))
+    write_private(folder.spark_settings, "".join(f"{name} {value}\n" for name, value in (of_all | dict(settings)).items()))
     arguments = ["--port", "0", "--webui-port", "0", "--properties-file", str(folder.spark_settings)]
     home = spark_home()
     with folder.log.open("ab") as log:
@@ -67,7 +101,8 @@ def _start(folder: DaemonFolder, command: list[str], secret: str, environment: M
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env={**environment, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"},
+            # Where its web page listens; all else is where the arguments say.
+            env={**environment, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": LOOPBACK},
         )
     # At once: whoever has started it may die, and it must be found again.
     handle = handle_of(process.pid)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pitstop.errors import PitstopError
 from pitstop.member.app import MemberSettings, run_member
+from pitstop.model.cluster import LOOPBACK
 
 
 def main() -> int:
@@ -15,9 +16,11 @@ def main() -> int:
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--name", required=True)
     parser.add_argument("--cores", type=int)
+    parser.add_argument("--store")
+    parser.add_argument("--host", default=LOOPBACK)
     options = parser.parse_args()
     try:
-        run_member(MemberSettings(options.data, options.name, options.cores))
+        run_member(MemberSettings(options.data, options.name, options.cores, options.store, options.host))
     except PitstopError as error:
         print(error.message, file=sys.stderr)
         return 1

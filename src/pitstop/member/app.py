@@ -10,17 +10,20 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from pitstop.errors import UsageError
 from pitstop.kit.java import find_java
 from pitstop.kit.private import keep_private, private_folder
+from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_in, has_children, kill_all, own_handle, write_handle
-from pitstop.launchers.spark_standalone import drain, start_worker
+from pitstop.launchers.spark_standalone import drain, followed_master, start_worker
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
-from pitstop.model.cluster import LOOPBACK, Member, SparkCluster
+from pitstop.model.cluster import LOOPBACK, Member, SparkCluster, address_for_others
 from pitstop.model.data_folder import DataFolder, MemberFolder
-from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.database import open_database
 from pitstop.store.members import SqlMembers
+from pitstop.store.urls import store_url
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class MemberSettings:
     """None: that of this machine."""
     cores: int | None = None
     """How many cores jobs may use; None: all there are."""
+    store: str | None = None
+    """URL of the cluster's store, if that is not the file in its folder."""
     host: str = LOOPBACK
     """Name or address of this machine, under which drivers and other members reach it."""
 
@@ -44,12 +49,17 @@ class SparkWorker:
         self, folder: MemberFolder, settings: MemberSettings, cores: int, java_home: Path, cluster: SparkCluster
     ) -> None:
         _end_worker(folder)
-        environment = runner_environment(os.environ) | {"JAVA_HOME": str(java_home), "SPARK_LOCAL_IP": settings.host}
-        self._process = start_worker(folder, settings.host, cluster.master, cores, cluster.secret, environment)
+        if loopback_addresses(settings.host) and not loopback_addresses(cluster.host):
+            raise UsageError(f"The cluster's master is at {cluster.host}: give --host, this machine's address for the others.")
+        environment = runner_environment(os.environ) | {"JAVA_HOME": str(java_home)}
+        self._process = start_worker(folder, settings.host, cluster, cores, environment)
         self._folder = folder
 
     def ended(self) -> bool:
         return self._process.poll() is not None
+
+    def works_for(self, master: str) -> bool:
+        return followed_master(self._folder) == master
 
     def drain(self) -> None:
         drain(self._process)
@@ -69,17 +79,23 @@ def _end_worker(folder: MemberFolder) -> None:
     if handle is not None:
         kill_all(handle)
     folder.daemon.unlink(missing_ok=True)
+    # What it has told is of no worker after it.
+    if folder.log.exists():
+        folder.log.replace(folder.log_before)
 
 
 def run_member(settings: MemberSettings) -> None:
     """Be a member until SIGINT, SIGTERM, or the cluster asks it to leave."""
     keep_private()
     data = DataFolder(private_folder(settings.data_dir.resolve()))
+    address_for_others(settings.host, sharing=settings.store is not None)
+    # The servers have left the store's password there, unless each host has it from elsewhere.
+    left = {"PGPASSFILE": str(data.store_password)} if data.store_password.exists() else {}
+    database = open_database(store_url(settings.store, data, left | dict(os.environ)))
     name, cores = settings.name or socket.gethostname(), settings.cores or os.cpu_count() or 1
     folder = data.member(name)
     folder.work.mkdir(parents=True, exist_ok=True)
     java_home = find_java(data.java)
-    database = open_database(sqlite_url(data.store))
     member = Member(str(uuid.uuid4()), name, settings.host, __version__, cores)
     process = MemberProcess(
         member,

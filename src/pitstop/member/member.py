@@ -16,6 +16,8 @@ from pitstop.errors import EngineError, StoreError
 from pitstop.model.cluster import Member, MemberState, SparkCluster
 
 BEAT_SECONDS = 1.0
+FOLLOW_SECONDS = 20.0
+"""How long a worker may take to follow a new master by itself, with its executors, before it is started again."""
 DRAIN_SECONDS = 60.0
 """How long the tasks of a member that leaves may take to come to their end."""
 
@@ -26,6 +28,10 @@ class Worker(Protocol):
     """A worker of Spark that has been started."""
 
     def ended(self) -> bool: ...
+
+    def works_for(self, master: str) -> bool:
+        """True once it has told that the master at this URL is its own."""
+        ...
 
     def drain(self) -> None:
         """Let its executors end once their tasks are done; jobs go on on the others."""
@@ -59,7 +65,9 @@ class MemberProcess:
         """Since it was asked to leave: when it does, whatever runs on it then."""
         self._member, self._members, self._cluster, self._start_worker = member, members, cluster, start_worker
         self._worker: Worker | None = None
-        self._works_for: tuple[str, str] | None = None
+        self._works_for: SparkCluster | None = None
+        self._to_follow_by: tuple[str, float] | None = None
+        """A new master, and when the worker is to have followed it."""
 
     def join(self) -> None:
         """ConflictError if another member has the name."""
@@ -102,10 +110,23 @@ class MemberProcess:
             cluster = self._cluster()
         except EngineError:
             return  # the master is not up yet
-        wanted = (cluster.master, cluster.secret)
-        if self._worker is not None and (self._worker.ended() or wanted != self._works_for):
+        if self._worker is not None and not self._may_go_on(self._worker, cluster):
             log.warning("the Spark worker is started again", member=self._member.name)
             self._worker.stop()
             self._worker = None
         if self._worker is None:
-            self._worker, self._works_for = self._start_worker(cluster), wanted
+            self._worker, self._works_for, self._to_follow_by = self._start_worker(cluster), cluster, None
+
+    def _may_go_on(self, worker: Worker, cluster: SparkCluster) -> bool:
+        """False if it has ended, or knows another secret, or has not followed the new master though that has looked for it."""
+        known = self._works_for
+        if worker.ended() or known is None or cluster.secret != known.secret:
+            return False
+        if cluster.master == known.master:
+            return True
+        if worker.works_for(cluster.master):
+            self._works_for, self._to_follow_by = cluster, None
+            return True
+        if self._to_follow_by is None or self._to_follow_by[0] != cluster.master:
+            self._to_follow_by = cluster.master, self._monotonic() + FOLLOW_SECONDS
+        return self._monotonic() < self._to_follow_by[1]

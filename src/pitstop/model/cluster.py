@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, UsageError
 from pitstop.kit.private import read_private
+from pitstop.kit.tcp import is_own_address, loopback_addresses
 from pitstop.kit.wire import described
 
 LOOPBACK = "127.0.0.1"
@@ -45,6 +47,18 @@ class SparkCluster:
     """The ids of these members."""
     executor_memory_mb: int = 1024
     """Heap of each executor: a job has one on every member."""
+    keeper: str = ""
+    """Which of several servers keeps the master (DataFolder.server)."""
+
+    @property
+    def host(self) -> str:
+        """Where the master listens."""
+        return urlsplit(self.master).hostname or ""
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """Settings of Spark by which drivers and executors speak to nobody else."""
+        return closed_to_others(self.host, self.secret)
 
     @classmethod
     def read(cls, path: Path) -> SparkCluster:
@@ -90,6 +104,27 @@ class ClusterSettings:
         """The settings that variables tell; what they do not is as usual."""
         told = {name: environment[variable] for name, variable in _VARIABLES.items() if variable in environment}
         return cls(**told, own=Path(environment[_OWN]) if _OWN in environment else None)
+
+
+def closed_to_others(host: str, secret: str) -> dict[str, str]:
+    """Settings of Spark by which nobody without the secret can speak to what listens there.
+
+    Where that goes over wires between machines, nobody can listen in or change anything, either.
+    """
+    known = {"spark.authenticate": "true", "spark.authenticate.secret": secret}
+    return known if loopback_addresses(host) else known | {"spark.network.crypto.enabled": "true"}
+
+
+def address_for_others(host: str, sharing: bool) -> str:
+    """``host``, at which the members of a cluster are to reach what runs here.
+
+    UsageError if it is no address of this machine, or of a network while the cluster's store is a file (not ``sharing``).
+    """
+    if not sharing and not loopback_addresses(host):
+        raise UsageError(f"The store in the data folder is for one machine, so that '{host}' cannot be used: give --store, too.")
+    if not is_own_address(host):
+        raise UsageError(f"'{host}' is no address of this machine: give one under which the other members reach it.")
+    return host
 
 
 class MemberState(StrEnum):

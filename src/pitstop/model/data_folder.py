@@ -66,8 +66,16 @@ class DataFolder:
 
     @property
     def spark_master(self) -> DaemonFolder:
-        """Log and settings of the Spark master. Goes away when the cluster is shut down."""
-        return DaemonFolder(self.root / "spark-master")
+        """Log and settings of this server's Spark master. Goes away when the cluster is shut down, or another server leads."""
+        return DaemonFolder(self._own / "spark-master")
+
+    @property
+    def spark_recovery(self) -> Path:
+        """What the Spark master knows of workers and jobs. It writes it, and the master after it, on whatever host, reads it.
+
+        Goes away when the cluster is shut down.
+        """
+        return self.root / "spark-recovery"
 
     @property
     def members(self) -> Path:
@@ -251,6 +259,11 @@ class MemberFolder(DaemonFolder):
     def process(self) -> Path:
         """Which process the member is. Written by it once it has joined; a server that is started again finds it by that."""
         return self.root / "process.json"
+
+    @property
+    def log_before(self) -> Path:
+        """What the worker before this one has printed."""
+        return self.root / "daemon.log.1"
 
     @property
     def member_log(self) -> Path:

@@ -11,7 +11,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from fastapi import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -90,8 +90,8 @@ class Quick:
             found = await now()
             return found.json if found.status in states else None
 
-        async def late() -> PitstopError:
-            return not_in_time(name, (await now()).status, states, seconds)
+        async def late() -> NoReturn:
+            raise not_in_time(name, (await now()).status, states, seconds)
 
         return await self._waiters.wait(JobIs(first.id, states), look, late, lambda: until - time.monotonic(), receive)
 

@@ -48,7 +48,7 @@ class Waiters:
         async def look() -> T | None:
             return await reading(asked.look)
 
-        async def late() -> PitstopError:
+        async def late() -> T:
             return await reading(asked.late)
 
         return await self.wait(asked.sign, look, late, lambda: asked.left, request.receive)
@@ -57,11 +57,11 @@ class Waiters:
         self,
         sign: Sign,
         look: Callable[[], Awaitable[T | None]],
-        late: Callable[[], Awaitable[PitstopError]],
+        late: Callable[[], Awaitable[T]],
         left: Callable[[], float],
         receive: Receive,
     ) -> T:
-        """What ``look`` finds once the sign has come; raises what ``late`` makes when no seconds are left."""
+        """What ``look`` finds once the sign has come, or what ``late`` answers when no seconds are left."""
         gone = asyncio.create_task(_hung_up(receive))
         try:
             return await self._wait(sign, look, late, left, gone)
@@ -72,7 +72,7 @@ class Waiters:
         self,
         sign: Sign,
         look: Callable[[], Awaitable[T | None]],
-        late: Callable[[], Awaitable[PitstopError]],
+        late: Callable[[], Awaitable[T]],
         left: Callable[[], float],
         gone: asyncio.Task[None],
     ) -> T:
@@ -83,7 +83,7 @@ class Waiters:
                 if found is not None:
                     return found
                 if left() <= 0:
-                    raise await late()
+                    return await late()
                 await _first(came, gone, left())
                 if gone.done():
                     raise UnreachableError("The client has gone.")

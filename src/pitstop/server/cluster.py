@@ -1,4 +1,4 @@
-"""The members that a server starts on its own machine, and the Spark master for all members. They outlive the server."""
+"""The members that a server starts on its own machine, and the Spark master for all, which the server that leads keeps."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.ports import Leadership, Members, Membership, Registry
-from pitstop.errors import ConflictError, NotFoundError
+from pitstop.errors import ConflictError, EngineError, NotFoundError, StoreError
 from pitstop.kit.private import write_private
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
-from pitstop.launchers.processes import handle_in, is_alive, kill_all
+from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, kill_all
 from pitstop.launchers.spark_standalone import start_master
-from pitstop.model.cluster import LOOPBACK, MemberState, SparkCluster
+from pitstop.model.cluster import MemberState, SparkCluster
 from pitstop.model.data_folder import DaemonFolder, DataFolder
 from pitstop.model.job import JobState
+from pitstop.server.leading import Loop
 from pitstop.service.results import ClusterInfo, MemberInfo
 
 LOOK_SECONDS = 1.0
@@ -33,13 +34,20 @@ LEAVE_SECONDS = 20.0
 """How long members may take to leave before those of this machine are ended."""
 JOIN_SECONDS = 10.0
 
+StartMaster = Callable[[DaemonFolder, str, str, Path, Mapping[str, str]], tuple["subprocess.Popen[bytes]", str]]
+"""launchers.spark_standalone.start_master"""
+
 log = structlog.get_logger("pitstop.cluster")
 
 
 class OwnCluster:
-    """The Spark master, the members on this machine, and the file that tells drivers of them.
+    """The members on this machine, and, while this server leads, the Spark master and the file that tells drivers of it.
 
-    ``changed`` is called once drivers are told of other members than before.
+    Members and master outlive the server. With several servers (``data.server``) the master of one that leads no more is ended:
+    the next one's master takes over its workers and jobs.
+
+    ``host``: the address of all this; ``store_url``: as members get it; ``changed`` is called once drivers are told of other
+    members than before.
     """
 
     def __init__(
@@ -47,32 +55,63 @@ class OwnCluster:
         data: DataFolder,
         members: Membership,
         size: int,
+        host: str,
+        store_url: str,
         environment: Mapping[str, str],
         changed: Callable[[], None] = lambda: None,
+        start_master: StartMaster = start_master,
     ) -> None:
-        self._changed = changed
-        self._data, self._members, self._environment = data, members, environment
-        self._names = {f"member-{number}" for number in range(1, size + 1)}
+        self._changed, self._start_master = changed, start_master
+        self._data, self._members, self._host, self._environment = data, members, host, environment
+        self._store = ["--store", store_url] if data.server else []
+        self._prefix = data.server or "member"
+        self._names = {f"{self._prefix}-{number}" for number in range(1, size + 1)}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._master: subprocess.Popen[bytes] | None = None
         """As long as this server has started it: its end is collected."""
+        self._told: SparkCluster | None = None
+        """What drivers are told, while this server leads."""
+        self._may_lead: Callable[[], bool] = lambda: False
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._keep, daemon=True, name="members")
 
     def start(self) -> None:
-        """Find the master and members that an earlier server has left, or start them; returns once drivers can be told."""
-        self._see_to_master()
+        """Find the members that an earlier server has left, or start them; returns once they have joined."""
         self._see_to_members()
         wait_until(lambda: self._names <= {member.name for member in self._members.list()}, UP_SECONDS, step=0.1)
-        self._tell_drivers()
         self._thread.start()
+
+    def lead(self, may_lead: Callable[[], bool], over: threading.Event) -> bool:
+        """See to the master from now on, as long as that is this server's affair; True once drivers can be told where it is.
+
+        False if ``over`` is set before.
+        """
+        with self._lock:
+            self._may_lead = may_lead
+        while not over.is_set():
+            try:
+                with self._lock:
+                    self._look_after_master()
+                    if self._told is not None:
+                        return True
+            except Exception:
+                log.exception("the Spark master could not be looked after; trying again")
+            over.wait(LOOK_SECONDS)
+        return False
+
+    def step_down(self) -> None:
+        """Leave the master to another server."""
+        with self._lock:
+            self._may_lead, self._told = lambda: False, None
+            if self._data.server:
+                _kill(self._data.spark_master)
 
     def add(self) -> str:
         """Start one more member here; its name."""
         with self._lock:
             taken = self._names | {member.name for member in self._members.list()}
-            name = next(name for number in range(1, len(taken) + 2) if (name := f"member-{number}") not in taken)
+            name = next(name for number in range(1, len(taken) + 2) if (name := f"{self._prefix}-{number}") not in taken)
             self._names.add(name)
             self._start_member(name)
         return name
@@ -101,32 +140,63 @@ class OwnCluster:
                 _kill(member_folder, member_folder.process)
             _kill(self._data.spark_master)
             self._data.spark_cluster.unlink(missing_ok=True)
+            shutil.rmtree(self._data.spark_recovery, ignore_errors=True)
 
     def _keep(self) -> None:
         while not self._ending.wait(LOOK_SECONDS):
             try:
                 with self._lock:
-                    self._see_to_master()
                     self._see_to_members()
-                self._tell_drivers()
+                    if self._look_after_master():
+                        self._changed()
+            except StoreError as error:
+                log.warning("the store is away: the cluster cannot be looked after; trying again", reason=error.message)
             except Exception:
                 log.exception("the cluster could not be looked after; trying again")
 
+    def _look_after_master(self) -> bool:
+        """While this server leads: keep a master, and the file in step with it; True if drivers are told of other members."""
+        if not self._may_lead():
+            return False
+        try:
+            self._see_to_master()
+        except EngineError as error:
+            # What the masters before have written down may be damaged: without it, running jobs are started again.
+            shutil.rmtree(self._data.spark_recovery, ignore_errors=True)
+            log.warning("there is no Spark master; trying again", reason=error.message)
+            return False
+        return self._tell_drivers()
+
     def _see_to_master(self) -> None:
-        folder = self._data.spark_master
-        if _lives(folder.daemon) and self._data.spark_cluster.exists():
+        folder, found = self._data.spark_master, self._written()
+        if self._told is None and found is not None and found.keeper == self._data.server:
+            self._told = found  # an earlier server of this name has left it
+        if self._told is not None and _lives(folder.daemon):
             return
-        _kill(folder)
-        secret = secrets.token_urlsafe(32)
-        self._master, url = start_master(folder, LOOPBACK, secret, self._environment)
-        self._write(self._with_those_there(SparkCluster(url, secret)))
+        self._told = None
+        self._end_masters_before(found)
+        secret = found.secret if found is not None else secrets.token_urlsafe(32)
+        self._master, url = self._start_master(folder, self._host, secret, self._data.spark_recovery, self._environment)
+        self._told = SparkCluster(url, secret, keeper=self._data.server)
         log.info("the Spark master is up", url=url)
+
+    def _end_masters_before(self, found: SparkCluster | None) -> None:
+        """This server's own, and that of the last one which led: it may have died without ending it."""
+        _kill(self._data.spark_master)
+        if found is not None and found.keeper:
+            folder = DataFolder(self._data.root, found.keeper).spark_master
+            handle = handle_in(folder.daemon)
+            if handle is not None and is_of_this_boot(handle):
+                _kill(folder)
 
     def _see_to_members(self) -> None:
         for name in sorted(self._names):
             child = self._children.get(name)
             if child is not None and child.poll() is None:
                 continue  # it may not have written down which process it is
+            if child is not None and child.returncode == 0:
+                self._names.discard(name)  # it was asked to leave, by whichever server
+                continue
             if not _lives(self._data.member(name).process):
                 self._start_member(name)
 
@@ -134,27 +204,58 @@ class OwnCluster:
         folder = self._data.member(name)
         folder.root.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pitstop.member", "--data", str(self._data.root), "--name", name, "--cores", "1"]
+        command += ["--host", self._host, *self._store]
         with folder.member_log.open("ab") as out:
             self._children[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, env=dict(self._environment)
             )
         log.info("a member is started", member=name)
 
-    def _tell_drivers(self) -> None:
-        """Keep the file in step with the members that there are."""
-        known = SparkCluster.read(self._data.spark_cluster)
-        now = self._with_those_there(known)
-        if now.members and now != known:
-            self._write(now)
-            self._changed()
+    def _tell_drivers(self) -> bool:
+        """Keep the file in step with the master, and the members that there are; True if these are others than before.
+
+        A server that led before may have written there last, if it stood still while it did.
+        """
+        assert self._told is not None, "there is a master"
+        now, found = self._with_those_there(self._told), self._written()
+        if now == found:
+            self._told = now
+            return False
+        write_private(self._data.spark_cluster, now.to_json())
+        self._told = now
+        return found is not None and found.members != now.members
 
     def _with_those_there(self, cluster: SparkCluster) -> SparkCluster:
         staying = [member for member in self._members.list() if member.state is MemberState.ACTIVE]
+        if not staying:
+            return cluster  # they will be back: a driver waits for those that it knows of
         cores, ids = tuple(member.cores for member in staying), tuple(member.id for member in staying)
         return dataclasses.replace(cluster, cores=cores, members=ids)
 
-    def _write(self, cluster: SparkCluster) -> None:
-        write_private(self._data.spark_cluster, cluster.to_json())
+    def _written(self) -> SparkCluster | None:
+        try:
+            return SparkCluster.read(self._data.spark_cluster)
+        except EngineError:
+            return None
+
+
+class WithMaster:
+    """The control loop of one lead, which begins once there is a Spark master for its runs (server.leading.Loop)."""
+
+    def __init__(self, cluster: OwnCluster, may_lead: Callable[[], bool], loop: Loop) -> None:
+        self._cluster, self._may_lead, self._loop = cluster, may_lead, loop
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        try:
+            if self._cluster.lead(self._may_lead, self._over):
+                self._loop.run()
+        finally:
+            self._cluster.step_down()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._loop.stop()
 
 
 def _lives(process: Path) -> bool:
@@ -171,10 +272,13 @@ def _kill(folder: DaemonFolder, *processes: Path) -> None:
 
 
 class ServedCluster:
-    """service.api.Cluster of a server; ``own`` are the members that it starts itself, if it does."""
+    """service.api.Cluster of the server at ``address``; ``own`` are the members that it starts itself, if it does."""
 
-    def __init__(self, registry: Registry, members: Members, own: OwnCluster | None, leadership: Leadership) -> None:
+    def __init__(
+        self, registry: Registry, members: Members, own: OwnCluster | None, leadership: Leadership, address: str
+    ) -> None:
         self._registry, self._members, self._own, self._leadership = registry, members, own, leadership
+        self._address = address
         self._end: Callable[[], None] = lambda: None
         self.shutting_down = False
         """Jobs and members end with the server."""
@@ -196,6 +300,10 @@ class ServedCluster:
         self._with_members().remove(name)
 
     def shut_down(self) -> None:
+        leader = self._leadership.leader()
+        if leader != self._address:
+            where = f"The control plane at {leader} leads" if leader is not None else "No control plane leads at this moment"
+            raise ConflictError(f"{where}: end the others, then ask the one that leads to shut the cluster down.")
         self.shutting_down = True
         self._end()
 

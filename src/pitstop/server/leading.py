@@ -51,9 +51,13 @@ class Lead:
     def __init__(self, epoch: int, until: float) -> None:
         self.epoch, self.until = epoch, until
 
+    def lasts(self) -> bool:
+        """False if it is over, or may be."""
+        return clock() < self.until
+
     def check(self) -> None:
-        """Raise FencedError if it is over, or may be."""
-        if clock() >= self.until:
+        """Raise FencedError if it does not last."""
+        if not self.lasts():
             raise FencedError("This control plane leads no more, or could not renew its lease.")
 
 

@@ -15,20 +15,18 @@ from pitstop.control.controller import Controller
 from pitstop.control.ports import CHANGED, CONTROL, Leadership, Members, Wake
 from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
-from pitstop.errors import UsageError
-from pitstop.kit.clock import SystemClock
+from pitstop.kit.clock import Clock, SystemClock
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.wake import UnixSocketWake
-from pitstop.model.cluster import ClusterSettings
+from pitstop.model.cluster import LOOPBACK, ClusterSettings, address_for_others
 from pitstop.model.data_folder import DataFolder
 from pitstop.outputs.kept import KeptOutputs
-from pitstop.server.cluster import OwnCluster, ServedCluster
-from pitstop.server.leading import Lead, Leading, SoleLeader
+from pitstop.server.cluster import OwnCluster, ServedCluster, WithMaster
+from pitstop.server.leading import Lead, Leading, Loop, SoleLeader
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
-from pitstop.server.store import store_url
 from pitstop.service.changes import Changes
 from pitstop.service.dependencies import Dependencies, Installer, NothingInstalled
 from pitstop.service.local import LocalService
@@ -37,6 +35,7 @@ from pitstop.store.leadership import SqlLeadership
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.members import SqlMembers
 from pitstop.store.registry import SqlRegistry
+from pitstop.store.urls import store_url
 
 LOOP_SECONDS = 30.0
 """How long the loop's last round may take when the server ends."""
@@ -51,7 +50,8 @@ class ControlPlane:
 
     def __init__(self, settings: Settings, data: DataFolder, java_home: Path, address: str) -> None:
         self._settings, self._data = settings, data
-        url = store_url(settings, data, os.environ)
+        host = address_for_others(settings.cluster_host or LOOPBACK, sharing=settings.store is not None)
+        url = store_url(settings.store, data, os.environ)
         self._database = open_database(url)
         shared = self._database.wake()
         self._wake: Wake = shared or UnixSocketWake(data)
@@ -63,12 +63,12 @@ class ControlPlane:
         environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)}
         self._members: Members = OneMember(data, address)
         self._cluster: OwnCluster | None = None
-        if settings.members:
-            if shared is not None:
-                raise UsageError("Members that a server starts share its SQLite store: leave out --members, or --store.")
-            joined = SqlMembers(self._database)
-            self._members, cluster = joined, dataclasses.replace(cluster, own=data.spark_cluster)
-            self._cluster = OwnCluster(data, joined, settings.members, environment, self._renew_spares)
+        if settings.members or settings.cluster_host is not None:
+            self._members = joined = SqlMembers(self._database)
+            cluster = dataclasses.replace(cluster, own=data.spark_cluster)
+            if settings.cluster_host is not None:
+                cluster = dataclasses.replace(cluster, driver_host=host, bind_address=host)
+            self._cluster = OwnCluster(data, joined, settings.members, host, url, environment, self._renew_spares)
         environment |= cluster.environment()
         launcher = self._launcher = LocalProcessLauncher(
             data, url, self._wake, settings.spares, environment, settings.rotation, shared is not None
@@ -77,7 +77,7 @@ class ControlPlane:
         self._outputs = KeptOutputs(maps, data)
         self._leading = Leading(self._leadership, self._wake, self._controller, self._changes.notify, launcher.end_spares)
         self._loop: threading.Thread | None = None
-        self._served = ServedCluster(self._registry, self._members, self._cluster, self._leadership)
+        self._served = ServedCluster(self._registry, self._members, self._cluster, self._leadership, address)
         dependencies = Dependencies(data, _installer(settings))
         self.service = LocalService(
             self._registry,
@@ -127,12 +127,12 @@ class ControlPlane:
         self._launcher.close()
         self._database.close()
 
-    def _controller(self, lead: Lead) -> Controller:
+    def _controller(self, lead: Lead) -> Loop:
         """What leads, once for each lead."""
         registry, changed, clock = self._registry, self._changes.notify, SystemClock()
         if self._fences is not None:
             registry, changed = SqlRegistry(self._database.fenced(self._fences.fence(lead.epoch))), self._tell_all
-        return Controller(
+        controller = Controller(
             registry,
             self._launcher,
             self._launcher,
@@ -142,8 +142,14 @@ class ControlPlane:
             self._outputs,
             changed,
             check_lead=lead.check,
-            scaler=Scaler(self._members, clock, self._settings.scale_up_delay) if self._cluster is not None else None,
+            scaler=self._scaler(registry, clock),
         )
+        return controller if self._cluster is None else WithMaster(self._cluster, lead.lasts, controller)
+
+    def _scaler(self, registry: SqlRegistry, clock: Clock) -> Scaler | None:
+        if self._cluster is None:
+            return None
+        return Scaler(self._members, clock, self._settings.scale_up_delay, registry.check_writable)
 
     def _renew_spares(self) -> None:
         self._launcher.renew_spares()

@@ -30,6 +30,11 @@ class Settings:
     """Spark master of the runners."""
     members: int = 0
     """Members to start on this machine, with a Spark master of their own; 0: each runner is its own Spark, or on ``master``."""
+    cluster_host: str | None = None
+    """Address of this machine at which members on others reach the Spark master and drivers; None: there are members here alone.
+
+    With an address there may be members, even if the server starts none itself.
+    """
     scale_up_delay: float = 10.0
     """How long members must have neither joined nor left before jobs are planned anew for them, in seconds (jet.md §1.4)."""
     stop_jobs_on_exit: bool = False

@@ -1,19 +1,12 @@
-"""Where a server keeps its store: a file in its data folder, or a database server that others may share."""
+"""Where a server keeps what is its own: all of its data folder, or a part of one that servers with a common store share."""
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
 
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
-
-from pitstop.errors import UsageError
-from pitstop.kit.private import write_private
 from pitstop.model.data_folder import DataFolder
 from pitstop.server.settings import Settings
-from pitstop.store.database import sqlite_url
 
 
 def own_folder(settings: Settings) -> DataFolder:
@@ -22,29 +15,3 @@ def own_folder(settings: Settings) -> DataFolder:
     if settings.store is None:
         return DataFolder(root)
     return DataFolder(root, f"{socket.gethostname()}-{settings.port or f'process-{os.getpid()}'}")
-
-
-def store_url(settings: Settings, data: DataFolder, environment: Mapping[str, str]) -> str:
-    """The URL of the store, with no secret in it: processes get it as an argument, and messages show it.
-
-    A password goes into a file of the data folder, to which the URL leads.
-    """
-    if settings.store is None:
-        return sqlite_url(data.store)
-    try:
-        url = make_url(settings.store)
-    except ArgumentError:
-        raise UsageError("The store's URL cannot be read: give one such as postgresql://pitstop@host/pitstop.") from None
-    if url.drivername != "postgresql":
-        raise UsageError(f"A store by URL is in PostgreSQL, not '{url.drivername}': give one such as postgresql://host/pitstop.")
-    if not url.host or not url.database:
-        raise UsageError("The store's URL names no host, or no database: give one such as postgresql://pitstop@host/pitstop.")
-    password = url.password or environment.get("PGPASSWORD")
-    if password is not None:
-        escaped = str(password).replace("\\", "\\\\").replace(":", "\\:")
-        write_private(data.store_password, f"*:*:*:*:{escaped}\n")
-        query = {**url.query, "passfile": str(data.store_password)}
-        url = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query)
-    elif "PGPASSFILE" in environment and "passfile" not in url.query:
-        url = url.update_query_dict({"passfile": environment["PGPASSFILE"]})
-    return url.render_as_string(hide_password=False)

@@ -16,6 +16,7 @@ from pitstop.service.changes import Changes
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
+    JobHistory,
     JobStatus,
     JournalPage,
     KeptState,
@@ -139,6 +140,13 @@ class Service(Protocol):
 
     def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
         """Block until the job is in one of the states; WaitTimeoutError after ``timeout`` seconds."""
+        ...
+
+    def history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobHistory:
+        """At most ``limit`` changes of the job's state after number ``after``, oldest first; the newest 1,000 are kept.
+
+        While there are none it waits so long for one, unless the job has ended.
+        """
         ...
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
@@ -274,5 +282,7 @@ class ServerService(Service, Protocol):
     def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]: ...
 
     def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]: ...
+
+    def ask_history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> Asked[JobHistory]: ...
 
     def ask_wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> Asked[JobStatus]: ...

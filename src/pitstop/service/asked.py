@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from pitstop.errors import PitstopError, WaitTimeoutError
+from pitstop.errors import WaitTimeoutError
 from pitstop.model.job import JobState
 from pitstop.service.changes import Changes
 
@@ -32,7 +32,15 @@ class Answered:
     operation: int
 
 
-Sign = JobIs | Answered
+@dataclass(frozen=True)
+class JobChanged:
+    """The state of a job has changed after that number of its history, or the job is gone."""
+
+    job_id: str
+    after: int
+
+
+Sign = JobIs | Answered | JobChanged
 """What an answer is not to be had before. The signs of thousands who wait are read in one query."""
 
 
@@ -43,8 +51,8 @@ class Asked(Generic[T]):
     sign: Sign
     look: Callable[[], T | None]
     """The answer, None if there is none yet; raises what went wrong. Reads the store, quickly."""
-    late: Callable[[], PitstopError]
-    """What to raise when the time is up."""
+    late: Callable[[], T]
+    """The answer when the time is up, or raises what is told then."""
     seconds: float
     began: float = field(default_factory=time.monotonic)
 
@@ -60,12 +68,12 @@ def not_in_time(name_or_id: str, status: JobState, states: Collection[JobState],
 
 
 def wait(asked: Asked[T], changes: Changes) -> T:
-    """The answer; blocks this thread until there is one. Raises ``late`` when the time is up."""
+    """The answer; blocks this thread until there is one, or the time is up."""
     while True:
         seen = changes.seen
         found = asked.look()
         if found is not None:
             return found
         if asked.left <= 0:
-            raise asked.late()
+            return asked.late()
         changes.wait(seen, min(LOOK_SECONDS, asked.left))

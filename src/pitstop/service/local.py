@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, Registry, Wake, Workers
@@ -128,7 +128,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
                 return None
             return UpdateResult(done.version, done.snapshot, done.gap_seconds, done.report, done.report.text())
 
-        return Asked(asked.sign, look, asked.late, asked.seconds)
+        return Asked(asked.sign, look, _not_done(job, operation, asked.seconds), asked.seconds)
 
     def suspend(self, name_or_id: str) -> None:
         self._carry_out(name_or_id, Suspend())
@@ -232,11 +232,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
                 raise found.error.error() if found.error is not None else EngineError(f"{operation.verb.value} failed.")
             return found if found.state is OperationState.DONE else None
 
-        def late() -> WaitTimeoutError:
-            verb, name = operation.verb.value, job.display_name
-            return WaitTimeoutError(f"{verb} of job '{name}' is not done after {seconds:.0f} seconds; it goes on.")
-
-        return Asked(Answered(operation.id), look, late, seconds)
+        return Asked(Answered(operation.id), look, _not_done(job, operation, seconds), seconds)
 
     def _refuse_if_needed(self, snapshot: str) -> None:
         job = job_that_needs(snapshot, self._registry, self._data)
@@ -250,6 +246,16 @@ class LocalService(Reads, MapVerbs, LogLevels):
             for operation in self._registry.open_operations(other.id) if but is None or other.id != but.id else ():
                 if snapshot_of(operation.request) == snapshot:
                     raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
+
+
+def _not_done(job: Job, operation: Operation, seconds: float) -> Callable[[], NoReturn]:
+    """What is told when the time is up."""
+
+    def late() -> NoReturn:
+        verb, name = operation.verb.value, job.display_name
+        raise WaitTimeoutError(f"{verb} of job '{name}' is not done after {seconds:.0f} seconds; it goes on.")
+
+    return late
 
 
 def _fresh(plan: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig
+from pitstop.model.history import StateChange
 from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
 from pitstop.model.report import Report
 
@@ -130,6 +131,32 @@ class JobStatus:
     def active(self) -> bool:
         """True until it has ended: its name is taken so long."""
         return not self.status.terminal
+
+
+@described
+@dataclass(frozen=True)
+class JobHistory:
+    """A page of the changes of a job's state."""
+
+    changes: list[StateChange]
+    """Oldest first."""
+    next: int
+    """The ``after`` of the next page."""
+    lost: int
+    """How many changes between ``after`` and the first of these are kept no more."""
+    ended: bool
+    """The job has ended with the last of them: no more come, unless it is resumed."""
+
+    @classmethod
+    def of(cls, job: Job, changes: list[StateChange], after: int, limit: int) -> JobHistory:
+        """``job``: as it was before the changes were read, with sequence > ``after``, so many at most."""
+        last = changes[-1].new if changes else job.state
+        return cls(
+            changes,
+            changes[-1].sequence if changes else after,
+            changes[0].sequence - after - 1 if changes else 0,
+            job.state.terminal and last.terminal and len(changes) < limit,
+        )
 
 
 def _shown(job: Job, progress: Progress) -> Progress:

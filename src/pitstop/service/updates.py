@@ -6,12 +6,14 @@ import dataclasses
 import time
 from typing import Any
 
+from pitstop.control.actions import Finish
+from pitstop.control.life import decide
 from pitstop.control.ports import Registry
-from pitstop.errors import ConflictError, VersionError
+from pitstop.errors import VersionError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import JobConfig, renamed_stages
 from pitstop.model.job import Job, JobSource, JobState
-from pitstop.model.operation import UpdateJob, Verb
+from pitstop.model.operation import Operation, UpdateJob
 from pitstop.service.api import SubmitRequest
 
 
@@ -34,11 +36,11 @@ def update_request(
 
 
 def refuse_unless_updatable(job: Job) -> None:
-    """Raise ConflictError unless the job is RUNNING or SUSPENDED, or has failed and keeps its state."""
-    if job.state is JobState.FAILED and not job.state_dropped:
-        return
-    if job.state not in (JobState.RUNNING, JobState.SUSPENDED):
-        raise ConflictError(f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING or SUSPENDED")
+    """Raise what an update would be refused with, before anything is stored or installed for it."""
+    asked = Operation(0, job.id, UpdateJob(job.version.source, {}, ""))
+    for action in decide(job, asked, now=0.0).actions:
+        if isinstance(action, Finish) and action.error is not None:
+            raise action.error.error()
 
 
 class Watch:

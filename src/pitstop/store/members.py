@@ -1,4 +1,7 @@
-"""The members of a cluster, in the store that they share (control.ports.Membership)."""
+"""The members of a cluster, in the store that they share (control.ports.Membership).
+
+Whether a heart still beats is judged by the store's own clock alone: the clocks of the members' machines may differ.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from typing import Any
 from sqlalchemy import delete, insert, select, update
 
 from pitstop.errors import ConflictError, NotFoundError
-from pitstop.kit.clock import Clock, SystemClock
+from pitstop.kit.clock import Clock
 from pitstop.model.cluster import Member, MemberState
 from pitstop.store import schema
-from pitstop.store.database import Database
+from pitstop.store.database import Database, store_clock
 
 SILENT_SECONDS = 4.0
 """A member that has not told anything for so long counts as dead."""
@@ -20,27 +23,29 @@ class SqlMembers:
     """Membership over a :class:`Database`."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
-        self._database, self._clock = database, clock or SystemClock()
+        self._database, self._now = database, store_clock(database, clock)
 
     def list(self) -> list[Member]:
-        table, alive_since = schema.members, self._clock.now() - SILENT_SECONDS
+        table = schema.members
         with self._database.read() as connection:
-            rows = connection.execute(select(table).where(table.c.seen > alive_since).order_by(table.c.name)).mappings().all()
+            alive = table.c.seen > self._now(connection) - SILENT_SECONDS
+            rows = connection.execute(select(table).where(alive).order_by(table.c.name)).mappings().all()
         return [_member(row) for row in rows]
 
     def join(self, member: Member) -> None:
-        table, now = schema.members, self._clock.now()
-        values = {
-            "id": member.id,
-            "name": member.name,
-            "address": member.address,
-            "version": member.version,
-            "cores": member.cores,
-            "state": member.state.value,
-            "joined": now,
-            "seen": now,
-        }
+        table = schema.members
         with self._database.write() as connection:
+            now = self._now(connection)
+            values = {
+                "id": member.id,
+                "name": member.name,
+                "address": member.address,
+                "version": member.version,
+                "cores": member.cores,
+                "state": member.state.value,
+                "joined": now,
+                "seen": now,
+            }
             connection.execute(delete(table).where((table.c.seen <= now - SILENT_SECONDS) | (table.c.id == member.id)))
             taken = connection.execute(select(table.c.address).where(table.c.name == member.name)).scalar()
             if taken is not None:
@@ -48,8 +53,9 @@ class SqlMembers:
             connection.execute(insert(table).values(**values))
 
     def beat(self, member_id: str) -> MemberState | None:
-        table, now = schema.members, self._clock.now()
-        with self._database.write() as connection:
+        table = schema.members
+        with self._database.write_beside() as connection:
+            now = self._now(connection)
             mine = (table.c.id == member_id) & (table.c.seen > now - SILENT_SECONDS)
             connection.execute(update(table).where(mine).values(seen=now))
             state = connection.execute(select(table.c.state).where(mine)).scalar()

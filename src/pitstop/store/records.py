@@ -10,6 +10,7 @@ import structlog
 
 from pitstop.errors import EngineError, Problem
 from pitstop.kit.jsonable import from_json
+from pitstop.model.history import StateChange
 from pitstop.model.job import Job, Progress
 from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Verb
 from pitstop.model.run import FACTS, ORDERS, Command, Observation
@@ -49,6 +50,11 @@ def observation_of(row: Any) -> Observation:
         f"What run {row.token} of job {row.job_id} told ({row.kind})",
         lambda: Observation(row.job_id, row.token, from_json(FACTS[row.kind], row.payload), row.id, row.at),
     )
+
+
+def change_of(row: Any) -> StateChange:
+    """A change of a job's state from its row; raises EngineError if this release cannot read it."""
+    return _read(f"Change {row.sequence} of the state of job {row.job_id}", lambda: from_json(StateChange, row.body))
 
 
 def command_of(row: Any) -> Command:

@@ -93,6 +93,15 @@ observations = Table(
     sqlite_autoincrement=True,
 )
 
+state_changes = Table(
+    "state_changes",
+    metadata,
+    Column("job_id", String(19), primary_key=True),
+    Column("sequence", Whole, primary_key=True, autoincrement=False),
+    Column("body", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 snapshots = Table(
     "snapshots",
     metadata,

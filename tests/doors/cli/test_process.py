@@ -14,12 +14,15 @@ import pytest
 
 from pitstop.client.http import HttpService
 from pitstop.kit.rotating import RotatingLog, Rotation
+from pitstop.model.job import JobState
 from pitstop.rest.waiting import Waiters
+from pitstop.service.changes import Changes
 from pitstop.testing.http import serving
 from tests.doors.cli.conftest import TOKEN
 from tests.doors.doors import request, running
 
 PITSTOP = str(Path(sys.executable).with_name("pitstop"))
+UP = ["Pitstop: NOT_RUNNING -> STARTING (A run is started)\n", "Pitstop: STARTING -> RUNNING (The run is up)\n"]
 JOB = "0401-9f77-b9c0-0001"
 
 
@@ -124,6 +127,27 @@ def test_following_goes_on_when_the_server_comes_back(state, environment, start)
         assert process.stdout.readline() == "meanwhile\n"
         state.cancel(JOB)
         assert process.wait(30) == 0
+
+
+def test_following_the_history_shows_each_change_also_those_made_while_the_server_is_away(state, start, monkeypatch):
+    with serving(state, TOKEN) as url:
+        running(state)
+        process = start("-t", url, "history", "-f", JOB)
+        up = [process.stdout.readline().partition(" ")[2] for _ in range(2)]
+        state.suspend(JOB)
+        suspended = process.stdout.readline().partition(" ")[2]
+        state.changes.close()  # as a server does that ends: nobody is kept waiting
+    assert "The server is ending" in process.stderr.readline()
+    state.changes = Changes()
+    state.resume(JOB)
+    state.wait_for(JOB, (JobState.RUNNING,), 20)
+    state.cancel(JOB)
+    with serving(state, TOKEN, port=int(url.rsplit(":", 1)[1])):
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, up) == (0, UP)
+    assert suspended == "User: RUNNING -> SUSPENDED (Suspend)\n"
+    seen = [line.partition(" ")[2] for line in out.splitlines(keepends=True)]
+    assert seen == ["User: SUSPENDED -> NOT_RUNNING (Resume)\n", *UP, "User: RUNNING -> FAILED (Cancel)\n"]
 
 
 def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path, monkeypatch):

@@ -66,6 +66,23 @@ def test_many_wait_without_threads_while_others_are_served(state, url, waiting):
     assert threads[0] < 60
 
 
+def test_many_wait_for_changes_of_a_job_without_threads_and_all_hear_the_next_one(state, url, waiting):
+    job, threads = running(state), []
+    newest = state.history(job).next
+
+    def meanwhile():
+        until(lambda: waiting[0] == MANY, "all of them wait")
+        threads.append(threading.active_count())
+        state.suspend(job)
+
+    path = f"/api/v1/jobs/{job}/history?after={newest}&wait_seconds=60"
+    answers = asyncio.run(asked_by_many(url, path, MANY, meanwhile))
+    assert [status for status, _ in answers] == [200] * MANY
+    assert {change["new"] for _, found in answers for change in found["changes"]} == {"SUSPENDED"}
+    assert {found["next"] for _, found in answers} == {newest + 1}
+    assert threads[0] < 60
+
+
 def test_a_client_that_has_hung_up_is_not_waited_for_any_more(state, url):
     """256 waiting requests once blocked every call on a job, for 20 s even after they had hung up."""
     brought_to(state, JobState.STARTING, "slow")

@@ -115,21 +115,6 @@ def test_suspend_stops_at_an_epoch_boundary_and_is_answered_when_it_has():
     assert done(stopped)
 
 
-@pytest.mark.parametrize("state", [S.NOT_RUNNING, S.STARTING, S.SUSPENDED])
-@pytest.mark.parametrize("kind", [Suspend, Restart])
-def test_suspend_and_restart_are_legal_in_running_only(state, kind):
-    decision = decide(job(state), ask(kind), NOW)
-    assert decision.job == job(state)
-    assert refusal(decision) == f"Cannot {kind.verb.name}, job status is {state}, should be RUNNING"
-
-
-@pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport])
-def test_a_job_that_has_failed_is_not_stopped_once_more(kind):
-    assert refusal(decide(job(S.FAILED), ask(kind), NOW)) == (
-        f"Cannot {kind.verb.name} job id because it already has a result: boom"
-    )
-
-
 @pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport, Export, UpdateJob, Resume])
 def test_a_job_that_has_completed_does_nothing_more(kind):
     completed = job(S.COMPLETED, state_dropped=True)
@@ -309,14 +294,6 @@ def in_mode(state, mode):
 
 
 EVERY = [(state, mode) for state in JobState for mode in MODES[state]]
-
-
-@pytest.mark.parametrize("kind", REQUESTS.values(), ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize(("state", "mode"), EVERY)
-def test_every_request_in_every_state_is_answered_or_will_be(state, mode, kind):
-    decision = decide(in_mode(state, mode), ask(kind), NOW)
-    later = any(isinstance(action, SendCommand | ExportSuspended | PrepareUpdate) for action in decision.actions)
-    assert later != (answer(decision) is not None)
 
 
 FACTS_BY_KIND = {

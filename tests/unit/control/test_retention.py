@@ -102,6 +102,35 @@ def test_an_ended_job_keeps_its_state_for_its_time_and_then_it_is_to_go(tmp_path
     assert sweep(registry, DataFolder(tmp_path), NOW + seconds) == []
 
 
+def ended(registry, data, number, at):
+    """A job that was submitted long ago, with a folder, and ended at that time."""
+    version = Version(1, JobSource("/a/a.py"), {}, JobConfig())
+    job = Job(f"id-{number}", "job", 0.0, version, JobState.COMPLETED, completion_time=at, state_dropped=True)
+    registry.add_job(job)
+    data.job(job.id).root.mkdir(parents=True)
+    return job.id
+
+
+def test_a_result_is_kept_for_seven_days(tmp_path):
+    registry, data = MemoryRegistry(), DataFolder(tmp_path)
+    week = 7 * 24 * 3600
+    young, old = ended(registry, data, 1, NOW - week + 1), ended(registry, data, 2, NOW - week - 1)
+    sweep(registry, data, NOW)
+    assert [job.id for job in registry.jobs()] == [young]
+    assert (data.job(young).root.exists(), data.job(old).root.exists()) == (True, False)
+
+
+def test_at_most_a_thousand_results_are_kept_and_jobs_that_go_on_do_not_count(tmp_path):
+    registry, data = MemoryRegistry(), DataFolder(tmp_path)
+    goes_on = Job("id", "job", 0.0, Version(1, JobSource("/a/a.py"), {}, JobConfig()), JobState.RUNNING)
+    registry.add_job(goes_on)
+    ids = [ended(registry, data, number, NOW - number) for number in range(1003)]
+    sweep(registry, data, NOW)
+    kept = {job.id for job in registry.jobs()}
+    assert kept == {goes_on.id, *ids[:1000]}
+    assert {folder.name for folder in (tmp_path / "jobs").iterdir()} == set(ids[:1000])
+
+
 def folder_of(data, files, record):
     files.write(Path(record.path) / "manifest.json", b"{}")
     return Path(record.path).name

@@ -6,8 +6,8 @@ import pytest
 
 from pitstop.control.actions import DropCheckpoint, DropSnapshot, Finish, KillRun, PrepareUpdate, SendCommand, StartRun, Withdraw
 from pitstop.control.life import Due, decide, due_at
-from pitstop.control.scaling import AGAIN_SECONDS, LOST_SECONDS, QUORUM_SECONDS, ClusterSeen, Scaler, as_update
-from pitstop.errors import Problem
+from pitstop.control.scaling import AGAIN_SECONDS, LOST_SECONDS, QUORUM_SECONDS, WAITED_SECONDS, ClusterSeen, Scaler, as_update
+from pitstop.errors import Problem, StoreError
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Job, JobSource, JobState, Version
@@ -203,6 +203,46 @@ def test_a_member_that_was_only_not_seen_for_a_while_is_not_lost():
     clock.advance(600)
     assert following.concerns(job) is None
     assert following.rescale(running()) is None
+
+
+def test_members_that_could_not_tell_that_they_live_are_not_lost():
+    """A store that is locked can be read, and is written by nobody."""
+    clock, there, locked = ManualClock(), There("a", "b"), []
+
+    def check_writable():
+        if locked:
+            clock.advance(30)
+            raise StoreError("The store is locked.")
+
+    following = Scaler(there, clock, DELAY, check_writable)
+    job = running(dataclasses.replace(PROTECTED, auto_scaling=False), quorum=2)
+    following.look()
+    before, there.members = there.members, []
+    locked.append(True)
+    following.look()
+    assert following.concerns(job) is None, "not at once"
+    for _ in range(3):
+        clock.advance(LOST_SECONDS)
+        following.look()
+        with pytest.raises(StoreError):
+            following.concerns(job)
+    locked.clear()
+    following.look()
+    assert following.concerns(job) is None, "they have a while to tell that they live"
+    there.members = before
+    following.look()
+    clock.advance(LOST_SECONDS)
+    assert following.concerns(job) is None
+
+
+def test_members_are_not_lost_while_whoever_writes_has_to_wait():
+    clock, there = ManualClock(), There("a")
+    following = Scaler(there, clock, DELAY, lambda: clock.advance(WAITED_SECONDS))
+    job = running(dataclasses.replace(EXACTLY_ONCE, auto_scaling=False))
+    following.look()
+    for _ in range(3):
+        assert following.concerns(job) is None
+        clock.advance(LOST_SECONDS)
 
 
 def test_a_job_that_does_not_follow_stays_on_its_members_when_others_join():

@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.errors import ConflictError, EngineError, StoreError
-from pitstop.member.member import DRAIN_SECONDS, MemberProcess
+from pitstop.member.member import DRAIN_SECONDS, FOLLOW_SECONDS, MemberProcess
 from pitstop.model.cluster import Member, SparkCluster
 from pitstop.store.members import SILENT_SECONDS
 from pitstop.testing.clock import ManualClock
@@ -13,10 +13,14 @@ from pitstop.testing.members import MemoryMembers
 class Worker:
     def __init__(self, cluster):
         self.master, self.over, self.stopped = cluster.master, False, False
+        self.follows = cluster.master
         self.drains, self.executors = False, 0
 
     def ended(self):
         return self.over
+
+    def works_for(self, master):
+        return self.follows == master
 
     def drain(self):
         self.drains = True
@@ -71,12 +75,38 @@ def test_a_worker_that_has_ended_is_started_again(world):
     assert world.workers[0].stopped, "what it had started is ended, too"
 
 
-@pytest.mark.parametrize("new", [SparkCluster("spark://b:2", "secret"), SparkCluster("spark://a:1", "another")])
-def test_the_worker_goes_to_a_new_master(world, new):
+def test_a_worker_that_follows_a_new_master_goes_on_with_its_executors(world):
     world.process.step()
-    world.master = new
+    world.master = SparkCluster("spark://b:2", "secret")
+    for _ in range(5):
+        world.process.step()
+        world.clock.advance(1)
+    world.workers[0].follows = "spark://b:2"
+    for _ in range(60):
+        world.process.step()
+        world.clock.advance(1)
+    assert (len(world.workers), world.workers[0].stopped) == (1, False)
+
+
+def test_a_worker_that_does_not_follow_a_new_master_is_started_again_after_a_while(world):
     world.process.step()
-    assert [worker.master for worker in world.workers] == ["spark://a:1", new.master]
+    for master in ("spark://b:2", "spark://c:3"):
+        world.master = SparkCluster(master, "secret")
+        world.process.step()
+        world.clock.advance(FOLLOW_SECONDS - 1)
+        world.process.step()
+        assert len(world.workers) == 1, "a newer master gives it time anew"
+    world.clock.advance(1)
+    world.process.step()
+    assert [worker.master for worker in world.workers] == ["spark://a:1", "spark://c:3"]
+    assert world.workers[0].stopped
+
+
+def test_a_worker_that_knows_another_secret_cannot_follow(world):
+    world.process.step()
+    world.master = SparkCluster("spark://b:2", "another")
+    world.process.step()
+    assert [worker.master for worker in world.workers] == ["spark://a:1", "spark://b:2"]
     assert world.workers[0].stopped
 
 

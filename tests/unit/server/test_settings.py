@@ -2,6 +2,9 @@
 
 import pytest
 
+from pitstop import server
+from pitstop.cli.context import Call
+from pitstop.cli.main import app
 from pitstop.errors import UsageError
 from pitstop.kit.private import write_private
 from pitstop.server.settings import Settings, kept_token
@@ -62,3 +65,12 @@ def test_a_given_token_goes_before_the_kept_one_and_must_be_long_enough(tmp_path
     assert not (tmp_path / "token").exists()
     with pytest.raises(UsageError, match="A token has at least 8 characters"):
         Settings(data_dir=tmp_path, token="short").effective_token()
+
+
+def test_a_variable_that_is_set_to_nothing_names_no_store(monkeypatch):
+    """As Compose sets one that is to be taken back."""
+    started = []
+    monkeypatch.setenv("PITSTOP_STORE", "")
+    monkeypatch.setattr(server, "run_server", started.append)
+    app(["serve"], obj=Call(), standalone_mode=False)
+    assert started[0].store is None

@@ -11,14 +11,15 @@ from pitstop.errors import UsageError
 from pitstop.launchers.environment import runner_environment
 from pitstop.model.data_folder import DataFolder
 from pitstop.server.settings import Settings
-from pitstop.server.store import own_folder, store_url
+from pitstop.server.store import own_folder
+from pitstop.store.urls import store_url
 
 
 def test_without_a_url_the_store_is_a_file_of_the_data_folder(tmp_path):
     settings = Settings(data_dir=tmp_path)
     data = own_folder(settings)
     assert data == DataFolder(tmp_path)
-    assert store_url(settings, data, {}) == f"sqlite:///{tmp_path}/pitstop.db"
+    assert store_url(settings.store, data, {}) == f"sqlite:///{tmp_path}/pitstop.db"
 
 
 def test_servers_of_one_store_share_the_folder_and_have_a_part_of_it_each(tmp_path):
@@ -41,7 +42,7 @@ def test_a_password_stands_in_a_private_file_alone(tmp_path, password, where):
     given = f"postgresql://me:{quoted}@host:5433/db?sslmode=require" if where == "url" else "postgresql://me@host:5433/db"
     settings = Settings(data_dir=tmp_path, store=given)
     data = own_folder(settings)
-    url = store_url(settings, data, {"PGPASSWORD": password} if where == "environment" else {})
+    url = store_url(settings.store, data, {"PGPASSWORD": password} if where == "environment" else {})
     assert password not in url
     assert quoted not in url
     assert stat.S_IMODE(data.store_password.stat().st_mode) == 0o600
@@ -55,8 +56,8 @@ def test_a_password_stands_in_a_private_file_alone(tmp_path, password, where):
 def test_a_password_file_of_the_users_own_is_found_by_runners_too(tmp_path):
     settings = Settings(data_dir=tmp_path, store="postgresql://me@host/db")
     data = own_folder(settings)
-    assert store_url(settings, data, {}) == "postgresql://me@host/db"
-    assert store_url(settings, data, {"PGPASSFILE": "/x/y"}) == "postgresql://me@host/db?passfile=%2Fx%2Fy"
+    assert store_url(settings.store, data, {}) == "postgresql://me@host/db"
+    assert store_url(settings.store, data, {"PGPASSFILE": "/x/y"}) == "postgresql://me@host/db?passfile=%2Fx%2Fy"
     assert not data.store_password.exists()
 
 
@@ -76,7 +77,7 @@ def test_runners_do_not_get_the_url_that_the_server_was_given():
 def test_a_url_that_can_be_no_store_is_told_in_one_sentence(tmp_path, url, sentence):
     settings = Settings(data_dir=tmp_path, store=url)
     with pytest.raises(UsageError, match=sentence):
-        store_url(settings, own_folder(settings), {})
+        store_url(settings.store, own_folder(settings), {})
 
 
 def passwords_in(path: Path):

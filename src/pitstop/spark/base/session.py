@@ -137,8 +137,7 @@ def _executors(own: SparkCluster) -> dict[str, str]:
     """Settings by which a job has one executor on each of our members, and nobody without the secret can speak to any of it."""
     cores = own.cores or (1,)
     return {
-        "spark.authenticate": "true",
-        "spark.authenticate.secret": own.secret,
+        **own.spark_settings,
         "spark.cores.max": str(sum(cores)),
         _MEMBERS: ",".join(own.members),
         "spark.executor.cores": str(min(cores)),

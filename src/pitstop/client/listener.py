@@ -1,0 +1,92 @@
+"""Tells a function each change of a job's state, as long as the job lives."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from pitstop.errors import NotFoundError, PitstopError, UsageError
+from pitstop.model.history import KEEP_CHANGES, StateChange
+from pitstop.service.api import Service
+
+AWAY_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""How long after the first, second … failure in a row the server is asked again."""
+POLL_SECONDS = 20.0
+"""How long one request waits for a change."""
+
+Told = Callable[[StateChange], object]
+"""What is called with each change."""
+
+log = logging.getLogger("pitstop.client")
+
+
+def changes_of(
+    service: Service, job_id: str, after: int, away: Callable[[PitstopError, float], object], stop: threading.Event
+) -> Iterator[StateChange]:
+    """Each change after that number as it comes, until the job has ended or is forgotten, ``stop`` is set or the client closed.
+
+    While the server or its store is away, ``away`` is told at each attempt why, and for how many seconds it has been so. None is
+    missed: asking goes on after the last change that was given.
+    """
+    failures, since = 0, 0.0
+    while not stop.is_set():
+        try:
+            page = service.history(job_id, after, wait_seconds=POLL_SECONDS)
+        except (NotFoundError, UsageError):
+            return
+        except PitstopError as error:
+            now = time.monotonic()
+            since = since if failures else now
+            away(error, now - since)
+            stop.wait(AWAY_SECONDS[min(failures, len(AWAY_SECONDS) - 1)])
+            failures += 1
+            continue
+        failures = 0
+        yield from page.changes
+        if page.ended:
+            return
+        after = page.next
+
+
+class StatusListener:
+    """A function that is called with each change of one job's state, in their order, in a thread of its own.
+
+    It ends with its job. What the function raises goes to the log, and the next change comes all the same.
+    """
+
+    def __init__(self, service: Service, job_id: str, function: Told, after: int | None = None) -> None:
+        self._service, self._job_id, self._function = service, job_id, function
+        self._calling = threading.RLock()
+        self._removed = threading.Event()
+        newest = service.history(job_id, limit=KEEP_CHANGES).next
+        first = newest if after is None else after
+        self._thread = threading.Thread(target=self._listen, args=(first,), name=f"status of {job_id}", daemon=True)
+        self._thread.start()
+
+    def remove(self) -> None:
+        """Call the function no more: when this returns, no call of it is under way, but for one that this is called in."""
+        with self._calling:
+            self._removed.set()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until it has ended, after the last change of its job, at most so many seconds; True if it has."""
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _listen(self, after: int) -> None:
+        for change in changes_of(self._service, self._job_id, after, self._say_away, self._removed):
+            with self._calling:
+                if self._removed.is_set():
+                    return
+                self._call(change)
+
+    def _call(self, change: StateChange) -> None:
+        try:
+            self._function(change)
+        except Exception:
+            log.exception("a status listener of job %s failed at %s", self._job_id, change.text)
+
+    def _say_away(self, error: PitstopError, seconds: float) -> None:
+        log.info("a status listener of job %s waits for the server: %s", self._job_id, error.message)

@@ -1,0 +1,40 @@
+"""The URL by which all processes of a cluster open their store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from pitstop.errors import UsageError
+from pitstop.kit.private import write_private
+from pitstop.model.data_folder import DataFolder
+from pitstop.store.database import sqlite_url
+
+
+def store_url(given: str | None, data: DataFolder, environment: Mapping[str, str]) -> str:
+    """The URL of a store, with no secret in it: processes get it as an argument, and messages show it.
+
+    ``given``: as users give it; None: the SQLite file of the data folder. A password goes into a file of the data folder, to
+    which the URL leads.
+    """
+    if given is None:
+        return sqlite_url(data.store)
+    try:
+        url = make_url(given)
+    except ArgumentError:
+        raise UsageError("The store's URL cannot be read: give one such as postgresql://pitstop@host/pitstop.") from None
+    if url.drivername != "postgresql":
+        raise UsageError(f"A store by URL is in PostgreSQL, not '{url.drivername}': give one such as postgresql://host/pitstop.")
+    if not url.host or not url.database:
+        raise UsageError("The store's URL names no host, or no database: give one such as postgresql://pitstop@host/pitstop.")
+    password = url.password or environment.get("PGPASSWORD")
+    if password is not None:
+        escaped = str(password).replace("\\", "\\\\").replace(":", "\\:")
+        write_private(data.store_password, f"*:*:*:*:{escaped}\n")
+        query = {**url.query, "passfile": str(data.store_password)}
+        url = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query)
+    elif "PGPASSFILE" in environment and "passfile" not in url.query:
+        url = url.update_query_dict({"passfile": environment["PGPASSFILE"]})
+    return url.render_as_string(hide_password=False)
