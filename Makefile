@@ -16,9 +16,9 @@ SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
-APART := matrix or hosts
+APART := matrix or hosts or members
 
-.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts \
+.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members \
 	bench bench-beside lint lock pictures clean
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [MINUTES=10] [SEED=1]  a cluster, three jobs, and all that can go wrong; not a row lost or doubled"
 	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
+	@echo "make test-members       jobs follow the members of a cluster; its short form is the story in test-long"
 	@echo "make test-hosts         members on several hosts, made of network namespaces, whose wires are cut; needs root"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
@@ -85,6 +86,9 @@ simulation: $(STAMP)
 
 test-postgres: $(STAMP)
 	@scripts/with-postgres $(PY) -m pytest $(SPREAD) -k postgres $(if $(SHORT),-m "not long") $(ON_POSTGRES)
+
+test-members: $(STAMP)
+	@$(PY) -m pytest -m members
 
 test-hosts: $(STAMP)
 	@$(PY) -m pytest -m hosts tests/hosts

@@ -1,5 +1,6 @@
 """What every test has in common: its environment, its place in the order, and the table of the compatibility rules."""
 
+import logging
 import re
 import sys
 from collections import defaultdict
@@ -29,6 +30,16 @@ FIRST = (
     "e2e/test_recorded_folder.py", "spark/rules/test_identity.py", "e2e/test_readme.py", "soak/test_soak.py", "spark", "e2e",
 )  # fmt: skip
 """What takes longest begins first, so that no process is left with it alone; whole systems not beside one another."""
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was():
+    """Sources and servers show their lines in the process that they run in, which may be that of the next test, too."""
+    logger = logging.getLogger("pitstop")
+    before = logger.handlers[:], logger.propagate, logger.level
+    yield
+    logger.handlers[:], logger.propagate = before[:2]
+    logger.setLevel(before[2])
 
 
 def pytest_collection_modifyitems(items):

@@ -1,5 +1,7 @@
 """The fleet ingest with real processes: whatever is stopped, changed or killed, each ping arrives once."""
 
+import json
+
 import pytest
 
 from pitstop.model.job import JobState
@@ -31,6 +33,12 @@ def wait_written(stack, count):
     from verify import ingested
 
     wait_until(lambda: ingested(stack.archive).total() >= count, 120, f"{count} pings in the archive", step=0.3)
+
+
+def log_texts(job, stage):
+    start = f"[{job.name}/{stage}#"
+    lines = (json.loads(line)["msg"] for line in job.logs() if line.startswith("{"))
+    return [text.split("] ", 1)[1] for text in lines if text.startswith(start)]
 
 
 def verdict_at_end(stack, job):

@@ -10,7 +10,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 
 SECONDS = 400
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.members, pytest.mark.timeout(900)]
 
 COUNTING = """
 import pitstop as ps

@@ -103,7 +103,7 @@ def test_a_function_that_fails_hears_the_next_change_all_the_same(client, state,
         assert listener.join(SECONDS)
     assert heard == ["User: RUNNING -> SUSPENDED (Suspend)", "User: SUSPENDED -> FAILED (Cancel)"]
     told = f"a status listener of job {job.id} failed at User: RUNNING -> SUSPENDED (Suspend)"
-    assert [(record.message, str(record.exc_info[1])) for record in caplog.records] == [(told, "no such colour")]
+    assert [(record.getMessage(), str(record.exc_info[1])) for record in caplog.records] == [(told, "no such colour")]
 
 
 def test_a_listener_that_was_removed_hears_nothing_more(client, state, monkeypatch):
