@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import resource
 import signal
 import socket
@@ -28,6 +29,8 @@ from pitstop.server.store import own_folder
 
 REQUEST_SECONDS = 10
 """How long requests may go on when the server ends."""
+OLD_COLLECTIONS = 1000
+"""After so many collections of what is younger the oldest objects are looked at, too; Python's own number is 10."""
 
 
 def run_server(settings: Settings) -> None:
@@ -70,9 +73,21 @@ def _serve(plane: ControlPlane, access: Access, listener: socket.socket, say: Ca
     )
     server = _Server(config, plane.release_waiters)
     plane.start(server.ask_to_end)
+    _stop_clients_seldom()
     with _ending_on_signals(server):
         say()
         server.run(sockets=[listener])
+
+
+def _stop_clients_seldom() -> None:
+    """Python's collector stops every client while it looks at all there is, and with thousands of them there is a lot.
+
+    What is loaded by now stays to the end, so it need not be looked at; and of what comes, most goes without the collector.
+    """
+    gc.collect()
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, OLD_COLLECTIONS)
 
 
 class _Server(uvicorn.Server):
