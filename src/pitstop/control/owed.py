@@ -24,8 +24,7 @@ from pitstop.model.operation import Operation, Rescale, UpdateJob, snapshot_of
 def owed(job: Job, open_operations: Iterable[Operation]) -> tuple[WorldAction, ...]:
     """The actions that make the world agree with the record, in the order in which they are to be done."""
     preparing = (PrepareUpdate(job.preparation),) if job.preparation is not None else ()
-    # The token of a job that goes back is one higher than that of the run whose output is withdrawn.
-    going_back = (KillRun(job.token - 1), Withdraw(job.withdrawal)) if job.withdrawal is not None else ()
+    going_back = (Withdraw(job.withdrawal),) if job.withdrawal is not None else ()
     return (*_of_state(job, {operation.id: operation for operation in open_operations}), *going_back, *preparing)
 
 
@@ -33,15 +32,15 @@ def _of_state(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, 
     state = job.state
     if state is JobState.STARTING:
         return (StartRun(),)
+    # The token of a job whose last run was fenced is one higher than that run's.
+    kills = (KillRun(job.token - 1), KillRun(job.token))
     if state is JobState.SUSPENDED_EXPORTING_SNAPSHOT:
-        return (KillRun(job.token), *_export(job, operations))
+        return (*kills, *_export(job, operations))
     if state in (JobState.NOT_RUNNING, JobState.SUSPENDED):
-        return (KillRun(job.token),)
+        return kills
     if state is JobState.COMPLETING:
         return (CleanUp(),)
     if state.terminal:
-        # A cancelled job's token is one higher than that of its last run.
-        kills = (KillRun(job.token - 1), KillRun(job.token))
         return (*kills, CleanUp()) if job.state_dropped else (*kills, *_export(job, operations))
     return ()
 

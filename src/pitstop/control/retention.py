@@ -10,7 +10,7 @@ from pathlib import Path
 from pitstop.control.ports import Registry
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder, snapshot_begun
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Watched
-from pitstop.model.operation import UpdateJob
+from pitstop.model.operation import UpdateJob, rescaling_snapshot
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.checkpoint import FACTS, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files
@@ -83,6 +83,7 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
     for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
         files.remove(data.job(gone).root)
     registry.prune(now - ANSWERED_SECONDS)
+    _forget_rescaling(registry, data, files)
     remove_unnamed_snapshots(registry, data, now, files)
     jobs = registry.jobs()
     for job in jobs:
@@ -95,6 +96,19 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
     _remove_unnamed(data.artifacts, {Path(source.artifact).parent.name for source in sources}, now)
     _remove_unnamed(data.dependencies, {Path(source.dependencies).name for source in sources if source.dependencies}, now)
     return expired
+
+
+def _forget_rescaling(registry: Registry, data: DataFolder, files: Files) -> None:
+    """Snapshots that nobody has asked for, of jobs that were to be rescaled and went back, or ended meanwhile."""
+    for record in registry.snapshots():
+        if record.name != rescaling_snapshot(record.job_id) or record.job_id in registry.unreadable_jobs():
+            continue
+        job = registry.get_job(record.job_id)
+        # A job without a guarantee that went back starts from it.
+        needed = job is not None and (job.update is not None or job.version.config.initial_snapshot == record.name)
+        if not needed:
+            registry.delete_snapshot(record.name)
+            remove_snapshot(record.name, data, files)
 
 
 def _remove_unnamed(folder: Path, named: Collection[str], now: float) -> None:

@@ -19,7 +19,7 @@ from pitstop.kit.clock import Clock
 from pitstop.model.cluster import Member, MemberState
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Rescale, UpdateJob
+from pitstop.model.operation import Rescale, UpdateJob, rescaling_snapshot
 
 LOST_SECONDS = 5.0
 """A member is lost to a job once nobody has seen it for so long: where the store was away, its members come back after it."""
@@ -143,7 +143,7 @@ class Scaler:
         if now < max(due, self._changed + self._delay):
             return None
         self._asked[job.id] = times + 1, now + AGAIN_SECONDS[min(times, len(AGAIN_SECONDS) - 1)]
-        return Rescale(f"rescaling-{job.id}")
+        return Rescale(rescaling_snapshot(job.id))
 
     def _may_rescale(self, job: Job) -> bool:
         staying = [member for member in self._there if member.state is MemberState.ACTIVE]
@@ -162,16 +162,21 @@ def _has_lost_a_member(job: Job, there: frozenset[str]) -> bool:
 
 
 def _ends_without_member(job: Job, now: float) -> Decision:
-    reason = "A member that the job ran on has left the cluster, and auto_scaling is off"
+    reason = "A member that the job ran on has left the cluster, and auto_scaling is off."
     if job.version.config.processing_guarantee is not ProcessingGuarantee.NONE:
-        return Decision(suspended(job, f"{reason}."), (FailExports(), KillRun(job.token)))
+        return Decision(_fenced(suspended(job, reason)), (FailExports(), KillRun(job.token)))
     meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' failed meanwhile."))
-    return Decision(ended(job, now, f"{reason}."), (*meanwhile, FailExports(), KillRun(job.token)))
+    return Decision(_fenced(ended(job, now, reason)), (*meanwhile, FailExports(), KillRun(job.token)))
 
 
 def _ends_without_quorum(job: Job, size: int) -> Decision:
     waits = dataclasses.replace(waiting(job), interruption=_no_quorum(job, size))
-    return Decision(waits, (FailExports(), KillRun(job.token)))
+    return Decision(_fenced(waits), (FailExports(), KillRun(job.token)))
+
+
+def _fenced(job: Job) -> Job:
+    """Its run writes nothing more, whether or not the kill reaches it: what is saved of the job from now on is all there is."""
+    return dataclasses.replace(job, token=job.token + 1)
 
 
 def _no_quorum(job: Job, size: int) -> str:

@@ -126,6 +126,11 @@ class Rescale:
     """The name under which the state goes over; it is removed afterwards."""
 
 
+def rescaling_snapshot(job_id: str) -> str:
+    """The name under which a job's state goes over to other members."""
+    return f"rescaling-{job_id}"
+
+
 Request = (
     Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Configure | Discard | Rollback | Rescale
 )

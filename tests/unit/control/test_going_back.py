@@ -34,7 +34,7 @@ def test_the_run_that_is_gone_back_from_is_fenced_before_anything_is_withdrawn()
     up, back = gone_back()
     assert back.job.token == up.token + 1
     assert KillRun(up.token) in back.actions
-    assert owed(back.job, []) == (KillRun(up.token + 1), KillRun(up.token), Withdraw(7)), (
+    assert owed(back.job, []) == (KillRun(up.token), KillRun(up.token + 1), Withdraw(7)), (
         "after a crash of the control plane, too"
     )
 

@@ -21,7 +21,7 @@ from pitstop.control.retention import (
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version, Watched
-from pitstop.model.operation import UpdateJob
+from pitstop.model.operation import UpdateJob, rescaling_snapshot
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
@@ -166,3 +166,19 @@ def test_what_an_export_or_a_deletion_left_is_swept_up_after_a_day_and_what_has_
     assert set(files.names(data.snapshots)) == {Path(record.path).name for record in (kept, deleted, untold)} | {being_made}
     remove_unnamed_snapshots(registry, data, began + LEFT_SECONDS + 60, files)
     assert files.names(data.snapshots) == [Path(kept.path).name]
+
+
+def test_a_snapshot_by_which_a_job_was_only_to_be_rescaled_goes_once_nothing_needs_it(tmp_path):
+    registry, data = SqlRegistry(open_database(sqlite_url(tmp_path / "s.db"))), DataFolder(tmp_path)
+    new, old = (Version(number, JobSource("job.py"), {}, JobConfig()) for number in (2, 1))
+    job = Job("id", "job", NOW, new, JobState.RUNNING, update=Update(1, 0.0, Starting(old, NOW)))
+    registry.add_job(job)
+    for name in (rescaling_snapshot("id"), "rescaling-mine"):
+        data.snapshot(name).mkdir(parents=True)
+        registry.add_snapshot(SnapshotRecord(name, "id", "job", NOW, 1, str(data.snapshot(name))))
+    sweep(registry, data, NOW)
+    assert len(registry.snapshots()) == 2, "the update under way starts from it"
+    registry.save_job(dataclasses.replace(job, update=None))
+    sweep(registry, data, NOW)
+    assert [record.name for record in registry.snapshots()] == ["rescaling-mine"]
+    assert [path.name for path in data.snapshots.iterdir()] == ["rescaling-mine"]
