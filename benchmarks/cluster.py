@@ -10,13 +10,15 @@ import time
 from pathlib import Path
 
 import million_job
-from events import write_files
+from events import write_file, write_files
 from million import KEYS, ROWS, STEP
 from pitstop.kit.waiting import wait_until
 from pitstop.model.data_folder import DataFolder
 from pitstop.snapshots.checkpoint import Checkpoint
 from update_gap import START_SECONDS, serving, spare_ready
 
+AHEAD = 5
+"""So many files wait for a job that is being rescaled."""
 FIRST, LAST = 3, 15
 """Epochs between which the speed is measured: the first ones also start executors."""
 
@@ -37,6 +39,12 @@ def speed(checkpoint):
     return STEP * (LAST - FIRST) / (checkpoint.committed_at(LAST) - checkpoint.committed_at(FIRST))
 
 
+def committed_after(checkpoint, moment):
+    """When the first epoch after a moment was committed; None if none has been."""
+    times = (checkpoint.committed_at(epoch) for epoch in range(checkpoint.committed() + 1))
+    return min((at for at in times if at is not None and at > moment), default=None)
+
+
 def local(folder, events):
     with serving(folder) as client:
         job, checkpoint = submitted(client, folder, events, "sums")
@@ -52,13 +60,19 @@ def cluster(folder, events):
         found = {"members": speed(old)}
         spare_ready(folder)
         client.service.add_member()
-        last = 0.0
-        while len(job.details.placement.members) < 3:  # its checkpoint goes away when the job is rescaled
-            last = old.committed_at(old.committed()) or last
+        last, files = 0.0, ROWS // STEP
+        deadline = time.monotonic() + START_SECONDS
+        while (placement := job.details.placement) is None or len(placement.members) < 3:
+            assert time.monotonic() < deadline, "the job does not follow the third member"
+            # The old checkpoint goes away when the job is rescaled.
+            last = old.committed_at(epoch := old.committed()) or last
+            if files < epoch + AHEAD:
+                write_file(events, files, STEP, KEYS)
+                files += 1
             time.sleep(0.01)
         new = checkpoint_of(job, folder)
-        first = min(at for epoch in range(200) if (at := new.committed_at(epoch)) is not None and at > last)
-        found |= {"gap": first - last, "state_partitions": new.partitions()}
+        assert wait_until(lambda: committed_after(new, last) is not None, START_SECONDS, step=0.05), "no epoch after it"
+        found |= {"gap": committed_after(new, last) - last, "state_partitions": new.partitions()}
         client.service.shut_down()
     return found
 

@@ -59,8 +59,14 @@ def write_files(folder, rows, step, keys):
     if folder.exists():
         return
     folder.mkdir(parents=True)
-    reader = EventsReader({"rows": rows, "step": step, "keys": keys})
     for number in range(rows // step):
-        path = folder / f"{number:03}.parquet"
-        pq.write_table(pa.Table.from_batches(reader.read(Span(number * step, (number + 1) * step, keys))), path)
-        os.utime(path, (1_700_000_000 + number,) * 2)
+        write_file(folder, number, step, keys)
+
+
+def write_file(folder, number, step, keys):
+    """The ``number``-th file of ``step`` rows; it appears whole."""
+    reader = EventsReader({"rows": 0, "step": step, "keys": keys})
+    path, begun = folder / f"{number:05}.parquet", folder / f".{number}"
+    pq.write_table(pa.Table.from_batches(reader.read(Span(number * step, (number + 1) * step, keys))), begun)
+    os.utime(begun, (1_700_000_000 + number,) * 2)
+    begun.rename(path)

@@ -88,7 +88,7 @@ def main():
             job = Job(new_job_id(), f"job-{number}", time.time(), version, JobState.STARTING, token=1)
             registry.add_job(job)
             run(job.id, database, data)
-        with serving(folder) as client:
+        with serving(folder, stop_jobs=False) as client:  # its runs are this process
             time.sleep(WARM_SECONDS)
             states = {job.status for job in client.service.jobs()}
             assert states == {JobState.RUNNING}, states

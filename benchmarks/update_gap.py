@@ -56,12 +56,12 @@ def write_version(folder, name):
 
 
 @contextmanager
-def serving(folder, *options):
+def serving(folder, *options, stop_jobs=True):
     """A control plane with one warm spare."""
     command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
     with (folder / "server.log").open("a") as errors:
         server = subprocess.Popen(
-            [*command, "--spares", "1", "--stop-jobs-on-exit", *options],
+            [*command, "--spares", "1", *(["--stop-jobs-on-exit"] if stop_jobs else []), *options],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
