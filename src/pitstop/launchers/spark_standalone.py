@@ -6,8 +6,6 @@ all of them where it is: they go on, and executors take no notice.
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 import secrets
 import signal
@@ -16,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pitstop.errors import EngineError
+from pitstop.kit.class_archive import class_archive, to_use
+from pitstop.kit.java import spark_home
 from pitstop.kit.private import write_private
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_of, write_handle
@@ -101,8 +101,7 @@ def _start(
             stdout=log,
             stderr=log,
             start_new_session=True,
-            # Where its web page listens; all else is where the arguments say.
-            env={**environment, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": LOOPBACK},
+            env={**environment, **_of_daemons(environment, home)},
         )
     # At once: whoever has started it may die, and it must be found again.
     handle = handle_of(process.pid)
@@ -112,14 +111,19 @@ def _start(
     return process
 
 
+def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Variables that Spark's daemons need besides: they do little, so that a Java that begins fast is better than a fast one."""
+    java = environment.get("JAVA_HOME")
+    archive = to_use(class_archive(Path(java), home)) if java else []
+    return {
+        "SPARK_HOME": str(home),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive]),
+        # Where its web page listens; all else is where the arguments say.
+        "SPARK_LOCAL_IP": LOOPBACK,
+    }
+
+
 def drain(worker: subprocess.Popen[bytes]) -> None:
     """Let a worker take no more executors, and those that it has end once their tasks are done (Spark's decommissioning)."""
     worker.send_signal(signal.SIGPWR)
-
-
-def spark_home() -> Path:
-    """Where pyspark's jars are; nothing of it is loaded."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or not found.submodule_search_locations:
-        raise EngineError("The package pyspark is not installed here: install Pitstop with its dependencies.")
-    return Path(os.fspath(found.submodule_search_locations[0]))

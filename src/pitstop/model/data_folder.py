@@ -157,6 +157,11 @@ class DataFolder:
         return JobFolder(self.jobs / job_id)
 
     @property
+    def class_archive_log(self) -> Path:
+        """What the process prints that archives Spark's classes, where that has not been done yet."""
+        return self._own / "class-archive.log"
+
+    @property
     def spares(self) -> Path:
         """Warm spares, each with a folder of its own."""
         return self._own / "spares"

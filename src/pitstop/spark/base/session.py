@@ -9,16 +9,19 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.java import find_java
+from pitstop.kit import class_archive
+from pitstop.kit.java import find_java, spark_home, version_of
 from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
 from pitstop.model.config import StateStore
+from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.packages import add_packages
-from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
+from pitstop.spark.internals.settings import FILE_MANAGER, IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
 _MEMBERS = "spark.pitstop.members"
 """Setting of a session on members of ours: their ids."""
+END_SECONDS = 120.0
 SCRATCH_PREFIX = "spark-"
 """What the names of sessions' scratch folders begin with."""
 
@@ -71,18 +74,27 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
     return without_rules(*rules)
 
 
-def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None) -> SparkSession:
-    """Start (or get) the session of this process, the driver of that cluster, with scratch files in ``work_dir``."""
+def build_session(
+    cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None, archive_classes: Path | None = None
+) -> SparkSession:
+    """Start (or get) the session of this process, the driver of that cluster, with scratch files in ``work_dir``.
+
+    ``archive_classes``: where Java is to archive the classes that it loads (kit.class_archive), as it ends.
+    """
     accept_own_peers_only()
     # With another interpreter in the workers the query hangs silently at its first batch.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", cluster.bind_address)
+    java = find_java(work_dir / "java")
     if SparkSession.getActiveSession() is None:
-        os.environ["JAVA_HOME"] = str(find_java(work_dir / "java"))
+        os.environ["JAVA_HOME"] = str(java)
     work_dir.mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=work_dir.absolute())
     own = SparkCluster.read(cluster.own) if cluster.own is not None else None
+    options = _java_options(java)
+    to_use = class_archive.to_use(class_archive.class_archive(java, spark_home()))
+    archiving = class_archive.to_make(archive_classes) if archive_classes is not None else []
     builder = (
         SparkSession.builder.master(own.master if own is not None else cluster.master)
         .appName("pitstop")
@@ -94,13 +106,18 @@ def build_session(cluster: ClusterSettings, work_dir: Path, settings: dict[str, 
         # Hadoop sets permissions itself, past the umask of the process.
         .config("spark.hadoop.fs.permissions.umask-mode", f"{UMASK:03o}")
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}")
+        .config("spark.driver.extraJavaOptions", " ".join([*options, *(archiving or to_use)]))
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )
-    on_cluster = _executors(own) if own is not None else _ports(cluster)
-    for key, value in (on_cluster | STREAM_SETTINGS | WORKER | (settings or {})).items():
+    on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster)
+    for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def end_session(spark: SparkSession) -> None:
+    """End a session and its Java, and wait until it is gone."""
+    jvm.end(spark, END_SECONDS)
 
 
 def scratch_of(spark: SparkSession) -> Path:
@@ -133,7 +150,16 @@ def _ports(cluster: ClusterSettings) -> dict[str, str]:
     return {"spark.authenticate": "true"} if cluster.is_here else {}
 
 
-def _executors(own: SparkCluster) -> dict[str, str]:
+def _java_options(java: Path) -> list[str]:
+    """What the Java of driver and executors gets."""
+    logging = f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}"
+    # Hadoop runs a program for each permission that it sets on a local file. Java's own way, a helper for each program, takes
+    # four times as long; later releases mean to take this one away.
+    vfork = version_of(java / "bin" / "java") < 24 and sys.platform == "linux"
+    return [logging, *(["-Djdk.lang.Process.launchMechanism=VFORK"] if vfork else [])]
+
+
+def _executors(own: SparkCluster, java_options: list[str]) -> dict[str, str]:
     """Settings by which a job has one executor on each of our members, and nobody without the secret can speak to any of it."""
     cores = own.cores or (1,)
     return {
@@ -147,7 +173,7 @@ def _executors(own: SparkCluster) -> dict[str, str]:
         # State is best spread evenly: tasks wait for the executors that are just starting, but not for ones that are lost.
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "30s",
-        "spark.executor.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}",
+        "spark.executor.extraJavaOptions": " ".join(java_options),
     }
 
 

@@ -22,6 +22,15 @@ def gateway(spark: SparkSession) -> Any:
     return found
 
 
+def end(spark: SparkSession, seconds: float) -> None:
+    """Stop the session, and let its JVM come to its end; TimeoutExpired if it does not within so many seconds."""
+    connection = gateway(spark)
+    spark.stop()
+    connection.shutdown()
+    connection.proc.stdin.close()
+    connection.proc.wait(seconds)
+
+
 def session_of(spark: SparkSession) -> Any:
     """The Java session."""
     return spark._jsparkSession

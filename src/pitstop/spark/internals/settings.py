@@ -15,6 +15,14 @@ STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 WORKER = {"spark.python.daemon.module": f"{__package__}.daemon"}
 """What a new session needs so that functions with state run in the faster way of ours."""
 
+FILE_MANAGER = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""The files of checkpoints by Hadoop's FileSystem. Spark's own choice, its FileContext, renames with the same promise, none of
+atomicity, after it has started a process (readlink) for each look at a local file."""
+
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 

