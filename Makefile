@@ -106,7 +106,7 @@ lint: $(STAMP)
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
-	@$(VENV)/bin/mypy --config-file= --check-untyped-defs --no-strict-optional --ignore-missing-imports benchmarks
+	@$(VENV)/bin/mypy --config-file= --check-untyped-defs --no-strict-optional --ignore-missing-imports benchmarks examples
 	@$(VENV)/bin/lint-imports
 
 pictures: $(STAMP)

@@ -1,0 +1,98 @@
+"""What the commands for snapshots and maps print."""
+
+import json
+
+from tests.doors.doors import running
+
+JOB = "0401-9f77-b9c0-0001"
+
+
+def test_list_snapshots_is_the_manuals_table(cli, state):
+    running(state)
+    state.export_snapshot(JOB, "snapshot-v1")
+    assert cli("list-snapshots") == (
+        0,
+        "TIME                    SIZE (bytes)    JOB NAME                 SNAPSHOT NAME\n"
+        "2020-03-15T14:37:01.011 1,196           hello-world              snapshot-v1\n",
+        "",
+    )
+
+
+def test_maps_are_read_and_written(cli):
+    assert cli("map", "put", "cars", "a", '{"x": 1}') == (0, "Put 'a' into map 'cars'.\n", "")
+    assert cli("map", "put", "cars", "b", "plain ä text")[0] == 0
+    assert cli("map", "put", "cars", "c", "-1.5")[0] == 0
+    assert cli("map", "put", "cars", "d", "NaN")[0] == 0
+    assert cli("map", "get", "cars", "a") == (0, '{"x": 1}\n', "")
+    assert cli("map", "size", "cars") == (0, "4\n", "")
+    assert cli("map", "entries", "cars")[1] == 'a\t{"x": 1}\nb\t"plain ä text"\nc\t-1.5\nd\t"NaN"\n'
+    assert cli("map", "entries", "cars", "--limit", 2)[1].count("\n") == 2
+    assert cli("map", "entries", "cars", "--prefix", "c")[1] == "c\t-1.5\n"
+    assert cli("map", "delete", "cars", "a") == (0, "Deleted 'a' from map 'cars'.\n", "")
+    assert cli("map", "configure", "cars", "--journal-capacity", 2) == (0, "Configured map 'cars'.\n", "")
+    assert cli("map", "list")[1].splitlines() == [
+        "NAME                           SIZE               JOURNAL   CAPACITY",
+        "cars                              3                  4..5          2",
+    ]
+    code, out, err = cli("map", "journal", "cars", "--after", "1")
+    assert out.splitlines() == [
+        "  SEQUENCE TIME                    KIND     KEY                  VALUE",
+        '         4 2020-03-15T14:37:01.011 ADDED    d                    "NaN"',
+        "         5 2020-03-15T14:37:01.011 REMOVED  a",
+    ]
+    assert (code, err) == (0, "2 events after 1 are no longer kept; the oldest is 4.\n")
+
+
+def test_long_maps_and_journals_are_printed_whole(cli, state):
+    state.map_put("m", {f"k{i:04}": str(i) for i in range(2345)})
+    assert cli("map", "entries", "m")[1].count("\n") == 2345
+    assert len(json.loads(cli("map", "journal", "m", "-o", "json")[1])) == 2345
+    assert len(json.loads(cli("map", "entries", "m", "--limit", "1234", "-o", "json")[1])) == 1234
+
+
+def test_snapshot_inspect_shows_offsets_and_each_stages_state(cli, state):
+    running(state, text="# stage: speed bigint")
+    state.export_snapshot(JOB, "s")
+    out = cli("snapshot", "inspect", "s")[1]
+    assert out.splitlines()[:3] == ["Name:        s", "Job:         hello-world", f"Job id:      {JOB}"]
+    assert out.splitlines()[-2:] == [
+        "STAGE  KIND    KEYS        ROWS  BYTES  WHAT",
+        "speed  window  vin string            0  window of bigint",
+    ]
+    facts = json.loads(cli("-o", "json", "snapshot", "inspect", "s")[1])
+    assert (facts["bytes"], facts["stages"][0]["stage"], facts["stages"][0]["operators"]) == (1196, "speed", [0])
+
+
+def test_snapshot_query_export_and_import(cli, state, tmp_path):
+    running(state, text="# stage: speed bigint")
+    state.export_snapshot(JOB, "s")
+    file = tmp_path / "rows"
+    file.write_text("a\nb\n")
+    said = "Imported the state of stage 'speed' into snapshot 'new'.\n"
+    assert cli("snapshot", "import", "s", "speed", file, "--as", "new") == (0, said, "")
+    code, out, err = cli("snapshot", "query", "new", "speed", "SELECT * FROM state", "--limit", "1")
+    assert (code, out) == (0, "line\na\n")
+    assert err.startswith("There are more than these 1 rows")
+    assert json.loads(cli("-o", "json", "snapshot", "query", "new", "speed", "SELECT * FROM state")[1]) == [
+        {"line": "a"},
+        {"line": "b"},
+    ]
+    said = f"Exported the state of stage 'speed' of snapshot 'new' to {tmp_path / 'out'}: 4 bytes.\n"
+    assert cli("snapshot", "export", "new", "speed", tmp_path / "out") == (0, said, "")
+    assert (tmp_path / "out").read_text() == "a\nb\n"
+    assert cli("snapshot", "import", "s", "speed", tmp_path / "no")[2].startswith(
+        f"ERROR: File {tmp_path / 'no'} could not be found."
+    )
+    assert cli("snapshot", "export", "s", "sped", tmp_path / "out")[2].startswith(
+        "ERROR: Snapshot 's' has no stage 'sped' with state."
+    )
+
+
+def test_snapshot_diff_tells_what_differs_and_what_would_become_of_the_state(cli, state):
+    state.export_snapshot(running(state, "one", "# stage: speed bigint"), "a")
+    state.export_snapshot(running(state, "two", "# stage: trend bigint"), "b")
+    out = cli("snapshot", "diff", "a", "b")[1].splitlines()
+    assert out[0].split() == ["WHAT", "a", "b"]
+    assert ["stage", "trend:", "kind", "-", "window"] in [line.split() for line in out]
+    assert any(line.startswith("speed") and "refused" in line and "[C21]" in line for line in out)
+    assert cli("snapshot", "diff", "a", "a")[1].startswith("Snapshots 'a' and 'a' do not differ.\n")

@@ -1,0 +1,68 @@
+"""Maps and their journals, over every service."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pitstop.errors import (
+    UsageError,
+)
+from pitstop.service.results import MapFacts
+from tests.doors.doors import MOMENT
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(key=st.text() | st.sampled_from(["", ".", "..", "a/../b", "a//b", "%2F", "?x=1#y", "+ "]), value=VALUES)
+def test_any_text_is_a_key_and_any_json_a_value(pair, key, value):
+    service, _ = pair
+    service.map_put("m", {key: json.dumps(value)})
+    assert json.loads(service.map_get("m", key)) == value
+    found = service.map_entries("m", prefix=key, limit=1)[0]
+    assert (found.key, json.loads(found.value)) == (key, value)
+    assert service.map_delete("m", key) is True
+    assert service.map_delete("m", key) is False
+    assert service.map_get("m", key) is None
+
+
+def test_entries_come_in_pages_by_key(pair):
+    service, _ = pair
+    service.map_put("m", {f"k{i:02}": str(i) for i in range(7)} | {"other": "1"})
+    first = service.map_entries("m", "k", None, 4)
+    second = service.map_entries("m", "k", first[-1].key, 4)
+    assert [entry.key for entry in first + second] == [f"k{i:02}" for i in range(7)]
+    assert first[0].created == pytest.approx(MOMENT, abs=1e-6)
+    assert (service.map_size("m"), service.map_size("nosuch"), service.map_entries("nosuch")) == (8, 0, [])
+
+
+def test_a_journal_tells_what_happened_and_what_it_has_lost(pair):
+    service, _ = pair
+    service.map_configure("m", journal_capacity=3)
+    service.map_put("m", {"a": "1"})
+    service.map_put("m", {"a": "null"})
+    service.map_put("m", {"b": '"x"'})
+    service.map_delete("m", "a")
+    found = service.map_journal("m", after=0)
+    facts = [(e.sequence, e.kind, e.key, e.old_value, e.new_value) for e in found.events]
+    assert facts == [
+        (2, "UPDATED", "a", "1", "null"),
+        (3, "ADDED", "b", None, '"x"'),
+        (4, "REMOVED", "a", "null", None),
+    ]
+    assert (found.lost, found.oldest, found.newest) == (1, 2, 4)
+    assert service.map_journal("m").lost == 0
+    assert service.map_journal("m", after=3, limit=1).events[0].sequence == 4
+    assert service.maps() == [MapFacts("m", size=1, journal_capacity=3, ttl_seconds=None, oldest=2, newest=4)]
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../x"])
+def test_a_map_has_a_proper_name(pair, name):
+    with pytest.raises(UsageError, match="cannot name a map"):
+        pair[0].map_put(name, {"k": "1"})

@@ -1,0 +1,66 @@
+"""What a server tells of itself, its cluster and its errors, over every service."""
+
+import pytest
+
+from pitstop.errors import (
+    ArtifactError,
+    ConflictError,
+    IncompatibleError,
+    NotFoundError,
+)
+from pitstop.kit.version import __version__
+from pitstop.model.job import JobState
+from pitstop.service.results import ClusterInfo
+from pitstop.testing.service import MEMBER
+from tests.doors.doors import request, running
+
+S = JobState
+
+
+def test_what_needs_packages_is_refused_by_a_server_that_installs_none_before_anything_is_recorded(pair):
+    service, state = pair
+    needy = '# /// script\n# dependencies = ["six"]\n# ///\n'
+    refused = (
+        r"^What job\.py needs could not be installed: This server installs none, and six is asked for: put what the job needs"
+    )
+    with pytest.raises(ArtifactError, match=refused):
+        service.submit(request(text=needy))
+    with pytest.raises(ArtifactError, match=refused):
+        service.check(request(options={"requirements": ["six"]}))
+    with pytest.raises(ArtifactError, match=r"^'git\+https://x' in the option requirements is no requirement"):
+        service.submit(request(options={"requirements": ["git+https://x"]}))
+    assert service.jobs(include_ended=True) == []
+    job = running(state)
+    with pytest.raises(ArtifactError, match=refused):
+        service.update(job, request(text=needy))
+    assert service.job(job).status is S.RUNNING
+    assert service.submit(request("other")).source.dependencies is None
+
+
+def test_errors_keep_their_class_and_details_on_the_way(pair, monkeypatch):
+    service, state = pair
+
+    def refuse(*arguments):
+        raise IncompatibleError("Stage 'speed' cannot go on.", stages=["speed"])
+
+    monkeypatch.setattr(state, "delete_snapshot", refuse)
+    with pytest.raises(IncompatibleError, match="cannot go on") as caught:
+        service.delete_snapshot("s")
+    assert caught.value.details == {"stages": ["speed"]}
+
+
+def test_the_cluster_tells_its_state_and_members(pair):
+    assert pair[0].server_info() == ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0, MEMBER.address)
+
+
+def test_members_are_added_and_leave(pair):
+    service, _ = pair
+    name = service.add_member()
+    assert [member.name for member in service.server_info().members] == ["here", name]
+    service.remove_member(name)
+    with pytest.raises(NotFoundError, match=f"There is no member '{name}'"):
+        service.remove_member(name)
+    with pytest.raises(ConflictError, match="'here' is the last member"):
+        service.remove_member("here")
+    service.shut_down()
+    assert service.server_info().state == "PASSIVE"
