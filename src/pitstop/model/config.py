@@ -41,7 +41,7 @@ class StateStore(StrEnum):
 class JobConfig:
     """The options of a job (jet.md §1.4, S004). What each one means stands in ``OPTIONS``."""
 
-    processing_guarantee: ProcessingGuarantee = ProcessingGuarantee.NONE
+    processing_guarantee: ProcessingGuarantee = ProcessingGuarantee.EXACTLY_ONCE
     snapshot_interval_ms: int = 10_000
     suspend_on_failure: bool = False
     initial_snapshot: str | None = None
@@ -165,7 +165,7 @@ OPTIONS: tuple[Option, ...] = (
         one_of(ProcessingGuarantee),
         form="none, at_least_once or exactly_once",
         meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled.",
-        default="none",
+        default="exactly_once",
         choices=tuple(ProcessingGuarantee),
         fixed="its checkpoint and its sinks depend on it: submit the job anew, or update it",
     ),

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from pitstop.errors import Problem
-from pitstop.model.config import JobConfig
+from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Asked, JobSource, JobState, Mode, Starting, Termination, Update, Version, Watched
 from pitstop.model.operation import Updated, UpdateJob
 from pitstop.store.database import migrate, open_database, sqlite_url
@@ -63,14 +63,15 @@ def read(tmp_path):
     return read
 
 
-V1 = Version(1, JobSource("/d/1.py"), {}, JobConfig(), None, "L1")
-V3 = Version(3, JobSource("/d/3.py"), {}, JobConfig(), None, "L3")
+AS_RECORDED = JobConfig(processing_guarantee=ProcessingGuarantee.NONE)
+V1 = Version(1, JobSource("/d/1.py"), {}, AS_RECORDED, None, "L1")
+V3 = Version(3, JobSource("/d/3.py"), {}, AS_RECORDED, None, "L3")
 
 
 def test_a_job_without_an_update(read):
     job = read()
     assert (job.state, job.token) == (JobState.RUNNING, 3)
-    assert job.version == Version(2, JobSource("/d/a.py", None, ("x",)), {}, JobConfig(), None, "L1")
+    assert job.version == Version(2, JobSource("/d/a.py", None, ("x",)), {}, AS_RECORDED, None, "L1")
     assert (job.termination, job.update, job.preparation) == (None, None, None)
 
 
