@@ -1,32 +1,14 @@
 """Jobs follow the members of a cluster, or do not, as their options say: the three rows of S004's table (jet.md §1.5)."""
 
-import json
-from collections import Counter
-
 import pytest
 
 from pitstop.launchers.processes import handle_in, kill_all
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
+from tests.e2e.counting import COUNTING, assert_exact, lines_of
 
 SECONDS = 400
 pytestmark = [pytest.mark.e2e, pytest.mark.members, pytest.mark.timeout(900)]
-
-COUNTING = """
-import pitstop as ps
-
-@ps.job(snapshot_interval="1 second")
-def counting(folder):
-    p = ps.Pipeline()
-    rows = p.read_from(ps.sources.rate(100), name="numbers").with_columns(key="cast(sequence % 10 as string)")
-    counted = rows.group_by("key").rolling_aggregate("counted", n=ps.count())
-    counted.write_to(ps.sinks.files(folder, format="json"), name="files")
-    return p
-"""
-
-
-def lines_of(folder):
-    return [json.loads(line) for file in folder.glob("*.json") for line in file.open()]
 
 
 def partitions_of(job, data):
@@ -80,8 +62,4 @@ def test_jobs_follow_the_members_or_end_with_them(stack, tmp_path):
         seen = len(lines_of(tmp_path / folder))
         wait_until(lambda at=folder, seen=seen: len(lines_of(tmp_path / at)) > seen + 200, SECONDS, "it goes on")
         job.suspend()
-        lines = lines_of(tmp_path / folder)
-        assert sorted(line["sequence"] for line in lines) == list(range(len(lines))), "nothing missing, nothing doubled"
-        counted = Counter(line["key"] for line in lines)
-        assert {line["key"]: line["n"] for line in lines if line["n"] == counted[line["key"]]} == dict(counted)
-        assert all(line["n"] == line["sequence"] // 10 + 1 for line in lines)
+        assert_exact(tmp_path / folder)

@@ -107,6 +107,9 @@ def serve(
             help="Address of this machine at which members on other machines reach Spark's master and drivers; needs --store",
         ),
     ] = None,
+    runners_on_members: Annotated[
+        bool, typer.Option("--runners-on-members", help="Let members run the drivers of jobs, too, not this machine alone")
+    ] = False,
     scale_up_delay: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="How long no member has joined or left before jobs are rescaled")
     ] = 10.0,
@@ -145,6 +148,7 @@ def serve(
         master=master,
         members=members,
         cluster_host=cluster_host,
+        runners_on_members=runners_on_members,
         scale_up_delay=scale_up_delay,
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
@@ -168,13 +172,29 @@ def member(
         typer.Option(metavar="URL", help="The cluster's store in PostgreSQL [$PITSTOP_STORE, else the file in the folder]"),
     ] = None,
     host: Annotated[str, typer.Option(help="Address of this machine at which the others reach it; needs --store")] = "127.0.0.1",
+    pass_env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Variable that jobs get, too, or a pattern such as AWS_*; repeatable"),
+    ] = None,
+    log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each job's log before it is larger, in MiB")] = 64,
+    log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
 ) -> None:
     """Lend this machine's cores to the jobs of a cluster, until Ctrl-C or until the member is removed."""
     from pitstop.client.local_server import usual_data_folder
 
     app = importlib.import_module("pitstop.member.app")
     url = _without_password(store) if store else os.environ.get("PITSTOP_STORE")
-    app.run_member(app.MemberSettings(data or usual_data_folder(), name, cores, url, host))
+    settings = app.MemberSettings(
+        data_dir=data or usual_data_folder(),
+        name=name,
+        cores=cores,
+        store=url,
+        host=host,
+        pass_env=tuple(pass_env or ()),
+        log_bytes=log_size << 20,
+        log_files=log_files,
+    )
+    app.run_member(settings)
 
 
 def _without_password(url: str) -> str:

@@ -74,7 +74,8 @@ class Liveness:
         if handle is None:
             return self._why_unclaimed(run)
         alive = self._launcher.alive(handle)
-        if alive is False:
+        # Of a process of another machine, who has started it may know.
+        if alive is False or (alive is None and self._launcher.start_failed(*run)):
             return "The runner's process ended"
         if self._hangs(run):
             return "The runner stopped renewing its lease"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NewType, Protocol, TypeVar
 
 from pitstop.errors import Problem
@@ -349,6 +350,46 @@ class Launcher(Protocol):
     def watch(self, run: RunHandle) -> None:
         """Wake the control loop when that process ends."""
         ...
+
+
+class Started(StrEnum):
+    """How far a member is with a run that it was given."""
+
+    ASKED = "asked"
+    BEGUN = "begun"
+    """Its process has been started."""
+    FAILED = "failed"
+    """Its process could not be started, or has ended, whether or not it had claimed its job."""
+
+
+class Assignments(Protocol):
+    """Which member is to start which run, and which processes of other machines are to be ended. StoreError as every write."""
+
+    def assign(self, spec: RunSpec, member_id: str) -> None:
+        """Let a member start a run; earlier runs of the job are forgotten."""
+        ...
+
+    def of_run(self, job_id: str, token: int) -> tuple[str, Started] | None:
+        """The member that has been given a run, and how far it is; None if none has."""
+        ...
+
+    def runs_of(self, member_id: str) -> list[tuple[RunSpec, Started]]:
+        """What a member has been given, of the jobs that have that run still."""
+        ...
+
+    def tell(self, job_id: str, token: int, state: Started) -> None: ...
+
+    def load(self) -> dict[str, int]:
+        """Member id -> how many runs it has, of the jobs that have that run still."""
+        ...
+
+    def ask_to_kill(self, run: RunHandle) -> None:
+        """Let a member of that machine end it."""
+        ...
+
+    def to_kill(self) -> list[RunHandle]: ...
+
+    def killed(self, run: RunHandle) -> None: ...
 
 
 class Standby(Protocol):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import subprocess
-import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +11,10 @@ import structlog
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
-from pitstop.kit.rotating import Rotation, start_pump
+from pitstop.kit.rotating import Rotation
 from pitstop.launchers.archiving import Archiving
-from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import is_alive, is_of_this_boot, kill_all
+from pitstop.launchers.runner_processes import RunnerProcesses, facts_of
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
@@ -34,9 +31,6 @@ class LocalProcessLauncher:
 
     The control plane is woken when a watched process ends; ``environment`` is that of all processes that are started.
     ``one_of_several``: there may be runs on other machines, too.
-
-    What a runner and its children print comes through a pipe to a process that writes, and rotates, the log (kit.rotating): in a
-    session of its own, so that it is left when the runner is killed, and ends when all that could print is gone.
     """
 
     def __init__(
@@ -49,32 +43,24 @@ class LocalProcessLauncher:
         rotation: Rotation | None = None,
         one_of_several: bool = False,
     ) -> None:
-        self._data, self._store_url, self._rotation = data, store_url, rotation or Rotation()
-        self._one_of_several = one_of_several
-        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        self._environment = (runner_environment(os.environ) if environment is None else environment) | python
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._data, self._one_of_several = data, one_of_several
+        self._processes = RunnerProcesses(data, store_url, environment, rotation)
         self._runs: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
         """Job id -> the last run that was started for it here."""
-        self._lock = threading.Lock()
         self._watcher = Watcher(lambda: wake.wake(CONTROL))
         self._spares = Spares(data, spares, self._spawn_spare)
-        self._archiving = Archiving(self._environment, data.class_archive_log)
+        self._archiving = Archiving(self._processes.environment, data.class_archive_log)
 
     def start(self, spec: RunSpec) -> None:
-        log_file = self._data.job(spec.job_id).log
-        log_file.parent.mkdir(parents=True, exist_ok=True)
-        process = self._spares.assign(spec.job_id, spec.token, spec.standby, _facts(spec))
-        if process is None:
-            process = self._spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, _facts(spec))
-        self._runs[spec.job_id] = (spec.token, process)
+        process = self._spares.assign(spec.job_id, spec.token, spec.standby, facts_of(spec))
+        self._runs[spec.job_id] = (spec.token, process or self._processes.start(spec))
 
     def start_failed(self, job_id: str, token: int) -> bool:
         started = self._runs.get(job_id)
         return started is not None and started[0] == token and started[1].poll() is not None
 
     def prepare(self) -> None:
-        self._reap()
+        self._processes.reap()
         self._spares.replenish()
         if self._spares.are_ready():  # what people wait for comes first
             self._archiving.begin()
@@ -84,7 +70,7 @@ class LocalProcessLauncher:
 
     def kill(self, run: RunHandle) -> None:
         kill_all(run)
-        self._reap()
+        self._processes.reap()
 
     def watch(self, run: RunHandle) -> None:
         self._watcher.watch(run)
@@ -123,40 +109,7 @@ class LocalProcessLauncher:
 
     def _do(self, task: Task) -> Any:
         """A task of runner.worker_tasks in a process of its own; the JSON value of its result."""
-        return do_task(task, self._data.worker(secrets.token_hex(6)), self._environment)
+        return do_task(task, self._data.worker(secrets.token_hex(6)), self._processes.environment)
 
     def _spawn_spare(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
-        return self._spawn(command, log_file, {}, SpareFolder(log_file.parent).log_moves)
-
-    def _spawn(
-        self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None
-    ) -> subprocess.Popen[bytes]:
-        where = ["--store", self._store_url, "--data", str(self._data.root), "--server", self._data.server]
-        arguments = [sys.executable, "-m", "pitstop.runner", *command, *where]
-        writer = start_pump(log_file, self._rotation, facts, log_moves)
-        assert writer.stdin is not None
-        with self._lock:
-            self._children.append(writer)
-        with writer.stdin as out:
-            process = subprocess.Popen(
-                arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                start_new_session=True,
-                env=self._environment,
-            )
-        with self._lock:
-            self._children.append(process)
-        log.info("started", command=command[0], pid=process.pid)
-        return process
-
-    def _reap(self) -> None:
-        """Collect the exit codes of children that have ended, so that they are zombies no more."""
-        with self._lock:
-            self._children = [child for child in self._children if child.poll() is None]
-
-
-def _facts(spec: RunSpec) -> dict[str, object]:
-    """What stands in each line of a run's log."""
-    return {"job": spec.job_name or spec.job_id, "run": spec.token}
+        return self._processes.spawn(command, log_file, {}, SpareFolder(log_file.parent).log_moves)

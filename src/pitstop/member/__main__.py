@@ -18,9 +18,23 @@ def main() -> int:
     parser.add_argument("--cores", type=int)
     parser.add_argument("--store")
     parser.add_argument("--host", default=LOOPBACK)
+    parser.add_argument("--pass-env", action="append", default=[])
+    parser.add_argument("--log-bytes", type=int, default=MemberSettings.log_bytes)
+    parser.add_argument("--log-files", type=int, default=MemberSettings.log_files)
     options = parser.parse_args()
     try:
-        run_member(MemberSettings(options.data, options.name, options.cores, options.store, options.host))
+        run_member(
+            MemberSettings(
+                options.data,
+                options.name,
+                options.cores,
+                options.store,
+                options.host,
+                tuple(options.pass_env),
+                options.log_bytes,
+                options.log_files,
+            )
+        )
     except PitstopError as error:
         print(error.message, file=sys.stderr)
         return 1

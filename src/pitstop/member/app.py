@@ -10,17 +10,24 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from pitstop.control.ports import RunHandle
 from pitstop.errors import UsageError
 from pitstop.kit.java import find_java
 from pitstop.kit.private import keep_private, private_folder
+from pitstop.kit.rotating import Rotation
+from pitstop.kit.service_log import service_log
 from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
-from pitstop.launchers.processes import handle_in, has_children, kill_all, own_handle, write_handle
+from pitstop.launchers.processes import handle_in, has_children, is_of_this_boot, kill_all, own_handle, write_handle
+from pitstop.launchers.runner_processes import RunnerProcesses
 from pitstop.launchers.spark_standalone import drain, followed_master, start_worker
+from pitstop.launchers.wake import UnixSocketWake
+from pitstop.member.hosting import HostedRuns
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
-from pitstop.model.cluster import LOOPBACK, Member, SparkCluster, address_for_others
+from pitstop.model.cluster import LOOPBACK, ClusterSettings, Member, SparkCluster, address_for_others
 from pitstop.model.data_folder import DataFolder, MemberFolder
+from pitstop.store.assignments import SqlAssignments
 from pitstop.store.database import open_database
 from pitstop.store.members import SqlMembers
 from pitstop.store.urls import store_url
@@ -40,6 +47,12 @@ class MemberSettings:
     """URL of the cluster's store, if that is not the file in its folder."""
     host: str = LOOPBACK
     """Name or address of this machine, under which drivers and other members reach it."""
+    pass_env: tuple[str, ...] = ()
+    """Variables of this process, by names or patterns, that the jobs which run here get beside the usual ones."""
+    log_bytes: int = 64 << 20
+    """The log of a job that runs here is rotated before it is larger."""
+    log_files: int = 5
+    """So many older parts of each log are kept beside it."""
 
 
 class SparkWorker:
@@ -84,6 +97,14 @@ def _end_worker(folder: MemberFolder) -> None:
         folder.log.replace(folder.log_before)
 
 
+def _end_here(run: RunHandle) -> bool:
+    """End a process of this machine; False for one of another machine."""
+    if not is_of_this_boot(run):
+        return False
+    kill_all(run)
+    return True
+
+
 def run_member(settings: MemberSettings) -> None:
     """Be a member until SIGINT, SIGTERM, or the cluster asks it to leave."""
     keep_private()
@@ -91,7 +112,8 @@ def run_member(settings: MemberSettings) -> None:
     address_for_others(settings.host, sharing=settings.store is not None)
     # The servers have left the store's password there, unless each host has it from elsewhere.
     left = {"PGPASSFILE": str(data.store_password)} if data.store_password.exists() else {}
-    database = open_database(store_url(settings.store, data, left | dict(os.environ)))
+    url = store_url(settings.store, data, left | dict(os.environ))
+    database = open_database(url)
     name, cores = settings.name or socket.gethostname(), settings.cores or os.cpu_count() or 1
     folder = data.member(name)
     folder.work.mkdir(parents=True, exist_ok=True)
@@ -103,16 +125,32 @@ def run_member(settings: MemberSettings) -> None:
         lambda: SparkCluster.read(data.spark_cluster),
         lambda cluster: SparkWorker(folder, settings, cores, java_home, cluster),
     )
+    cluster = ClusterSettings(own=data.spark_cluster, driver_host=settings.host, bind_address=settings.host)
+    environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
+    hosted = HostedRuns(
+        member.id,
+        SqlAssignments(database),
+        RunnerProcesses(data, url, environment, Rotation(settings.log_bytes, settings.log_files)),
+        database.wake() or UnixSocketWake(data),
+        _end_here,
+    )
     told_to_end = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told_to_end.set())
+    with service_log(data.log_levels):
+        try:
+            _live(process, hosted, folder, told_to_end)
+        finally:
+            database.close()
+
+
+def _live(process: MemberProcess, hosted: HostedRuns, folder: MemberFolder, told_to_end: threading.Event) -> None:
+    """Join, and do what a member does until it has left, or is told to end."""
     process.join()
     # Only who has joined: another process of this name may live, and is found by what stands here.
     write_handle(folder.process, own_handle())
-    try:
-        while process.step():
-            if told_to_end.wait(BEAT_SECONDS):
-                process.leave()
-                break
-    finally:
-        database.close()
+    while process.step():
+        hosted.step()
+        if told_to_end.wait(BEAT_SECONDS):
+            process.leave()
+            break

@@ -17,6 +17,7 @@ import structlog
 from pitstop.control.ports import Leadership, Members, Membership, Registry
 from pitstop.errors import ConflictError, EngineError, NotFoundError, StoreError
 from pitstop.kit.private import write_private
+from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, kill_all
@@ -58,15 +59,18 @@ class OwnCluster:
         host: str,
         store_url: str,
         environment: Mapping[str, str],
+        rotation: Rotation,
         changed: Callable[[], None] = lambda: None,
         start_master: StartMaster = start_master,
     ) -> None:
-        self._changed, self._start_master = changed, start_master
+        self._rotation, self._changed, self._start_master = rotation, changed, start_master
         self._data, self._members, self._host, self._environment = data, members, host, environment
         self._store = ["--store", store_url] if data.server else []
         self._prefix = data.server or "member"
         self._names = {f"{self._prefix}-{number}" for number in range(1, size + 1)}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._writers: list[subprocess.Popen[bytes]] = []
+        """What writes the members' logs, until those have ended."""
         self._master: subprocess.Popen[bytes] | None = None
         """As long as this server has started it: its end is collected."""
         self._told: SparkCluster | None = None
@@ -204,11 +208,16 @@ class OwnCluster:
         folder = self._data.member(name)
         folder.root.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pitstop.member", "--data", str(self._data.root), "--name", name, "--cores", "1"]
-        command += ["--host", self._host, *self._store]
-        with folder.member_log.open("ab") as out:
+        # Of this server's variables it has those alone that runs are to have.
+        command += ["--host", self._host, *self._store, "--pass-env", "*"]
+        command += ["--log-bytes", str(self._rotation.most_bytes), "--log-files", str(self._rotation.kept)]
+        writer = start_pump(folder.member_log, self._rotation, {"member": name}, None)
+        assert writer.stdin is not None
+        with writer.stdin as out:
             self._children[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, env=dict(self._environment)
             )
+        self._writers = [writer, *(other for other in self._writers if other.poll() is None)]
         log.info("a member is started", member=name)
 
     def _tell_drivers(self) -> bool:

@@ -1,19 +1,13 @@
-"""The server's log: structlog and Python's own logging as the same JSON lines, on standard error and in a rotated file."""
+"""The server's log: on standard error, and in a rotated file."""
 
 from __future__ import annotations
 
-import logging
 import sys
-import threading
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
-import structlog
-
-from pitstop.kit.log_levels import LOOK_SECONDS, Follower
-from pitstop.kit.logs import FACTS, apply_levels, show
 from pitstop.kit.rotating import RotatingLog, Rotation
+from pitstop.kit.service_log import service_log
 from pitstop.model.data_folder import DataFolder
 
 
@@ -28,28 +22,5 @@ def logging_to(data: DataFolder, rotation: Rotation) -> Iterator[None]:
         with suppress(OSError):  # a full disk: it stands on standard error
             file.write(line.encode())
 
-    show(write=write)
-    structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, _as_arguments],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-    )
-    ended = threading.Event()
-    follower = Follower([data.log_levels], apply_levels, logging.getLogger("pitstop.server").warning)
-
-    def keep_looking() -> None:
-        while not ended.is_set():
-            follower.look()
-            ended.wait(LOOK_SECONDS)
-
-    follower.look()
-    threading.Thread(target=keep_looking, daemon=True, name="log-levels").start()
-    try:
+    with service_log(data.log_levels, write):
         yield
-    finally:
-        ended.set()
-
-
-def _as_arguments(_: Any, __: str, event: MutableMapping[str, Any]) -> tuple[tuple[str], dict[str, Any]]:
-    """What structlog hands on to Python's logging: the message, and what was said beside it as keys of the line."""
-    message, error = str(event.pop("event")), event.pop("exc_info", None)
-    return (message,), {"extra": {FACTS: dict(event)}, "exc_info": error}

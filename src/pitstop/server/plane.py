@@ -12,13 +12,15 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.controller import Controller
-from pitstop.control.ports import CHANGED, CONTROL, Leadership, Members, Wake
+from pitstop.control.ports import CHANGED, CONTROL, Launcher, Leadership, Members, Wake
 from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
+from pitstop.errors import UsageError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
+from pitstop.launchers.on_members import MembersLauncher
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import LOOPBACK, ClusterSettings, address_for_others
 from pitstop.model.data_folder import DataFolder
@@ -30,6 +32,7 @@ from pitstop.server.settings import Settings
 from pitstop.service.changes import Changes
 from pitstop.service.dependencies import Dependencies, Installer, NothingInstalled
 from pitstop.service.local import LocalService
+from pitstop.store.assignments import SqlAssignments
 from pitstop.store.database import open_database
 from pitstop.store.leadership import SqlLeadership
 from pitstop.store.maps import SqlMapStore
@@ -68,11 +71,19 @@ class ControlPlane:
             cluster = dataclasses.replace(cluster, own=data.spark_cluster)
             if settings.cluster_host is not None:
                 cluster = dataclasses.replace(cluster, driver_host=host, bind_address=host)
-            self._cluster = OwnCluster(data, joined, settings.members, host, url, environment, self._renew_spares)
+            self._cluster = OwnCluster(
+                data, joined, settings.members, host, url, environment, settings.rotation, self._renew_spares
+            )
+        if settings.runners_on_members and self._cluster is None:
+            raise UsageError("There are no members to run drivers: give --members, or --cluster-host, with --runners-on-members.")
         environment |= cluster.environment()
-        launcher = self._launcher = LocalProcessLauncher(
-            data, url, self._wake, settings.spares, environment, settings.rotation, shared is not None
+        several = shared is not None or settings.runners_on_members
+        launcher = self._processes = LocalProcessLauncher(
+            data, url, self._wake, settings.spares, environment, settings.rotation, several
         )
+        self._launcher: Launcher = launcher
+        if settings.runners_on_members:
+            self._launcher = MembersLauncher(launcher, self._members, SqlAssignments(self._database))
         maps = SqlMapStore(self._database)
         self._outputs = KeptOutputs(maps, data)
         self._leading = Leading(self._leadership, self._wake, self._controller, self._changes.notify, launcher.end_spares)
@@ -118,13 +129,13 @@ class ControlPlane:
         self._leading.stop()
         if self._loop is not None:
             self._loop.join(LOOP_SECONDS)
-        self._launcher.end_spares()
+        self._processes.end_spares()
         stop_jobs = self._settings.stop_jobs_on_exit or self._served.shutting_down
         if stop_jobs and led:
             end_runs(self._registry, self._launcher, self._wake, STOP_SECONDS)
         if self._cluster is not None:
             self._cluster.end(with_members=stop_jobs)
-        self._launcher.close()
+        self._processes.close()
         self._database.close()
 
     def _controller(self, lead: Lead) -> Loop:
@@ -135,7 +146,7 @@ class ControlPlane:
         controller = Controller(
             registry,
             self._launcher,
-            self._launcher,
+            self._processes,
             clock,
             self._wake,
             self._data,
@@ -152,7 +163,7 @@ class ControlPlane:
         return Scaler(self._members, clock, self._settings.scale_up_delay, registry.check_writable)
 
     def _renew_spares(self) -> None:
-        self._launcher.renew_spares()
+        self._processes.renew_spares()
         self._wake.wake(CONTROL)
 
     def _tell_all(self) -> None:

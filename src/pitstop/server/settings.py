@@ -35,6 +35,8 @@ class Settings:
 
     With an address there may be members, even if the server starts none itself.
     """
+    runners_on_members: bool = False
+    """Members start the runners of jobs, too, so that those of a lost machine start again on another one."""
     scale_up_delay: float = 10.0
     """How long members must have neither joined nor left before jobs are planned anew for them, in seconds (jet.md §1.4)."""
     stop_jobs_on_exit: bool = False

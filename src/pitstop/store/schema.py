@@ -128,6 +128,20 @@ members = Table(
     Column("seen", Float, nullable=False),
 )
 
+# Runs that a member is to start, or has started.
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("job_id", String(19), primary_key=True),
+    Column("token", Whole, primary_key=True, autoincrement=False),
+    Column("member_id", String(36), nullable=False, index=True),
+    Column("job_name", String(200)),
+    Column("state", String(10), nullable=False),
+)
+
+# Processes that a member of their machine is to end, in words of the launcher.
+kills = Table("kills", metadata, Column("handle", Text, primary_key=True), Column("asked", Float, nullable=False))
+
 maps = Table(
     "maps",
     metadata,

@@ -184,3 +184,12 @@ def test_a_run_of_another_machine_is_judged_by_its_lease_alone(world, liveness, 
     assert liveness.gone() == []
     world.clock.advance(HANG_SECONDS + 1)
     assert liveness.gone() == [HANGS]
+
+
+def test_a_process_of_another_machine_is_gone_once_whoever_started_it_says_so(world, liveness, monkeypatch):
+    run = world.start(world.job())
+    run.claim()
+    monkeypatch.setattr(world.launcher, "alive", lambda handle: None)
+    assert liveness.gone() == []
+    run.alive = False
+    assert liveness.gone() == [ENDED]

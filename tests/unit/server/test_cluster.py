@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from pitstop.errors import ConflictError, EngineError
+from pitstop.kit.rotating import Rotation
 from pitstop.launchers.processes import handle_of, write_handle
 from pitstop.model.cluster import Member, SparkCluster
 from pitstop.model.data_folder import DataFolder
@@ -53,7 +54,7 @@ def make(tmp_path, masters):
 
     def make(server=""):
         return OwnCluster(
-            DataFolder(tmp_path, server), members, 0, "127.0.0.1", "postgresql://db/p", {}, start_master=masters.start
+            DataFolder(tmp_path, server), members, 0, "127.0.0.1", "postgresql://db/p", {}, Rotation(), start_master=masters.start
         )
 
     return make

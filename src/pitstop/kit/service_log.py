@@ -1,0 +1,45 @@
+"""The log of a process that serves: structlog and Python's own logging as the same JSON lines, at levels that may change."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from pitstop.kit.log_levels import LOOK_SECONDS, Follower
+from pitstop.kit.logs import FACTS, apply_levels, show
+
+
+@contextmanager
+def service_log(levels: Path, write: Callable[[str], object] | None = None) -> Iterator[None]:
+    """Within it, this process logs to standard error (or ``write``), at the levels of that file."""
+    show(write=write)
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, _as_arguments],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+    )
+    ended = threading.Event()
+    follower = Follower([levels], apply_levels, logging.getLogger("pitstop.server").warning)
+
+    def keep_looking() -> None:
+        while not ended.is_set():
+            follower.look()
+            ended.wait(LOOK_SECONDS)
+
+    follower.look()
+    threading.Thread(target=keep_looking, daemon=True, name="log-levels").start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _as_arguments(_: Any, __: str, event: MutableMapping[str, Any]) -> tuple[tuple[str], dict[str, Any]]:
+    """What structlog hands on to Python's logging: the message, and what was said beside it as keys of the line."""
+    message, error = str(event.pop("event")), event.pop("exc_info", None)
+    return (message,), {"extra": {FACTS: dict(event)}, "exc_info": error}

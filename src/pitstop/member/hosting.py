@@ -1,0 +1,71 @@
+"""The runs that a member has been given: it starts their processes, tells when they end, and ends those that it is asked to.
+
+The processes outlive the member, as those that a server starts outlive the server.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from pitstop.control.ports import CONTROL, Assignments, RunHandle, RunSpec, Started, Wake
+from pitstop.errors import StoreError
+
+log = structlog.get_logger("pitstop.member")
+
+
+class Processes(Protocol):
+    """launchers.runner_processes.RunnerProcesses"""
+
+    def start(self, spec: RunSpec) -> subprocess.Popen[bytes]: ...
+
+    def reap(self) -> None: ...
+
+
+class HostedRuns:
+    """``end`` ends a process of this machine, with all it has started; False for one of another machine."""
+
+    def __init__(
+        self, member_id: str, assignments: Assignments, processes: Processes, wake: Wake, end: Callable[[RunHandle], bool]
+    ) -> None:
+        self._member_id, self._assignments, self._processes = member_id, assignments, processes
+        self._wake, self._end = wake, end
+        self._started: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
+
+    def step(self) -> None:
+        """Look once at what is to be done, and do it; a store that is away costs nothing but time."""
+        try:
+            self._begin_and_end()
+        except StoreError as error:
+            log.warning("the store is away; trying again", reason=error.message)
+        self._processes.reap()
+
+    def _begin_and_end(self) -> None:
+        for handle in self._assignments.to_kill():
+            if self._end(handle):
+                self._assignments.killed(handle)
+        for spec, state in self._assignments.runs_of(self._member_id):
+            if state is Started.ASKED:
+                self._begin(spec)
+        for run, process in list(self._started.items()):
+            if process.poll() is not None:
+                self._tell(run, Started.FAILED)
+                del self._started[run]
+
+    def _begin(self, spec: RunSpec) -> None:
+        run = spec.job_id, spec.token
+        if run not in self._started:  # else the store was away when it was to be told
+            try:
+                self._started[run] = self._processes.start(spec)
+            except OSError as error:
+                log.warning("a run could not be started", job=spec.job_id, token=spec.token, error=str(error))
+                self._tell(run, Started.FAILED)
+                return
+        self._assignments.tell(*run, Started.BEGUN)
+
+    def _tell(self, run: tuple[str, int], state: Started) -> None:
+        self._assignments.tell(*run, state)
+        self._wake.wake(CONTROL)
