@@ -7,25 +7,55 @@ import httpx2
 import pytest
 
 from pitstop.kit.java import find_java
+from pitstop.kit.waiting import wait_until
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_in, kill_all
-from pitstop.launchers.spark_standalone import start_master
+from pitstop.launchers.spark_standalone import followed_master, start_master, start_worker
+from pitstop.model.cluster import SparkCluster
 from pitstop.model.data_folder import DataFolder
 
 pytestmark = pytest.mark.e2e
 
 
-def test_the_web_page_of_the_master_lets_nobody_in_and_listens_on_loopback(tmp_path):
-    data = DataFolder(tmp_path)
-    environment = runner_environment(os.environ) | {"JAVA_HOME": str(find_java(data.java))}
-    process, url = start_master(data.spark_master, "127.0.0.1", "a secret of the test", data.spark_recovery, environment)
+SECRET = "a secret of the test"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    return runner_environment(os.environ) | {"JAVA_HOME": str(find_java(tmp_path_factory.mktemp("java")))}
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory, environment):
+    """(its folder, its URL)"""
+    data = DataFolder(tmp_path_factory.mktemp("data"))
+    process, url = start_master(data.spark_master, "127.0.0.1", SECRET, data.spark_recovery, environment)
+    yield data.spark_master, url
+    kill_all(handle_in(data.spark_master.daemon))
+    process.wait()
+
+
+def test_the_web_page_of_the_master_lets_nobody_in_and_listens_on_loopback(master):
+    folder, url = master
+    assert url.startswith("spark://127.0.0.1:")
+    page = re.search(r"Bound MasterWebUI to ([\d.]+), and started at http://[^:]*:(\d+)", folder.log.read_text())
+    assert page[1] == "127.0.0.1"
+    for path in ("/", "/json/", "/app/kill/"):
+        assert httpx2.get(f"http://127.0.0.1:{page[2]}{path}").status_code == 403
+
+
+def test_a_worker_that_does_not_know_the_secret_joins_nothing(master, environment, tmp_path):
+    _, url = master
+    folders = {secret: DataFolder(tmp_path).member(name) for name, secret in (("friend", SECRET), ("stranger", "a guess"))}
+    started = [start_worker(folder, "127.0.0.1", SparkCluster(url, secret), 1, environment) for secret, folder in folders.items()]
     try:
-        assert url.startswith("spark://127.0.0.1:")
-        told = data.spark_master.log.read_text()
-        page = re.search(r"Bound MasterWebUI to ([\d.]+), and started at http://[^:]*:(\d+)", told)
-        assert page[1] == "127.0.0.1"
-        for path in ("/", "/json/", "/app/kill/"):
-            assert httpx2.get(f"http://127.0.0.1:{page[2]}{path}").status_code == 403
+        assert wait_until(lambda: followed_master(folders[SECRET]) == url, 60)
+        refused = folders["a guess"].log
+        assert wait_until(lambda: "Failed to connect to master" in refused.read_text(), 60)
+        assert "SaslException" in refused.read_text()
+        assert followed_master(folders["a guess"]) is None
     finally:
-        kill_all(handle_in(data.spark_master.daemon))
-        process.wait()
+        for folder in folders.values():
+            kill_all(handle_in(folder.daemon))
+        for process in started:
+            process.wait()
