@@ -114,3 +114,13 @@ def test_of_many_that_take_the_lead_at_once_one_gets_it(database):
     for thread in threads:
         thread.join(60)
     assert sorted(taken, key=str) == [1] + [None] * 7
+
+
+def test_all_that_share_a_store_are_asked_to_end_at_once_and_those_that_come_later_are_not(planes):
+    first, second = planes
+    before = second.ends()
+    first.end_all()
+    assert second.ends() == first.ends() != before
+    later = second.ends()
+    assert second.take(5) == 1
+    assert second.ends() == later

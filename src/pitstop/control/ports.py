@@ -73,6 +73,14 @@ class Leadership(Protocol):
         """The address of the control plane that leads; None if none does at this moment."""
         ...
 
+    def end_all(self) -> None:
+        """Let every control plane end that there is now."""
+        ...
+
+    def ends(self) -> int:
+        """How often that has been asked for."""
+        ...
+
 
 class Outputs(Protocol):
     """What versions have written into files and maps that may be gone back from."""

@@ -281,13 +281,18 @@ def _kill(folder: DaemonFolder, *processes: Path) -> None:
 
 
 class ServedCluster:
-    """service.api.Cluster of the server at ``address``; ``own`` are the members that it starts itself, if it does."""
+    """service.api.Cluster. ``own`` are the members that this server starts itself, if it does; ``changed`` wakes the others."""
 
     def __init__(
-        self, registry: Registry, members: Members, own: OwnCluster | None, leadership: Leadership, address: str
+        self,
+        registry: Registry,
+        members: Members,
+        own: OwnCluster | None,
+        leadership: Leadership,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._registry, self._members, self._own, self._leadership = registry, members, own, leadership
-        self._address = address
+        self._changed = changed
         self._end: Callable[[], None] = lambda: None
         self.shutting_down = False
         """Jobs and members end with the server."""
@@ -309,10 +314,12 @@ class ServedCluster:
         self._with_members().remove(name)
 
     def shut_down(self) -> None:
-        leader = self._leadership.leader()
-        if leader != self._address:
-            where = f"The control plane at {leader} leads" if leader is not None else "No control plane leads at this moment"
-            raise ConflictError(f"{where}: end the others, then ask the one that leads to shut the cluster down.")
+        self._leadership.end_all()
+        self._changed()
+        self.end_with_all()
+
+    def end_with_all(self) -> None:
+        """End this server as one of a cluster that is shut down."""
         self.shutting_down = True
         self._end()
 

@@ -44,6 +44,12 @@ class SoleLeader:
     def leader(self) -> str | None:
         return self._address
 
+    def end_all(self) -> None:
+        """There is nobody else."""
+
+    def ends(self) -> int:
+        return 0
+
 
 class Lead:
     """One lead: its number, and how long it lasts at least."""
@@ -72,7 +78,8 @@ class Loop(Protocol):
 class Leading:
     """``loop`` makes what leads, for each lead anew.
 
-    ``changed`` is called when another control plane has decided something, ``lost`` once a lead is over and its loop has ended.
+    ``changed`` is called when another control plane has decided something, ``lost`` once a lead is over and its loop has ended,
+    ``ended`` when all control planes are to end: one that leads goes on until it is stopped, another one leads no more.
     ``leads`` is true while a loop runs.
     """
 
@@ -83,8 +90,10 @@ class Leading:
         loop: Callable[[Lead], Loop],
         changed: Callable[[], None],
         lost: Callable[[], None],
+        ended: Callable[[], None],
     ) -> None:
         self._leadership, self._wake, self._loop, self._changed, self._lost = leadership, wake, loop, changed, lost
+        self._ended, self._ends_before = ended, leadership.ends()
         self._ending = threading.Event()
         self.leads = False
 
@@ -103,6 +112,10 @@ class Leading:
         waiter: Waiter | None = None
         try:
             while not self._ending.is_set():
+                if self._all_end():
+                    self._ending.set()
+                    self._ended()
+                    break
                 lead = self._take()
                 if lead is not None:
                     return lead
@@ -113,6 +126,12 @@ class Leading:
             if waiter is not None:
                 waiter.close()
         return None
+
+    def _all_end(self) -> bool:
+        try:
+            return self._leadership.ends() != self._ends_before
+        except StoreError:
+            return False
 
     def _take(self) -> Lead | None:
         began = clock()
@@ -136,7 +155,11 @@ class Leading:
         thread = threading.Thread(target=lead_on, name="control", daemon=True)
         self.leads = True
         thread.start()
+        told = False
         while thread.is_alive() and not self._ending.is_set() and self._keep(lead):
+            if not told and self._all_end():
+                told = True
+                self._ended()
             self._ending.wait(RENEW_SECONDS)
         loop.stop()
         thread.join()

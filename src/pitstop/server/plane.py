@@ -86,9 +86,16 @@ class ControlPlane:
             self._launcher = MembersLauncher(launcher, self._members, SqlAssignments(self._database))
         maps = SqlMapStore(self._database)
         self._outputs = KeptOutputs(maps, data)
-        self._leading = Leading(self._leadership, self._wake, self._controller, self._changes.notify, launcher.end_spares)
+        self._served = ServedCluster(self._registry, self._members, self._cluster, self._leadership, self._tell_all)
+        self._leading = Leading(
+            self._leadership,
+            self._wake,
+            self._controller,
+            self._changes.notify,
+            launcher.end_spares,
+            self._served.end_with_all,
+        )
         self._loop: threading.Thread | None = None
-        self._served = ServedCluster(self._registry, self._members, self._cluster, self._leadership, address)
         dependencies = Dependencies(data, _installer(settings))
         self.service = LocalService(
             self._registry,

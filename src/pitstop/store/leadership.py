@@ -49,6 +49,14 @@ class SqlLeadership:
             row = _row(connection)
             return str(row.leader) if row.expires > self._now(connection) else None
 
+    def end_all(self) -> None:
+        with self._database.write_beside() as connection:
+            connection.execute(update(_TABLE).values(ends=_TABLE.c.ends + 1))
+
+    def ends(self) -> int:
+        with self._database.read() as connection:
+            return int(connection.execute(select(_TABLE.c.ends)).scalar_one())
+
     def fence(self, epoch: int) -> Callable[[Connection], None]:
         """Raises FencedError within a transaction if that lead is over."""
 
@@ -67,5 +75,5 @@ class SqlLeadership:
             return connection.execute(update(_TABLE).where(mine).values(expires=now + seconds)).rowcount > 0
 
 
-def _row(connection: Connection) -> Row[tuple[int, int, str, float]]:
+def _row(connection: Connection) -> Row[tuple[int, int, str, float, int]]:
     return connection.execute(select(_TABLE)).one()

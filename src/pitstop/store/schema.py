@@ -53,6 +53,8 @@ leadership = Table(
     # The address of the control plane that leads, or did last.
     Column("leader", Text, nullable=False),
     Column("expires", Float, nullable=False),
+    # How often all control planes were asked to end.
+    Column("ends", Whole, nullable=False, server_default="0"),
 )
 
 operations = Table(

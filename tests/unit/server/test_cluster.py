@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from pitstop.errors import ConflictError, EngineError
+from pitstop.errors import EngineError
 from pitstop.kit.rotating import Rotation
 from pitstop.launchers.processes import handle_of, write_handle
 from pitstop.model.cluster import Member, SparkCluster
@@ -149,11 +149,19 @@ def test_a_lead_that_is_over_before_there_is_a_master_decides_nothing(make, mast
     assert (loop.runs, loop.stopped, masters.processes) == (0, True, [])
 
 
-@pytest.mark.parametrize(
-    ("leader", "sentence"), [("10.0.0.1:8701", "The control plane at 10.0.0.1:8701 leads"), (None, "No control")]
-)
-def test_only_the_server_that_leads_shuts_a_cluster_down(leader, sentence):
-    cluster = ServedCluster(MemoryRegistry(), MemoryMembers(), None, SoleLeader(leader), "10.0.0.2:8701")
-    with pytest.raises(ConflictError, match=sentence):
-        cluster.shut_down()
-    assert not cluster.shutting_down
+def test_any_server_shuts_all_of_a_cluster_down():
+    leadership, ended = Ends(), []
+    cluster = ServedCluster(MemoryRegistry(), MemoryMembers(), None, leadership, lambda: ended.append("the others are woken"))
+    cluster.when_shut_down(lambda: ended.append("this one ends"))
+    cluster.shut_down()
+    assert (leadership.asked, ended) == (1, ["the others are woken", "this one ends"])
+    assert cluster.info().state == "PASSIVE"
+
+
+class Ends(SoleLeader):
+    def __init__(self):
+        super().__init__("10.0.0.1:8701")
+        self.asked = 0
+
+    def end_all(self):
+        self.asked += 1

@@ -17,6 +17,7 @@ class Lease:
 
     def __init__(self):
         self.free, self.kept, self.away, self.number, self.released = True, True, False, 0, []
+        self.asked_to_end = 7
 
     def take(self, seconds):
         if self.away:
@@ -34,6 +35,9 @@ class Lease:
 
     def leader(self):
         return None
+
+    def ends(self):
+        return self.asked_to_end
 
 
 class Loop:
@@ -54,14 +58,20 @@ class Loop:
 
 
 class World:
-    def __init__(self, monkeypatch):
+    def __init__(self, monkeypatch, free=True):
         self.time, self.lease, self.wake = 100.0, Lease(), MemoryWake()
-        self.loops, self.changes, self.lost = [], [], []
+        self.lease.free = free
+        self.loops, self.changes, self.lost, self.ended = [], [], [], []
         monkeypatch.setattr(module, "clock", lambda: self.time)
         monkeypatch.setattr(module, "RENEW_SECONDS", 0.01)
         monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
         self.leading = Leading(
-            self.lease, self.wake, self._loop, lambda: self.changes.append(1), lambda: self.lost.append(len(self.loops))
+            self.lease,
+            self.wake,
+            self._loop,
+            lambda: self.changes.append(1),
+            lambda: self.lost.append(len(self.loops)),
+            lambda: self.ended.append(len(self.loops)),
         )
         self.failures = []
         self._thread = threading.Thread(target=self._run)
@@ -166,3 +176,22 @@ def test_a_lead_counts_from_before_it_was_asked_for(monkeypatch):
     now[0] = 15.0
     with pytest.raises(FencedError):
         lead.check()
+
+
+def test_one_that_waits_for_the_lead_ends_with_all_others_and_takes_it_no_more(monkeypatch):
+    world = World(monkeypatch, free=False)
+    world.lease.asked_to_end += 1
+    until(lambda: world.ended)
+    world.lease.free = True
+    until(lambda: not world._thread.is_alive())
+    assert (world.ended, world.loops) == ([0], [])
+
+
+def test_one_that_leads_is_told_once_and_leads_until_it_is_stopped(world):
+    until(lambda: world.loops and world.loops[0].running)
+    lead = world.loops[0].lead
+    world.lease.asked_to_end += 1
+    until(lambda: world.ended)
+    world.time += 1
+    until(lambda: lead.until == world.time + LEASE_SECONDS)
+    assert (world.ended, world.loops[0].running, world.leading.leads) == ([1], True, True)

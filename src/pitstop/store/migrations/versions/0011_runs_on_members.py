@@ -1,4 +1,4 @@
-"""Runs that members start and end for the control plane"""
+"""Runs that members start and end for the control plane, and the end of all control planes"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -23,8 +23,10 @@ def upgrade() -> None:
         sa.Column("handle", sa.Text(), primary_key=True),
         sa.Column("asked", sa.Float(), nullable=False),
     )
+    op.add_column("leadership", sa.Column("ends", WHOLE, nullable=False, server_default="0"))
 
 
 def downgrade() -> None:
+    op.drop_column("leadership", "ends")
     op.drop_table("kills")
     op.drop_table("assignments")
