@@ -40,6 +40,7 @@ def test_a_machine_that_is_lost_with_driver_and_executors_costs_no_row(stack, tm
         kill_all(handle)
     seen = len(lines_of(tmp_path / "out"))
     wait_until(lambda: len(lines_of(tmp_path / "out")) > seen + 200, SECONDS, "it goes on")
+    job.wait_started(SECONDS)
     again = registry.get_job(job.id).token
     assert again > token
     assert assignments.of_run(job.id, again)[1] is Started.BEGUN
