@@ -9,7 +9,7 @@ from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp
 
 from pitstop.kit.version import __version__
-from pitstop.rest import cluster, jobs, log_levels, maps, problems, snapshots, states
+from pitstop.rest import cluster, events, jobs, log_levels, maps, problems, snapshots, states
 from pitstop.rest.gate import Access, Gate
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import HealthModel
@@ -63,7 +63,7 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     )
     problems.add_to(app)
     guard = [Depends(_bearer)]
-    for part in (jobs, log_levels, snapshots, states, maps, cluster):
+    for part in (jobs, log_levels, snapshots, states, maps, cluster, events):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
     _add_health(app, service, guard)
     return app

@@ -81,6 +81,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("POST", "/api/v1/cluster/members"),
         ("DELETE", "/api/v1/cluster/members/{name}"),
         ("POST", "/api/v1/cluster/shutdown"),
+        ("GET", "/api/v1/events"),
         ("GET", "/metrics"),
         ("GET", "/healthz"),
         ("GET", "/readyz"),

@@ -1,0 +1,181 @@
+"""Server-sent events: what changes, while it happens (service.feed). A stream needs no thread and no memory of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import secrets
+from collections.abc import AsyncIterator, Collection
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import StreamingResponse
+
+from pitstop.errors import PitstopError
+from pitstop.kit.jsonable import to_json
+from pitstop.model.job import Progress
+from pitstop.rest.strict import StrictRoute
+from pitstop.rest.threads import reading
+from pitstop.service.api import ServerService
+from pitstop.service.changes import Changes
+from pitstop.service.feed import Feed, FeedEvent, FeedKind, Key
+from pitstop.service.results import JobStatus
+
+MEDIA_TYPE = "text/event-stream"
+LOOK_SECONDS = 1.0
+"""What nobody tells of, such as what is written into maps, is looked for so often while there are streams."""
+PAUSE_SECONDS = 0.1
+"""Changes that come within this time are looked at together."""
+HEART_BEAT_SECONDS = 15.0
+"""A stream that has nothing to tell says so, for all that is between it and its reader."""
+MOST_AT_ONCE = 500
+"""So many events are written before the reader has to take some."""
+MOST_DIGITS = 19
+_NO_PROGRESS = Progress()
+
+
+class Streams:
+    """All streams of a server, and one task that looks what has changed while there are any."""
+
+    def __init__(self, service: ServerService, feed: Feed | None = None) -> None:
+        self._service, self._feed = service, feed or Feed()
+        self._incarnation = secrets.token_hex(4)
+        self._open: set[asyncio.Event] = set()
+        self._changed = asyncio.Event()
+        self._looked: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._heard: Changes | None = None
+        self._jobs: dict[str, tuple[JobStatus, JobStatus]] = {}
+        """As the service gave it last, and without its progress."""
+
+    async def stream(self, kinds: Collection[FeedKind], last: str | None, seconds: float | None = None) -> AsyncIterator[bytes]:
+        """What has changed after the event ``last``, and what changes from now on.
+
+        The first event is ``ready``: from its id on nothing is missed. It is ``resync`` if what came after ``last`` is kept no
+        more: the reader reads everything anew. So it is for one who does not read as fast as it changes. The stream ends after so
+        many seconds, or with the server.
+        """
+        until = None if seconds is None else asyncio.get_running_loop().time() + seconds
+        came = asyncio.Event()
+        self._open.add(came)
+        try:
+            await self._watch()
+            place = self._place(last)
+            told = place is not None
+            place = self._feed.newest if place is None else place
+            yield self._written("ready" if told or last is None else "resync", place, {})
+            while not self._service.changes.closed and (until is None or asyncio.get_running_loop().time() < until):
+                came.clear()
+                events = self._feed.after(place)
+                if events is None:
+                    place = self._feed.newest
+                    yield self._written("resync", place, {})
+                elif events:
+                    some = events[:MOST_AT_ONCE]
+                    place = some[-1].number
+                    text = b"".join(self._event(event) for event in some if event.kind in kinds)
+                    if text:
+                        yield text
+                else:
+                    beat = asyncio.get_running_loop().time() + HEART_BEAT_SECONDS
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout_at(beat if until is None else min(beat, until)):
+                            await came.wait()
+                            continue
+                    # With its place, so that a reader of rare events does not come back to what is long forgotten.
+                    yield self._written("heartbeat", place, {})
+        finally:
+            self._open.discard(came)
+
+    def _place(self, last: str | None) -> int | None:
+        incarnation, _, number = (last or "").partition(".")
+        if incarnation != self._incarnation or not (number.isdecimal() and number.isascii() and len(number) < MOST_DIGITS):
+            return None
+        return int(number) if self._feed.after(int(number)) is not None else None
+
+    def _event(self, event: FeedEvent) -> bytes:
+        value = None if event.value is None else to_json(event.value)
+        return self._written(event.kind.value, event.number, {"key": event.key, "value": value})
+
+    def _written(self, kind: str, number: int, data: dict[str, Any]) -> bytes:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        return f"id: {self._incarnation}.{number}\nevent: {kind}\ndata: {text}\n\n".encode()
+
+    async def _watch(self) -> None:
+        """Look at once, so that a stream begins with what is; then whenever something has changed."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._looked, self._changed = loop, None, asyncio.Event()
+        if self._heard is not self._service.changes:
+            self._heard = self._service.changes
+            self._heard.listen(self._tell)
+        if self._looked is None or self._looked.done():
+            await self._look()
+            if self._looked is None or self._looked.done():
+                self._looked = loop.create_task(self._keep_looking())
+
+    def _tell(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and all streams with it
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def _keep_looking(self) -> None:
+        while self._open:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._changed.wait()
+            self._changed.clear()
+            with contextlib.suppress(PitstopError):  # the store is away: what changes meanwhile is told when it is back
+                await self._look()
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _look(self) -> None:
+        if self._service.changes.closed or self._feed.look(await reading(self._world)):
+            for came in self._open:
+                came.set()
+
+    def _world(self) -> dict[Key, Any]:
+        """All that events tell of."""
+        service, found = self._service, dict[Key, Any]()
+        jobs = service.jobs(True)
+        self._jobs = {job.id: self._without_progress(job) for job in jobs}
+        for job in jobs:
+            found[FeedKind.JOB, job.id] = self._jobs[job.id][1]
+            found[FeedKind.PROGRESS, job.id] = job.progress
+        found |= {(FeedKind.SNAPSHOT, snapshot.name): snapshot for snapshot in service.snapshots()}
+        found |= {(FeedKind.MAP, facts.name): facts for facts in service.maps()}
+        found[FeedKind.CLUSTER, "cluster"] = service.server_info()
+        return found
+
+    def _without_progress(self, job: JobStatus) -> tuple[JobStatus, JobStatus]:
+        """Progress changes with each epoch, the rest of a job seldom. The service gives the same job again, and so does this."""
+        known = self._jobs.get(job.id)
+        return known if known is not None and known[0] is job else (job, dataclasses.replace(job, progress=_NO_PROGRESS))
+
+
+def router(service: ServerService) -> APIRouter:
+    """Routes below /api/v1."""
+    routes = APIRouter(tags=["cluster"], route_class=StrictRoute)
+    streams = Streams(service)
+    described: dict[int | str, dict[str, Any]] = {
+        200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "Server-sent events"}
+    }
+
+    @routes.get("/events", summary="Follow what changes", response_class=StreamingResponse, responses=described)
+    async def follow_events(
+        kind: Annotated[list[FeedKind], Query(description="Only events of these kinds; repeatable")] = list(FeedKind),  # noqa: B006
+        seconds: Annotated[float | None, Query(gt=0, description="The stream ends after so many; else with the server")] = None,
+        last_event_id: Annotated[str | None, Header(description="The id of the last event that was read")] = None,
+    ) -> StreamingResponse:
+        """Server-sent events: `job`, `progress`, `snapshot`, `map` and `cluster`, with `key` and `value`; `value` is null for
+        what is there no more.
+
+        The first event is `ready`: who reads the lists after it misses nothing. `resync` says that events are missing: read the
+        lists anew. With `Last-Event-ID` events go on after that one. `heartbeat` comes when there is nothing else.
+        """
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(streams.stream(frozenset(kind), last_event_id, seconds), media_type=MEDIA_TYPE, headers=headers)
+
+    return routes

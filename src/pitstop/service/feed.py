@@ -1,0 +1,79 @@
+"""What changes, as events: for those who show it while it happens.
+
+Nothing writes events down. A look at all that is shown is compared with the look before; what differs is an event. So events
+tell what is, not all that was in between, and a reader who has missed some reads everything anew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+MOST_KEPT = 10_000
+"""Events that a reader can catch up with."""
+
+
+class FeedKind(StrEnum):
+    """What an event is about; its key is in brackets."""
+
+    JOB = "job"
+    """A job without its progress (its id)."""
+    PROGRESS = "progress"
+    """The progress of a job's run (the job's id)."""
+    SNAPSHOT = "snapshot"
+    """A named snapshot (its name)."""
+    MAP = "map"
+    """A map and its journal (its name)."""
+    CLUSTER = "cluster"
+    """State, members and leader of the cluster ("cluster")."""
+
+
+Key = tuple[FeedKind, str]
+
+
+@dataclass(frozen=True)
+class FeedEvent:
+    """One change."""
+
+    number: int
+    kind: FeedKind
+    key: str
+    value: Any
+    """As it is now; None if it is there no more."""
+
+
+class Feed:
+    """The newest events, numbered without gaps."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._events: deque[FeedEvent] = deque(maxlen=most)
+        self._seen: dict[Key, Any] | None = None
+        self.newest = 0
+        """The number of the last event; 0 before the first."""
+
+    def look(self, world: Mapping[Key, Any]) -> int:
+        """Take over what there is now; how many events that were. The first look is compared with nothing, and makes none."""
+        before, self._seen = self._seen, dict(world)
+        if before is None:
+            return 0
+        changed = [key for key, value in world.items() if key not in before or _differs(before[key], value)]
+        gone = [key for key in before if key not in world]
+        for kind, key in (*changed, *gone):
+            self.newest += 1
+            self._events.append(FeedEvent(self.newest, kind, key, world.get((kind, key))))
+        return len(changed) + len(gone)
+
+    def after(self, number: int) -> list[FeedEvent] | None:
+        """The events after one; None if some of them are kept no more, or there has been none of that number."""
+        oldest = self._events[0].number if self._events else self.newest + 1
+        if not oldest - 1 <= number <= self.newest:
+            return None
+        return [event for event in self._events if event.number > number]
+
+
+def _differs(before: Any, now: Any) -> bool:
+    """Most of what is looked at is the very same object as before."""
+    return before is not now and bool(before != now)
