@@ -59,6 +59,14 @@ def test_only_the_run_that_a_job_has_is_anybodys(store):
     assert store.assignments.runs_of("member-2") == []
 
 
+def test_who_is_late_takes_no_later_run_from_its_member(store):
+    store.job("a", token=2)
+    store.assignments.assign(RunSpec("a", 2), "member-2")
+    store.assignments.assign(RunSpec("a", 1), "member-1")
+    assert store.assignments.runs_of("member-2") == [(RunSpec("a", 2), Started.ASKED)]
+    assert store.assignments.runs_of("member-1") == []
+
+
 def test_what_is_to_be_killed_is_so_until_somebody_has_done_it_or_for_a_day(store):
     first, second = RunHandle("a process"), RunHandle("another one")
     for _ in range(2):

@@ -24,6 +24,8 @@ class MembersLauncher:
         self._here, self._members, self._assignments = here, members, assignments
 
     def start(self, spec: RunSpec) -> None:
+        if self._is_under_way(spec):
+            return
         member = None if spec.standby is not None else self._least_busy()
         if member is None:
             self._here.start(spec)
@@ -53,6 +55,11 @@ class MembersLauncher:
 
     def watch(self, run: RunHandle) -> None:
         self._here.watch(run)
+
+    def _is_under_way(self, spec: RunSpec) -> bool:
+        """True if a member has been given the run: a control plane that has just begun to lead asks again for what it finds."""
+        given = self._assignments.of_run(spec.job_id, spec.token)
+        return given is not None and given[1] is not Started.FAILED and given[0] in self._taking()
 
     def _least_busy(self) -> str | None:
         taking, load = self._taking(), self._assignments.load()

@@ -32,7 +32,8 @@ class SqlAssignments:
         }
         with self._database.write() as connection:
             ended = table.c.job_id.not_in(select(jobs.c.id).where(jobs.c.active))
-            connection.execute(delete(table).where((table.c.job_id == spec.job_id) | ended))
+            earlier = (table.c.job_id == spec.job_id) & (table.c.token <= spec.token)
+            connection.execute(delete(table).where(earlier | ended))
             connection.execute(insert(table).values(**values))
 
     def of_run(self, job_id: str, token: int) -> tuple[str, Started] | None:

@@ -61,6 +61,17 @@ def test_a_run_starts_here_without_members_and_where_a_warm_process_waits_for_it
     assert [process.spec.job_id for process in world.here.started] == ["alone", "updated"]
 
 
+def test_a_run_that_is_asked_for_again_stays_with_its_member_as_long_as_that_is_there(world):
+    world.member("one")
+    world.start("job")
+    world.member("idle")
+    world.launcher.start(RunSpec("job", 1))
+    assert world.given("one") == ["job"]
+    world.members.leave("one")
+    world.launcher.start(RunSpec("job", 1))
+    assert (world.given("one"), world.given("idle")) == ([], ["job"])
+
+
 def test_a_member_that_leaves_gets_no_run(world):
     world.member("leaves")
     world.member("stays")
