@@ -18,7 +18,7 @@ from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import write_json
 from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import SpareFolder
-from pitstop.model.task import Compilation, Compile, Rehearse
+from pitstop.model.task import Compilation, Compile, Rehearse, remedy
 
 TASK_SECONDS = 600.0
 """A rehearsal restores the whole state once; migrations read all of their stages'."""
@@ -51,7 +51,7 @@ class HeldSpare:
         try:
             write_json(self._folder.task(self._asked), {"task": task.kind, "request": to_json(task)})
             wake(self._folder.socket)
-            self._wait(task.kind, answer, socket, task.seconds if isinstance(task, Compile) else TASK_SECONDS)
+            self._wait(task, answer, socket)
         finally:
             socket.close()
         found = json.loads(answer.read_text())
@@ -59,12 +59,14 @@ class HeldSpare:
             raise from_dict(found["error"])
         return found["result"]
 
-    def _wait(self, what: str, answer: Path, socket: WakeSocket, seconds: float) -> None:
+    def _wait(self, task: Compile | Rehearse, answer: Path, socket: WakeSocket) -> None:
+        what, seconds = task.kind, task.seconds if isinstance(task, Compile) else TASK_SECONDS
         deadline = time.monotonic() + seconds
         while not answer.exists():
             if self._process.poll() is not None:
                 code, last = self._process.returncode, last_line(self._folder.log)
                 raise EngineError(f"The warm runner ended while it was to {what} the new version (exit code {code}): {last}")
             if time.monotonic() > deadline:
-                raise WaitTimeoutError(f"The warm runner did not {what} the new version within {seconds:.0f} seconds.")
+                said = f"The warm runner did not {what} the new version within {seconds:.0f} seconds."
+                raise WaitTimeoutError(said + remedy(task))
             socket.wait(LOOK_SECONDS)

@@ -16,7 +16,7 @@ from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import run_to_end
 from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import WorkerFolder
-from pitstop.model.task import Compile, Task, in_words
+from pitstop.model.task import Compile, Task, in_words, remedy
 
 START_SECONDS = 30.0
 """What a process and Spark take to start, beside the time that the job's option compile_timeout gives to its code."""
@@ -51,7 +51,7 @@ def _run(command: list[str], log_file: Path, environment: Mapping[str, str], tas
     try:
         return run_to_end(command, log_file, environment, seconds)
     except subprocess.TimeoutExpired:
-        raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.") from None
+        raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.{remedy(task)}") from None
 
 
 def _end_of(folder: WorkerFolder) -> str:

@@ -106,6 +106,11 @@ Task = Compile | Rehearse | QueryState | ExportState | ImportState
 TASKS: dict[str, type[Task]] = {kind.kind: kind for kind in (Compile, Rehearse, QueryState, ExportState, ImportState)}
 
 
+def remedy(task: Task) -> str:
+    """What to do about a task that takes too long, as the end of its message."""
+    return " Raise the option compile_timeout if that is too short." if isinstance(task, Compile) else ""
+
+
 def in_words(task: Task) -> str:
     """What a task is called in messages."""
     if isinstance(task, Compile):
