@@ -1,15 +1,24 @@
-"""What a control plane costs while 50 jobs run and nobody asks anything; prints one JSON line. ``python benchmarks/steady.py``
+"""What a control plane costs while 50 jobs run and nobody asks anything, and with 200 streams of events that follow them.
+
+``python benchmarks/steady.py`` prints one JSON line.
 
 The runs are the real runners, with an engine without Spark that commits an epoch a second, all in this process: so many Sparks
 would need 30 GB. The control plane sees what it always sees: leases, reports, facts and a process that lives.
 """
 
+import asyncio
+import contextlib
 import json
 import os
+import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
+
+import httpx2
 
 from doors import PLAN, STAGES
 from pitstop.errors import SnapshotError
@@ -26,7 +35,7 @@ from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
 from update_gap import serving
 
-JOBS, SECONDS, WARM_SECONDS = 50, 60.0, 15.0
+JOBS, SECONDS, WARM_SECONDS, STREAMS = 50, 60.0, 15.0, 200
 OPTIONS = {"processing_guarantee": "exactly_once"}
 
 
@@ -93,12 +102,46 @@ def main():
             states = {job.status for job in client.service.jobs()}
             assert states == {JobState.RUNNING}, states
             pid = find(handle_in(data.control_process)).pid
-            before = used(pid)
-            time.sleep(SECONDS)
-            cores = (used(pid) - before) / SECONDS
+            cores = cores_of(pid)
+            with following(client.service.url, data.token.read_text().strip()):
+                time.sleep(WARM_SECONDS)
+                with_streams = cores_of(pid)
             assert {job.status for job in client.service.jobs()} == {JobState.RUNNING}
-    print(json.dumps({"server_cores": cores}), flush=True)
+    print(json.dumps({"server_cores": cores, "server_cores_with_streams": with_streams}), flush=True)
     os._exit(0)
+
+
+def cores_of(pid):
+    """How much of a core a process uses."""
+    before = used(pid)
+    time.sleep(SECONDS)
+    return (used(pid) - before) / SECONDS
+
+
+@contextlib.contextmanager
+def following(url, token):
+    """So many streams are read meanwhile, by a process of their own."""
+    readers = subprocess.Popen([sys.executable, __file__, "follow", url], env=os.environ | {"PITSTOP_TOKEN": token})
+    try:
+        yield
+        assert readers.poll() is None, "the readers have ended"
+    finally:
+        readers.send_signal(signal.SIGKILL)
+        readers.wait()
+
+
+async def follow(url):
+    """Read so many streams for ever."""
+
+    async def read(client):
+        async with client.stream("GET", f"{url}/api/v1/events") as response:
+            assert response.status_code == 200, response.status_code
+            async for _ in response.aiter_bytes():
+                pass
+
+    headers = {"Authorization": f"Bearer {os.environ['PITSTOP_TOKEN']}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=None, limits=httpx2.Limits(max_connections=STREAMS)) as client:
+        await asyncio.gather(*(read(client) for _ in range(STREAMS)))
 
 
 def used(pid):
@@ -108,4 +151,4 @@ def used(pid):
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(follow(sys.argv[2])) if sys.argv[1:] else main()

@@ -62,7 +62,7 @@ def test_a_job_in_an_archive_brings_its_own_source_and_functions(stack, tmp_path
     with zipfile.ZipFile(artifact, "w") as archive:
         for path, text in {"__init__": "", "feed": FEED, "counts": COUNTS, "job": JOB}.items():
             archive.writestr(f"shop/{path}.py", text)
-    client = stack.start_server()
+    client = stack.start_server(options=("--spares", "0"))
     job = client.submit(artifact, entry="shop.job:counting", args=[suffix], name="counting")
     found = client.map(suffix)
     expected = [{"key": str(key), "seen": 25} for key in range(4)]

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
 def test_a_job_outlives_a_lock_of_the_store_in_the_same_run(stack, tmp_path):
     from stack import wait_until
 
-    client = stack.start_server()
+    client = stack.start_server(options=("--spares", "0"))
     job = client.submit(artifact(tmp_path, "counting"))
     job.wait_started()
     wait_until(lambda: client.map("seen").size() > 20, 60, "some numbers")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import json
 import secrets
 from collections.abc import AsyncIterator, Collection
 from typing import Annotated, Any
@@ -14,7 +13,6 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 
 from pitstop.errors import PitstopError
-from pitstop.kit.jsonable import to_json
 from pitstop.model.job import Progress
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading
@@ -65,13 +63,13 @@ class Streams:
             place = self._place(last)
             told = place is not None
             place = self._feed.newest if place is None else place
-            yield self._written("ready" if told or last is None else "resync", place, {})
+            yield self._written("ready" if told or last is None else "resync", place)
             while not self._service.changes.closed and (until is None or asyncio.get_running_loop().time() < until):
                 came.clear()
                 events = self._feed.after(place)
                 if events is None:
                     place = self._feed.newest
-                    yield self._written("resync", place, {})
+                    yield self._written("resync", place)
                 elif events:
                     some = events[:MOST_AT_ONCE]
                     place = some[-1].number
@@ -85,7 +83,7 @@ class Streams:
                             await came.wait()
                             continue
                     # With its place, so that a reader of rare events does not come back to what is long forgotten.
-                    yield self._written("heartbeat", place, {})
+                    yield self._written("heartbeat", place)
         finally:
             self._open.discard(came)
 
@@ -96,12 +94,10 @@ class Streams:
         return int(number) if self._feed.after(int(number)) is not None else None
 
     def _event(self, event: FeedEvent) -> bytes:
-        value = None if event.value is None else to_json(event.value)
-        return self._written(event.kind.value, event.number, {"key": event.key, "value": value})
+        return self._written(event.kind.value, event.number, event.json)
 
-    def _written(self, kind: str, number: int, data: dict[str, Any]) -> bytes:
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        return f"id: {self._incarnation}.{number}\nevent: {kind}\ndata: {text}\n\n".encode()
+    def _written(self, kind: str, number: int, data: str = "{}") -> bytes:
+        return f"id: {self._incarnation}.{number}\nevent: {kind}\ndata: {data}\n\n".encode()
 
     async def _watch(self) -> None:
         """Look at once, so that a stream begins with what is; then whenever something has changed."""

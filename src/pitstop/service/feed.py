@@ -6,11 +6,15 @@ tell what is, not all that was in between, and a reader who has missed some read
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
+
+from pitstop.kit.jsonable import to_json
 
 MOST_KEPT = 10_000
 """Events that a reader can catch up with."""
@@ -43,6 +47,12 @@ class FeedEvent:
     key: str
     value: Any
     """As it is now; None if it is there no more."""
+
+    @cached_property
+    def json(self) -> str:
+        """``key`` and ``value`` as they travel: made once for all who read it."""
+        value = None if self.value is None else to_json(self.value)
+        return json.dumps({"key": self.key, "value": value}, ensure_ascii=False, separators=(",", ":"))
 
 
 class Feed:
