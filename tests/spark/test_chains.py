@@ -182,6 +182,33 @@ def test_windows_of_windows_by_their_start_are_windows_of_the_events(spark, tmp_
 
 
 @pytest.mark.long
+def test_windows_by_their_start_reach_what_follows_though_they_come_behind_the_watermark(spark, tmp_path):
+    """Events come without a pause, so that windows stand open at the end of every epoch."""
+    p, harness = ps.Pipeline(), Harness(spark, tmp_path)
+    rows = numbers(p, rows=ROWS, step=STEP, keys=KEYS)
+    windows = rows.group_by("key").window(ps.sliding("2 seconds", "1 second")).aggregate("windows", n=ps.count())
+    timed = windows.with_timestamps("window_start").select("key", "window_start as ts", "n")
+    twins = timed.select("key", "ts", "n", "explode(array(1, 2)) as twin")
+    by_key = timed.group_by("key")
+    behind = {
+        "distinct": twins.group_by("key", "ts").distinct("distinct"),
+        "rolling": by_key.rolling_aggregate("rolling", m=ps.count()),
+        "own": by_key.map_stateful("own", lambda state, row: (row.ts, row.n), "last bigint", "ts timestamp, n bigint"),
+    }
+    sinks = {name: Collected() for name in behind}
+    for name, stage in behind.items():
+        stage.write_to(ps.sinks.custom(sinks[name]), name=f"{name}-out")
+    harness.run(p)
+    until = max(millis(row.ts) for row in sinks["own"].rows) + 2000
+    assert until > watermark(harness) - 1000
+    wanted = {(key, start): n for (key, start, _), (n, _) in expected_windows(ROWS, KEYS, 2000, 1000, until).items()}
+    for name, sink in sinks.items():
+        got = {(row.key, millis(row.ts)): row.n for row in sink.rows}
+        assert len(got) == len(sink.rows), name
+        assert got == wanted, name
+
+
+@pytest.mark.long
 def test_a_join_holds_the_watermark_back_for_what_follows_behind_functions_with_state(spark, tmp_path):
     """Pairs are found up to three seconds late, and the watermark is two seconds behind."""
     rows, within, size = 7_200, 3_000, 500

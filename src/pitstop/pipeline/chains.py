@@ -49,6 +49,11 @@ def carries_on(node: Node) -> bool:
     return any(other.spec.stateful and _timed(other) for other in _nearest(node))
 
 
+def bears_starts(node: Node) -> bool:
+    """True if the event time of its input is the start of windows. They come when they have ended: behind the watermark."""
+    return any(True for parent in _inputs(node) for _ in _starts(parent))
+
+
 def _check_timestamps(node: Node) -> None:
     nearest = list(_nearest(node))
     for other in nearest:
@@ -80,7 +85,7 @@ def _check_order(node: Node) -> None:
     """PipelineError if its rows would be late because they bear the start of a window that comes when it has ended."""
     for parent in _inputs(node):
         for windows, timestamps in _starts(parent):
-            if not _bears_starts(node, windows):
+            if not _stands_starts(node, windows):
                 assert isinstance(windows.spec, WindowSpec)
                 raise PipelineError(
                     f"{_the(node)} would get rows of {_other(windows)} too late: their event time is the start of a window, "
@@ -89,7 +94,7 @@ def _check_order(node: Node) -> None:
                 )
 
 
-def _bears_starts(node: Node, windows: Node) -> bool:
+def _stands_starts(node: Node, windows: Node) -> bool:
     """True if the stage gives the right rows though the event time of its input is the start of those windows."""
     if isinstance(node.spec, (JoinSpec, DistinctSpec)):
         return isinstance(node.spec, DistinctSpec) and node.spec.within_ms is None

@@ -25,9 +25,14 @@ def with_event_time(frame: DataFrame, column: str, lag_ms: int) -> DataFrame:
 def with_event_time_of(frame: DataFrame, column: str) -> DataFrame:
     """Make a column the event time of rows that have a watermark: only the mark moves to it."""
     others = [field.name for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
-    unmarked = {name: F.col(quoted(name)).alias(name, metadata={}) for name in others}
-    own = {name: F.col(quoted(name)) for name in frame.columns} | unmarked | {column: marked(column, 0)}
+    without = {name: unmarked(name) for name in others}
+    own = {name: F.col(quoted(name)) for name in frame.columns} | without | {column: marked(column, 0)}
     return frame.select(*own.values())
+
+
+def unmarked(column: str) -> Column:
+    """The column without a mark: none of its rows is late."""
+    return F.col(quoted(column)).alias(column, metadata={})
 
 
 def marked(column: str, delay_ms: int) -> Column:

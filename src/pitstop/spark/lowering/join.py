@@ -9,11 +9,12 @@ from pyspark.sql import functions as F
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.pipeline.chains import bears_starts
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import DistinctSpec, HashJoinSpec, JoinSpec
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
-from pitstop.spark.lowering.event_time import event_time, event_time_if_there, marked
+from pitstop.spark.lowering.event_time import event_time, event_time_if_there, marked, unmarked
 from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"
@@ -86,7 +87,7 @@ def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[Da
     if not frame.isStreaming:
         result = _distinct_at_once(frame, keys, timestamp, within_ms)
     elif within_ms is None or timestamp is None:  # a bound needs event time: checked when the stage was defined
-        result = frame.dropDuplicates(list(keys))
+        result = _distinct_for_ever(frame, keys) if bears_starts(node) else frame.dropDuplicates(list(keys))
     else:
         # Spark forgets a key when the watermark has passed its event time by the delay in the column's mark.
         delay = frame.schema[timestamp].metadata.get(WATERMARK_DELAY, 0)
@@ -100,6 +101,15 @@ def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[Da
         roles=("seen", 0),
     )
     return result, layout
+
+
+def _distinct_for_ever(frame: DataFrame, keys: tuple[str, ...]) -> DataFrame:
+    """If Spark found the event time among the keys it would drop what is late, as all rows here may be, and forget the others."""
+    marks = {
+        name: frame.schema[name].metadata[WATERMARK_DELAY] for name in keys if WATERMARK_DELAY in frame.schema[name].metadata
+    }
+    plain = frame.withColumns({name: unmarked(name) for name in marks}).dropDuplicates(list(keys))
+    return plain.withColumns({name: marked(name, delay) for name, delay in marks.items()})
 
 
 def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | None, within_ms: int | None) -> DataFrame:
