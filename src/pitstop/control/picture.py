@@ -35,6 +35,7 @@ $ pitstop history speeds
 | command line | `pitstop history JOB`; `--follow` goes on with new changes until the job has ended |
 | Python | `job.history()`; `job.add_status_listener(function)` calls a function with each change, until the job has ended |
 | REST | `GET /api/v1/jobs/JOB/history?after=SEQUENCE&wait_seconds=60` answers as soon as there is a change after that one |
+| REST, of everything | `GET /api/v1/events`: server-sent events of jobs, progress, snapshots, maps and the cluster |
 
 A listener gets every change once and in order, also those made while the server was away: changes have numbers without gaps, and
 who listens asks for what comes after the last one. `add_status_listener(function, after=n)` goes on where an earlier process was.

@@ -127,8 +127,9 @@ def test_many_streams_need_no_threads_and_all_hear(state, url):
     async def one(client, ready):
         async with client.stream("GET", f"{url}/api/v1/events?kind=job", headers=HEADERS) as response:
             assert response.status_code == 200
-            ready.release()
             async for line in response.aiter_lines():
+                if line == "event: ready":  # from here on nothing is missed
+                    ready.release()
                 if line.startswith("data: ") and '"status":"SUSPENDED"' in line:
                     return True
 
@@ -137,11 +138,12 @@ def test_many_streams_need_no_threads_and_all_hear(state, url):
         async with httpx2.AsyncClient(timeout=60, limits=limits) as client:
             ready = asyncio.Semaphore(0)
             following = [asyncio.create_task(one(client, ready)) for _ in range(MANY)]
-            for _ in range(MANY):
-                await ready.acquire()
-            counts.append(threading.active_count())
-            await asyncio.to_thread(state.suspend, job)
-            return await asyncio.gather(*following)
+            async with asyncio.timeout(120):
+                for _ in range(MANY):
+                    await ready.acquire()
+                counts.append(threading.active_count())
+                await asyncio.to_thread(state.suspend, job)
+                return await asyncio.gather(*following)
 
     assert asyncio.run(all_of_them()) == [True] * MANY
     assert counts[0] - before < MANY / 6
