@@ -100,13 +100,16 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
 
 def _forget_rescaling(registry: Registry, data: DataFolder, files: Files) -> None:
     """Snapshots that nobody has asked for, of jobs that were to be rescaled and went back, or ended meanwhile."""
-    for record in registry.snapshots():
-        if record.name != rescaling_snapshot(record.job_id) or record.job_id in registry.unreadable_jobs():
-            continue
-        job = registry.get_job(record.job_id)
-        # A job without a guarantee that went back starts from it.
-        needed = job is not None and (job.update is not None or job.version.config.initial_snapshot == record.name)
-        if not needed:
+    made = [record for record in registry.snapshots() if record.name == rescaling_snapshot(record.job_id)]
+    if not made or registry.unreadable_jobs():
+        return
+    jobs = {job.id: job for job in registry.jobs()}
+    # A job without a guarantee that went back starts from it; and any other job may have been told to.
+    start_from = {job.version.config.initial_snapshot for job in jobs.values()}
+    for record in made:
+        job = jobs.get(record.job_id)
+        under_way = job is not None and (job.update is not None or job.preparation is not None)
+        if not under_way and record.name not in start_from:
             registry.delete_snapshot(record.name)
             remove_snapshot(record.name, data, files)
 

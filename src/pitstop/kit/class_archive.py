@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pitstop.kit.private import private_folder
 FOLDER_VARIABLE = "PITSTOP_CACHE"
 """Names the folder for such files, one's own alone; empty: none are made or used. Default: pitstop in the user's cache folder."""
 UNUSED_SECONDS = 30 * 24 * 3600.0
+PLAIN = re.compile(r"[^\s'\"\\]+")
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xshare:auto")
 
 
@@ -33,7 +35,9 @@ def class_archive(java_home: Path, spark_home: Path) -> Path | None:
     jars = spark_home / "jars"
     told = (of_java, str(jars), jars.stat().st_mtime_ns)
     key = hashlib.sha256(repr(told).encode()).hexdigest()[:16]
-    return folder / f"classes-{key}.jsa"
+    archive = folder / f"classes-{key}.jsa"
+    # It becomes one of Java's options, which Spark splits where there is space.
+    return archive if PLAIN.fullmatch(str(archive)) else None
 
 
 def to_use(archive: Path | None) -> list[str]:

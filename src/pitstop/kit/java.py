@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from pitstop.errors import EngineError
@@ -42,6 +43,7 @@ def find_java(own: Path) -> Path:
     )
 
 
+@cache
 def version_of(java: Path) -> int:
     """The major version of a java executable, 0 if it does not run."""
     try:

@@ -41,12 +41,12 @@ class HostedRuns:
             self._begin_and_end()
         except StoreError as error:
             log.warning("the store is away; trying again", reason=error.message)
+        except Exception:
+            # A member whose loop ended would take its Spark worker, and the executors of all jobs, with it.
+            log.exception("runs could not be looked after; trying again")
         self._processes.reap()
 
     def _begin_and_end(self) -> None:
-        for handle in self._assignments.to_kill():
-            if self._end(handle):
-                self._assignments.killed(handle)
         for spec, state in self._assignments.runs_of(self._member_id):
             if state is Started.ASKED:
                 self._begin(spec)
@@ -54,6 +54,9 @@ class HostedRuns:
             if process.poll() is not None:
                 self._tell(run, Started.FAILED)
                 del self._started[run]
+        for handle in self._assignments.to_kill():
+            if self._end(handle):
+                self._assignments.killed(handle)
 
     def _begin(self, spec: RunSpec) -> None:
         run = spec.job_id, spec.token

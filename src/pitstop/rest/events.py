@@ -66,14 +66,13 @@ class Streams:
             yield self._written("ready" if told or last is None else "resync", place)
             while not self._service.changes.closed and (until is None or asyncio.get_running_loop().time() < until):
                 came.clear()
-                events = self._feed.after(place)
+                events = self._feed.after(place, MOST_AT_ONCE)
                 if events is None:
                     place = self._feed.newest
                     yield self._written("resync", place)
                 elif events:
-                    some = events[:MOST_AT_ONCE]
-                    place = some[-1].number
-                    text = b"".join(self._event(event) for event in some if event.kind in kinds)
+                    place = events[-1].number
+                    text = b"".join(self._event(event) for event in events if event.kind in kinds)
                     if text:
                         yield text
                 else:
@@ -91,7 +90,7 @@ class Streams:
         incarnation, _, number = (last or "").partition(".")
         if incarnation != self._incarnation or not (number.isdecimal() and number.isascii() and len(number) < MOST_DIGITS):
             return None
-        return int(number) if self._feed.after(int(number)) is not None else None
+        return int(number) if self._feed.after(int(number), 0) is not None else None
 
     def _event(self, event: FeedEvent) -> bytes:
         return self._written(event.kind.value, event.number, event.json)

@@ -76,12 +76,13 @@ class Feed:
             self._events.append(FeedEvent(self.newest, kind, key, world.get((kind, key))))
         return len(changed) + len(gone)
 
-    def after(self, number: int) -> list[FeedEvent] | None:
-        """The events after one; None if some of them are kept no more, or there has been none of that number."""
-        oldest = self._events[0].number if self._events else self.newest + 1
-        if not oldest - 1 <= number <= self.newest:
+    def after(self, number: int, most: int = MOST_KEPT) -> list[FeedEvent] | None:
+        """The first events after one; None if some of them are kept no more, or there has been none of that number."""
+        kept, missed = len(self._events), self.newest - number
+        if not 0 <= missed <= kept:
             return None
-        return [event for event in self._events if event.number > number]
+        # By their places from the newest on: whoever follows is near it, and there are many who do.
+        return [self._events[place] for place in range(kept - missed, min(kept, kept - missed + most))]
 
 
 def _differs(before: Any, now: Any) -> bool:

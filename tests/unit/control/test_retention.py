@@ -179,6 +179,11 @@ def test_a_snapshot_by_which_a_job_was_only_to_be_rescaled_goes_once_nothing_nee
     sweep(registry, data, NOW)
     assert len(registry.snapshots()) == 2, "the update under way starts from it"
     registry.save_job(dataclasses.replace(job, update=None))
+    other = Version(1, JobSource("job.py"), {}, JobConfig(initial_snapshot=rescaling_snapshot("id")))
+    registry.add_job(Job("id2", "other", NOW, other, JobState.SUSPENDED))
+    sweep(registry, data, NOW)
+    assert len(registry.snapshots()) == 2, "another job starts from it"
+    registry.save_job(Job("id2", "other", NOW, new, JobState.SUSPENDED))
     sweep(registry, data, NOW)
     assert [record.name for record in registry.snapshots()] == ["rescaling-mine"]
     assert [path.name for path in data.snapshots.iterdir()] == ["rescaling-mine"]

@@ -52,6 +52,9 @@ def test_there_is_none_beside_spark_settings_which_java_cannot_archive(homes, mo
 def test_there_is_none_where_it_is_not_wished_for_or_cannot_be(homes, monkeypatch, tmp_path):
     monkeypatch.setenv(FOLDER_VARIABLE, "")
     assert class_archive(*homes) is None
+    for name in ("my cache", "it's", 'a"b', "a\\b"):
+        monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / name))
+        assert class_archive(*homes) is None, "Spark would split the option, and no Java would start"
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file" / "below"))
     assert class_archive(*homes) is None

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Started
-from pitstop.errors import StoreError
+from pitstop.errors import EngineError, StoreError
 from pitstop.kit.waiting import wait_until
 from pitstop.member.hosting import HostedRuns
 from pitstop.model.config import JobConfig
@@ -93,6 +93,18 @@ def test_a_store_that_is_away_when_a_start_is_to_be_told_has_no_run_started_twic
 
 def away(*_):
     raise StoreError("The store is away.")
+
+
+def test_a_process_that_nobody_knows_how_to_end_keeps_no_run_from_beginning(world, monkeypatch):
+    monkeypatch.setattr(world.hosted, "_end", no_handle)
+    world.assignments.ask_to_kill(RunHandle("what is this"))
+    world.give("job")
+    world.hosted.step()
+    assert world.assignments.of_run("job", 1) == ("member-1", Started.BEGUN)
+
+
+def no_handle(handle):
+    raise EngineError(f"{handle} names no process")
 
 
 def test_processes_of_this_machine_alone_are_ended(world):

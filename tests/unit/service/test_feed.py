@@ -27,6 +27,7 @@ def test_what_is_new_changed_or_gone_is_an_event_and_nothing_else_is(feed):
     assert feed.after(0) == [FeedEvent(1, JOB, "a", 2), FeedEvent(2, MAP, "a", "x"), FeedEvent(3, JOB, "a", None)]
     assert feed.after(2) == [FeedEvent(3, JOB, "a", None)]
     assert feed.after(3) == []
+    assert [event.number for event in feed.after(0, most=2)] == [1, 2]
 
 
 def test_who_comes_back_too_late_or_from_elsewhere_is_told(feed):
