@@ -274,6 +274,22 @@ def test_a_server_whose_sequence_starts_again_is_read_from_its_beginning_and_tol
     assert "has begun anew: it had 24 before, and now has only lower numbers" in capfd.readouterr().err
 
 
+def test_a_server_that_begins_anew_after_a_long_silence_is_found_out_soon(feed, open_reader):
+    feed.count = 25
+    reader = open_reader()
+    _, end = read_all(reader, START, 1)
+    assert read_all(reader, end, 300) == ([], end)
+    feed.count = 7
+    assert read_all(reader, end, 40)[0] == list(range(7))
+
+
+def test_a_source_that_has_read_all_there_is_asks_once_a_look(feed, open_reader):
+    feed.count = 5
+    reader = open_reader()
+    read_all(reader, START, 1)
+    assert feed.requests == [-1]
+
+
 @pytest.mark.parametrize("oldest", [0, 25], ids=["keeps what it had", "has forgotten all"])
 def test_a_server_that_is_silent_has_not_begun_anew(feed, open_reader, oldest):
     feed.count = 25

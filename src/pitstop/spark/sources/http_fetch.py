@@ -18,6 +18,8 @@ Row = tuple[int, str]
 _LONGEST = 2**63 - 1
 _LOOKS = 3
 """So many looks must agree that a server has begun anew: one that is just starting may have its objects a moment later."""
+_SELDOM = 32
+"""A source that has nothing new looks at least at every so many empty answers whether the server has begun anew."""
 
 
 class PollError(Exception):
@@ -52,13 +54,16 @@ class Fetcher:
             self._empty = self._odd = 0
             return rows
         self._empty += 1
-        # At the first empty answer, then ever more seldom: it costs the server a request or two.
-        if since > self._beginning and self._empty & (self._empty - 1) == 0:
+        if since > self._beginning and (self._odd or self._looks_now()):
             self._odd = self._odd + 1 if self._ends_before(since, found) else 0
             if self._odd >= _LOOKS:
                 self._empty = self._odd = 0
                 raise BegunAnewError
         return []
+
+    def _looks_now(self) -> bool:
+        """At the first empty answer, then ever more seldom: a look costs the server a request or two."""
+        return self._empty & (self._empty - 1) == 0 or self._empty % _SELDOM == 0
 
     def start(self, since: int) -> Future[list[Row]]:
         """The same in a thread of its own, so that a slow server holds up nobody else."""

@@ -89,7 +89,10 @@ class HttpPollReader(DataSourceStreamReader):
         return self._pending is not None or self._next_poll <= time.monotonic() < deadline
 
     def _poll(self, since: int, deadline: float) -> bool:
-        """Take the answer of the request under way, or of a new one, if it comes in time; False to look again later."""
+        """Take the answer of the request under way, or of a new one, if it comes in time.
+
+        False to look again later: no answer in time, a fault, or an answer that was not full, after which there is no more now.
+        """
         if self._pending is None:
             self._pending = self._fetcher.start(since)
         try:
@@ -105,14 +108,15 @@ class HttpPollReader(DataSourceStreamReader):
             return False
         self._pending = None
         self._pause = FIRST_PAUSE
-        if len(rows) < self._limit:
+        full = len(rows) >= self._limit
+        if not full:
             self._next_poll = time.monotonic() + self._interval
         rows = [row for row in rows if row[0] > since]
         if rows:
             self._tell_gap(since, rows[0][0])
             self._buffer += rows
             self._log.debug(f"Added {len(rows)} pings. Highest sequence number is: {rows[-1][0]}")
-        return True
+        return full
 
     def everything(self, start: Offset) -> Offset:
         """The offset after all that the server has now; asks until it answers."""
