@@ -8,8 +8,8 @@ import pytest
 
 from pitstop.errors import ConflictError, Problem
 from pitstop.model.config import JobConfig
-from pitstop.model.history import KEEP_CHANGES, StateChange
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
+from pitstop.model.job_event import KEEP_EVENTS, StateChange
 from pitstop.model.operation import Cancel, Export, OperationState, Resume, Submit, Suspend
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun
 from pitstop.model.snapshot import SnapshotRecord
@@ -309,62 +309,62 @@ def test_changes_of_a_jobs_state_are_numbered_and_read_page_by_page(registry):
     registry.add_job(job())
     registry.add_job(job("id-2", "other"))
     for number in range(1, 6):
-        registry.add_change("id-1", changed("RUNNING", "SUSPENDED", f"Grüße {number}", by_user=number % 2 == 0))
-    registry.add_change("id-2", changed("STARTING", "RUNNING"))
+        registry.add_event("id-1", changed("RUNNING", "SUSPENDED", f"Grüße {number}", by_user=number % 2 == 0))
+    registry.add_event("id-2", changed("STARTING", "RUNNING"))
     told = [changed("RUNNING", "SUSPENDED", f"Grüße {n}", n % 2 == 0, n) for n in range(1, 6)]
-    assert registry.changes("id-1", 0, 1000) == told
-    assert registry.changes("id-1", 1, 2) == told[1:3]
-    assert registry.changes("id-1", 5, 10) == []
-    assert registry.changes("nobody", 0, 10) == []
-    assert registry.changes("id-2", 0, 10) == [changed("STARTING", "RUNNING", sequence=1)]
+    assert registry.events("id-1", 0, 1000) == told
+    assert registry.events("id-1", 1, 2) == told[1:3]
+    assert registry.events("id-1", 5, 10) == []
+    assert registry.events("nobody", 0, 10) == []
+    assert registry.events("id-2", 0, 10) == [changed("STARTING", "RUNNING", sequence=1)]
 
 
 def test_a_reason_may_hold_anything_that_an_error_says(registry):
     registry.add_job(job())
     told = changed("RUNNING", "FAILED", "a\nb \x00 \x1b[2J \u202e 😀 '\"")
-    registry.add_change("id-1", told)
-    assert registry.changes("id-1", 0, 1) == [dataclasses.replace(told, sequence=1)]
+    registry.add_event("id-1", told)
+    assert registry.events("id-1", 0, 1) == [dataclasses.replace(told, sequence=1)]
 
 
 def test_of_a_jobs_changes_the_newest_are_kept_and_numbers_go_on(registry):
     registry.add_job(job())
     with registry.transaction():
-        for number in range(KEEP_CHANGES + 5):
-            registry.add_change("id-1", changed("RUNNING", "NOT_RUNNING", str(number)))
-    kept = registry.changes("id-1", 0, 10 * KEEP_CHANGES)
-    assert [change.sequence for change in kept] == list(range(6, KEEP_CHANGES + 6))
-    assert (kept[0].reason, kept[-1].reason) == ("5", str(KEEP_CHANGES + 4))
-    assert registry.newest_changes(["id-1"]) == {"id-1": KEEP_CHANGES + 5}
+        for number in range(KEEP_EVENTS + 5):
+            registry.add_event("id-1", changed("RUNNING", "NOT_RUNNING", str(number)))
+    kept = registry.events("id-1", 0, 10 * KEEP_EVENTS)
+    assert [change.sequence for change in kept] == list(range(6, KEEP_EVENTS + 6))
+    assert (kept[0].reason, kept[-1].reason) == ("5", str(KEEP_EVENTS + 4))
+    assert registry.newest_events(["id-1"]) == {"id-1": KEEP_EVENTS + 5}
 
 
 def test_a_change_is_there_only_with_the_transaction_that_made_it(registry):
     registry.add_job(job())
-    registry.add_change("id-1", changed("STARTING", "RUNNING"))
-    fail_after(registry, lambda: registry.add_change("id-1", changed("RUNNING", "FAILED")))
-    assert registry.changes("id-1", 0, 10) == [changed("STARTING", "RUNNING", sequence=1)]
-    registry.add_change("id-1", changed("RUNNING", "SUSPENDED"))
-    assert registry.newest_changes(["id-1"]) == {"id-1": 2}
+    registry.add_event("id-1", changed("STARTING", "RUNNING"))
+    fail_after(registry, lambda: registry.add_event("id-1", changed("RUNNING", "FAILED")))
+    assert registry.events("id-1", 0, 10) == [changed("STARTING", "RUNNING", sequence=1)]
+    registry.add_event("id-1", changed("RUNNING", "SUSPENDED"))
+    assert registry.newest_events(["id-1"]) == {"id-1": 2}
 
 
-def test_the_history_of_a_job_goes_with_it(registry):
+def test_the_events_of_a_job_go_with_it(registry):
     registry.add_job(job("id-1", "a", JobState.FAILED, completion_time=1.0))
     registry.add_job(job("id-2", "b", JobState.FAILED, completion_time=9.0))
     for job_id in ("id-1", "id-2"):
-        registry.add_change(job_id, changed("RUNNING", "FAILED"))
+        registry.add_event(job_id, changed("RUNNING", "FAILED"))
     assert registry.delete_ended(keep=10, older_than=5.0) == ["id-1"]
-    assert registry.changes("id-1", 0, 10) == []
-    assert len(registry.changes("id-2", 0, 10)) == 1
+    assert registry.events("id-1", 0, 10) == []
+    assert len(registry.events("id-2", 0, 10)) == 1
 
 
 def test_the_last_changes_of_many_jobs_are_read_at_once(registry):
     registry.add_job(job("id-1", "a"))
     registry.add_job(job("id-2", "b"))
     for _ in range(3):
-        registry.add_change("id-1", changed("RUNNING", "NOT_RUNNING"))
-    registry.add_change("forgotten", changed("RUNNING", "FAILED"))
+        registry.add_event("id-1", changed("RUNNING", "NOT_RUNNING"))
+    registry.add_event("forgotten", changed("RUNNING", "FAILED"))
     wanted = ["id-1", "id-2", "forgotten", *(f"none-{number}" for number in range(1200))]
-    assert registry.newest_changes(wanted) == {"id-1": 3, "id-2": 0}
-    assert registry.newest_changes([]) == {}
+    assert registry.newest_events(wanted) == {"id-1": 3, "id-2": 0}
+    assert registry.newest_events([]) == {}
 
 
 def test_states_of_many_jobs_are_read_at_once(registry):

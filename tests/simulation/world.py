@@ -16,8 +16,8 @@ from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreE
 from pitstop.model.cluster import Member
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
-from pitstop.model.history import KEEP_CHANGES
 from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
+from pitstop.model.job_event import KEEP_EVENTS, StateChange
 from pitstop.model.operation import OperationState, Submit
 from pitstop.model.task import Compilation
 from pitstop.runner.run import LEASE_SECONDS, Runner
@@ -291,7 +291,7 @@ class World:
         assert "does not work now" not in (job.failure or ""), "what was away for a while has ended the job"
         self._check_runs(job)
         self._check_state(job)
-        self._check_history(job)
+        self._check_events(job)
         for record in self.registry.snapshots():
             manifest = manifests.read(record.path, self.files)
             assert SOURCE in manifest.offsets, f"snapshot {record.name} holds no offset"
@@ -311,11 +311,13 @@ class World:
             if keeps and version.lineage in self.committed:
                 assert self.exists(version.lineage), f"the state of version {version.number} is gone"
 
-    def _check_history(self, job):
-        changes = self.registry.changes("id", 0, KEEP_CHANGES)
+    def _check_events(self, job):
+        events = self.registry.events("id", 0, KEEP_EVENTS)
+        assert [event.sequence for event in events] == list(range(1, len(events) + 1)), "the events have a gap"
+        changes = [event for event in events if isinstance(event, StateChange)]
         states = [JobState.NOT_RUNNING, *(change.new for change in changes)]
-        assert [change.previous for change in changes] == states[:-1], "the history has a gap"
-        assert states[-1] is job.state, "the last change is not in the history"
+        assert [change.previous for change in changes] == states[:-1], "a change of state is in no event"
+        assert states[-1] is job.state, "the last change is in no event"
 
     def exists(self, lineage):
         return bool(self.files.names(DATA.job("id").checkpoint(lineage)))

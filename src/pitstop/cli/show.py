@@ -21,21 +21,21 @@ from pitstop.cli.terminal import in_one_line
 from pitstop.errors import PitstopError, UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.log_levels import LogLevel
-from pitstop.model.history import KEEP_CHANGES, StateChange
+from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
 from pitstop.service.api import Service
 
 POLL_SECONDS = 0.3
 USUAL_LEVEL = "usual"
 """Written in the place of a level to take back what was set."""
 AWAY_SECONDS = 60.0
-"""How long ``logs -f`` and ``history -f`` keep retrying while the server is away."""
+"""How long ``logs -f`` and ``events -f`` keep retrying while the server is away."""
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     register(app, list_jobs, "list-jobs")
     register(app, list_kept_states, "list-kept-states")
-    for command in (status, history, metrics, logs):
+    for command in (status, events, metrics, logs):
         register(app, command)
     register(app, log_level, "log-level")
 
@@ -83,25 +83,24 @@ def metrics(call: Call, job: JobArgument) -> None:
         print("\n".join(metric_lines(found)))
 
 
-def history(
+def events(
     call: Call,
     job: JobArgument,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new changes until the job ends")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new events until the job ends")] = False,
 ) -> None:
-    """Show the changes of a job's state, oldest first: when, whether a user or Pitstop itself, and why. 1,000 are kept."""
+    """Show what happened to a job, oldest first: its states with their reasons, updates, snapshots; with -v stack traces, too."""
     service = call.service()
     found = service.job(job).id
-    changes = _followed(call, found) if follow else iter(service.history(found, limit=KEEP_CHANGES).changes)
+    happened = _followed(call, found) if follow else iter(service.job_events(found, limit=KEEP_EVENTS).events)
     if call.structured and not follow:
-        call.show([_change_facts(change) for change in changes])
+        call.show([_event_facts(event) for event in happened])
         return
-    for change in changes:
-        shown = (
-            json.dumps(_change_facts(change), ensure_ascii=False)
-            if call.structured
-            else f"{iso(change.at)} {in_one_line(change.text)}"
-        )
+    for event in happened:
+        told = f"{iso(event.at)} {in_one_line(event.text)}"
+        shown = json.dumps(_event_facts(event), ensure_ascii=False) if call.structured else told
         print(_rendered(shown, call.output), flush=follow)
+        if call.verbose and isinstance(event, StateChange) and event.trace:
+            print(event.trace)
 
 
 def logs(
@@ -150,12 +149,14 @@ def log_level(
         print_table(("LOGGER", "LEVEL", "SET FOR"), [(at.logger, at.level.lower(), at.scope.value) for at in found])
 
 
-def _change_facts(change: StateChange) -> dict[str, Any]:
-    return asdict(change) | {"at": iso(change.at), "previous": change.previous.value, "new": change.new.value}
+def _event_facts(event: JobEvent) -> dict[str, Any]:
+    from pitstop.kit.jsonable import to_json
+
+    return {**to_json(event), "at": iso(event.at)}
 
 
-def _followed(call: Call, job_id: str) -> Iterator[StateChange]:
-    from pitstop.client.listener import changes_of
+def _followed(call: Call, job_id: str) -> Iterator[JobEvent]:
+    from pitstop.client.listener import events_of
 
     def away(error: PitstopError, seconds: float) -> None:
         if not seconds:
@@ -163,7 +164,7 @@ def _followed(call: Call, job_id: str) -> Iterator[StateChange]:
         if seconds > AWAY_SECONDS:
             raise error
 
-    return changes_of(call.service(), job_id, 0, away, threading.Event())
+    return events_of(call.service(), job_id, 0, away, threading.Event())
 
 
 def _say_away(call: Call, error: PitstopError) -> None:

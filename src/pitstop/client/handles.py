@@ -13,8 +13,8 @@ from pitstop.client.http import DEFAULT_URL, HttpService
 from pitstop.client.listener import StatusListener
 from pitstop.errors import EngineError
 from pitstop.kit.wire import json_text
-from pitstop.model.history import KEEP_CHANGES, StateChange
 from pitstop.model.job import JobState, Progress
+from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.results import JobStatus, JournalPage, LoggerLevel, UpdateResult
@@ -202,12 +202,15 @@ class JobHandle:
         """Let a logger of its runs tell what is of this level and graver; None: as for all jobs. Nothing is restarted."""
         self._service.set_log_level(logger, level, self.id)
 
-    def history(self, after: int = 0) -> list[StateChange]:
-        """The changes of its state after that number, oldest first, each with its reason; the newest 1,000 are kept."""
-        return self._service.history(self.id, after, KEEP_CHANGES).changes
+    def events(self, after: int = 0) -> list[JobEvent]:
+        """What happened to it after that number, oldest first: changes of its state with their reasons, updates and snapshots.
+
+        The newest 1,000 are kept.
+        """
+        return self._service.job_events(self.id, after, KEEP_EVENTS).events
 
     def add_status_listener(self, function: Callable[[StateChange], object], after: int | None = None) -> StatusListener:
-        """Call ``function`` with each change of its state from now on, or after that number of its history, until it has ended.
+        """Call ``function`` with each change of its state from now on, or after that number of its events, until it has ended.
 
         The calls come in the order of the changes, from a thread of their own, and none is missed while the server is away.
         """

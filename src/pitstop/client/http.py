@@ -26,7 +26,7 @@ from pitstop.service.asked import not_in_time
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
-    JobHistory,
+    JobEvents,
     JobStatus,
     JournalPage,
     KeptState,
@@ -128,13 +128,13 @@ class HttpService:
                     break
         raise not_in_time(name_or_id, self.job(name_or_id).status, states, timeout)
 
-    def history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobHistory:
+    def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
         deadline = time.monotonic() + wait_seconds
         while True:
             left = max(0.0, deadline - time.monotonic())
             asked = {"after": after, "limit": limit, "wait_seconds": min(_WAIT_SECONDS, left)}
-            page = self._get(JobHistory, _job(name_or_id) + "/history", **asked)
-            if page.changes or page.ended or left <= _WAIT_SECONDS:
+            page = self._get(JobEvents, _job(name_or_id) + "/events", **asked)
+            if page.events or page.ended or left <= _WAIT_SECONDS:
                 return page
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from pitstop.errors import NotFoundError, PitstopError, UsageError
-from pitstop.model.history import KEEP_CHANGES, StateChange
+from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
 from pitstop.service.api import Service
 
 AWAY_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -22,18 +22,18 @@ Told = Callable[[StateChange], object]
 log = logging.getLogger("pitstop.client")
 
 
-def changes_of(
+def events_of(
     service: Service, job_id: str, after: int, away: Callable[[PitstopError, float], object], stop: threading.Event
-) -> Iterator[StateChange]:
-    """Each change after that number as it comes, until the job has ended or is forgotten, ``stop`` is set or the client closed.
+) -> Iterator[JobEvent]:
+    """Each event after that number as it comes, until the job has ended or is forgotten, ``stop`` is set or the client closed.
 
     While the server or its store is away, ``away`` is told at each attempt why, and for how many seconds it has been so. None is
-    missed: asking goes on after the last change that was given.
+    missed: asking goes on after the last event that was given.
     """
     failures, since = 0, 0.0
     while not stop.is_set():
         try:
-            page = service.history(job_id, after, wait_seconds=POLL_SECONDS)
+            page = service.job_events(job_id, after, wait_seconds=POLL_SECONDS)
         except (NotFoundError, UsageError):
             return
         except PitstopError as error:
@@ -44,7 +44,7 @@ def changes_of(
             failures += 1
             continue
         failures = 0
-        yield from page.changes
+        yield from page.events
         if page.ended:
             return
         after = page.next
@@ -60,7 +60,7 @@ class StatusListener:
         self._service, self._job_id, self._function = service, job_id, function
         self._calling = threading.RLock()
         self._removed = threading.Event()
-        newest = service.history(job_id, limit=KEEP_CHANGES).next
+        newest = service.job_events(job_id, limit=KEEP_EVENTS).next
         first = newest if after is None else after
         self._thread = threading.Thread(target=self._listen, args=(first,), name=f"status of {job_id}", daemon=True)
         self._thread.start()
@@ -76,11 +76,12 @@ class StatusListener:
         return not self._thread.is_alive()
 
     def _listen(self, after: int) -> None:
-        for change in changes_of(self._service, self._job_id, after, self._say_away, self._removed):
+        for event in events_of(self._service, self._job_id, after, self._say_away, self._removed):
             with self._calling:
                 if self._removed.is_set():
                     return
-                self._call(change)
+                if isinstance(event, StateChange):
+                    self._call(event)
 
     def _call(self, change: StateChange) -> None:
         try:

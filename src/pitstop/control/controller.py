@@ -11,8 +11,8 @@ import structlog
 
 from pitstop.control.acting import Actor
 from pitstop.control.actions import DropSnapshot, Finish, RegisterSnapshot, SendCommand, StoreAction
-from pitstop.control.history import change_of
 from pitstop.control.housekeeping import Housekeeper
+from pitstop.control.job_events import events_of
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
@@ -224,8 +224,8 @@ class Controller:
             if job is not None and decision is not None:
                 if decision.job != job:
                     self._registry.save_job(decision.job)
-                if decision.job.state is not job.state:
-                    self._registry.add_change(job.id, change_of(job, event, decision.job, now))
+                for happened in events_of(job, event, decision, now):
+                    self._registry.add_event(job.id, happened)
                 for action in decision.actions:
                     if isinstance(action, StoreAction):
                         self._write(decision.job, action)

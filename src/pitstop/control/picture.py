@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pitstop.control import asking
 from pitstop.control.life import LIFE, MODES
-from pitstop.model.history import KEEP_CHANGES
 from pitstop.model.job import JobState
+from pitstop.model.job_event import KEEP_EVENTS
 from pitstop.model.operation import REQUESTS, Submit
 
 _HEAD = """# The life of a job
@@ -15,36 +15,38 @@ what is asked for (`suspend`), what is seen of the run (`Died`), or that a time 
 run is being ended for, or a suspended job's state saved for, at that moment.
 """
 
-_HISTORY = f"""## History
+_EVENTS = f"""## Events
 
 Each change of a job's state is recorded in the transaction that makes it, with its time and its reason: what a user asked for, or
-why it happened by itself. The newest {KEEP_CHANGES:,} changes of a job are kept, as long as the job is.
+why it happened by itself, with the stack trace if a run failed. So is each update, with its report and gap or with why it failed,
+and each snapshot. The newest {KEEP_EVENTS:,} events of a job are kept, as long as the job is.
 
 ```
-$ pitstop history speeds
+$ pitstop events speeds
 2026-11-21T06:15:02.310 Pitstop: NOT_RUNNING -> STARTING (A run is started)
 2026-11-21T06:15:09.871 Pitstop: STARTING -> RUNNING (The run is up)
 2026-11-21T06:20:40.055 Pitstop: RUNNING -> NOT_RUNNING (The runner's process ended)
 2026-11-21T06:20:40.061 Pitstop: NOT_RUNNING -> STARTING (A run is started)
 2026-11-21T06:20:43.502 Pitstop: STARTING -> RUNNING (The run is up)
-2026-11-21T06:31:12.900 User: RUNNING -> FAILED (Cancel)
+2026-11-21T06:31:12.899 Snapshot 'friday' taken of epoch 812: 48,291 bytes
+2026-11-21T06:31:12.900 User: RUNNING -> FAILED (Cancel and export)
 ```
 
 | who | how |
 |---|---|
-| command line | `pitstop history JOB`; `--follow` goes on with new changes until the job has ended |
-| Python | `job.history()`; `job.add_status_listener(function)` calls a function with each change, until the job has ended |
-| REST | `GET /api/v1/jobs/JOB/history?after=SEQUENCE&wait_seconds=60` answers as soon as there is a change after that one |
+| command line | `pitstop events JOB`; `--follow` goes on with new events until the job has ended |
+| Python | `job.events()`; `job.add_status_listener(function)` calls a function with each change of state until it has ended |
+| REST | `GET /api/v1/jobs/JOB/events?after=SEQUENCE&wait_seconds=60` answers as soon as there is an event after that one |
 | REST, of everything | `GET /api/v1/events`: server-sent events of jobs, progress, snapshots, maps and the cluster |
 
-A listener gets every change once and in order, also those made while the server was away: changes have numbers without gaps, and
+A listener gets every change once and in order, also those made while the server was away: events have numbers without gaps, and
 who listens asks for what comes after the last one. `add_status_listener(function, after=n)` goes on where an earlier process was.
 """
 
 
 def page() -> str:
     """The page, in Markdown."""
-    return f"{_HEAD}\n{_diagram()}\n{_states()}\n{_requests()}\n{_HISTORY}"
+    return f"{_HEAD}\n{_diagram()}\n{_states()}\n{_requests()}\n{_EVENTS}"
 
 
 def _diagram() -> str:

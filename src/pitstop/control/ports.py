@@ -10,8 +10,8 @@ from typing import NewType, Protocol, TypeVar
 
 from pitstop.errors import Problem
 from pitstop.model.cluster import Member, MemberState
-from pitstop.model.history import StateChange
 from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job_event import JobEvent
 from pitstop.model.operation import Operation, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
@@ -173,19 +173,19 @@ class Registry(Protocol):
         """Write every field of an existing job but its progress; ConflictError if it is active and another one has its name."""
         ...
 
-    def add_change(self, job_id: str, change: StateChange) -> None:
-        """Record a change of a job's state as the next one of its history, of which the newest ``KEEP_CHANGES`` are kept.
+    def add_event(self, job_id: str, event: JobEvent) -> None:
+        """Record what has happened to a job as its next event; the newest ``KEEP_EVENTS`` are kept.
 
         Within the transaction that saves the job: what is read here is then the whole way to the state that is read there.
         """
         ...
 
-    def changes(self, job_id: str, after: int, limit: int) -> list[StateChange]:
-        """At most ``limit`` changes of a job's state with sequence > ``after``, oldest first."""
+    def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
+        """At most ``limit`` events of a job with sequence > ``after``, oldest first."""
         ...
 
-    def newest_changes(self, job_ids: Collection[str]) -> dict[str, int]:
-        """The sequence of the last change of those of these jobs that there are, 0 before the first; quick for thousands."""
+    def newest_events(self, job_ids: Collection[str]) -> dict[str, int]:
+        """The sequence of the last event of those of these jobs that there are, 0 before the first; quick for thousands."""
         ...
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:

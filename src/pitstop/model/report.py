@@ -48,12 +48,15 @@ class StageVerdict:
         return {"stage": self.stage, "verdict": self.verdict.value, "detail": self.detail, "rule": self.rule}
 
 
+@described
 @dataclass(frozen=True)
 class Report:
     """A verdict for each stage with state, or with an offset, and how the state is restored."""
 
     lines: tuple[StageVerdict, ...]
+    """A line for each of these stages."""
     way: Way
+    """How the state is restored."""
     partitions: tuple[int | None, int | None] = (None, None)
     """Shuffle partitions before and after; None: not said."""
     renamed: dict[str, str] = field(default_factory=dict)

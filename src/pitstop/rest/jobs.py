@@ -26,7 +26,7 @@ from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.api import ServerService, SubmitRequest
-from pitstop.service.results import CheckResult, JobHistory, JobStatus, KeptState, LogPage, UpdateResult
+from pitstop.service.results import CheckResult, JobEvents, JobStatus, KeptState, LogPage, UpdateResult
 
 NameOrId = Annotated[str, Path(description="Name or id of a job")]
 
@@ -132,16 +132,19 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         """Progress of its run, stage by stage."""
         return (await reading(service.job, job)).progress
 
-    @routes.get("/jobs/{job}/history", summary="Read the history of a job's states, or wait for its next change")
-    async def get_history(
+    @routes.get("/jobs/{job}/events", summary="Read what happened to a job, or wait for its next event")
+    async def get_job_events(
         request: Request,
         job: NameOrId,
         after: Annotated[int, Query(ge=0, le=2**63 - 1, description="The `next` of the page before")] = 0,
-        limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many changes")] = 1000,
+        limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many events")] = 1000,
         wait_seconds: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Wait so long while there are none")] = 0.0,
-    ) -> JobHistory:
-        """Each change with its reason, oldest first. No changes: none came in time, or the job has `ended`."""
-        return await waiters.answer(await reading(service.ask_history, job, after, limit, wait_seconds), request)
+    ) -> JobEvents:
+        """Changes of its state with their reasons and stack traces, updates and snapshots, oldest first.
+
+        No events: none came in time, or the job has `ended`.
+        """
+        return await waiters.answer(await reading(service.ask_job_events, job, after, limit, wait_seconds), request)
 
     @routes.get("/jobs/{job}/logs", summary="Read a job's log")
     async def get_logs(

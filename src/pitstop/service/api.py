@@ -16,7 +16,7 @@ from pitstop.service.changes import Changes
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
-    JobHistory,
+    JobEvents,
     JobStatus,
     JournalPage,
     KeptState,
@@ -142,8 +142,8 @@ class Service(Protocol):
         """Block until the job is in one of the states; WaitTimeoutError after ``timeout`` seconds."""
         ...
 
-    def history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobHistory:
-        """At most ``limit`` changes of the job's state after number ``after``, oldest first; the newest 1,000 are kept.
+    def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
+        """At most ``limit`` events of the job after number ``after``, oldest first; the newest 1,000 are kept.
 
         While there are none it waits so long for one, unless the job has ended.
         """
@@ -283,6 +283,8 @@ class ServerService(Service, Protocol):
 
     def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]: ...
 
-    def ask_history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> Asked[JobHistory]: ...
+    def ask_job_events(
+        self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0
+    ) -> Asked[JobEvents]: ...
 
     def ask_wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> Asked[JobStatus]: ...

@@ -33,14 +33,14 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class JobChanged:
-    """The state of a job has changed after that number of its history, or the job is gone."""
+class JobHappened:
+    """Something has happened to a job after that number of its events, or the job is gone."""
 
     job_id: str
     after: int
 
 
-Sign = JobIs | Answered | JobChanged
+Sign = JobIs | Answered | JobHappened
 """What an answer is not to be had before. The signs of thousands who wait are read in one query."""
 
 

@@ -13,9 +13,9 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
-from pitstop.service.asked import Answered, Asked, JobChanged, JobIs, Sign, not_in_time, wait
+from pitstop.service.asked import Answered, Asked, JobHappened, JobIs, Sign, not_in_time, wait
 from pitstop.service.changes import Changes
-from pitstop.service.results import JobHistory, JobStatus, KeptState, LogPage, SnapshotDiff
+from pitstop.service.results import JobEvents, JobStatus, KeptState, LogPage, SnapshotDiff
 from pitstop.service.snapshot_facts import differences
 from pitstop.snapshots import manifest
 
@@ -69,24 +69,24 @@ class Reads:
 
         return Asked(JobIs(job.id, states), look, late, timeout)
 
-    def history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobHistory:
-        return wait(self.ask_history(name_or_id, after, limit, wait_seconds), self.changes)
+    def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
+        return wait(self.ask_job_events(name_or_id, after, limit, wait_seconds), self.changes)
 
-    def ask_history(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> Asked[JobHistory]:
+    def ask_job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> Asked[JobEvents]:
         job = self._find(name_or_id)
 
-        def page() -> JobHistory:
+        def page() -> JobEvents:
             # The job before its changes: of one that has ended, they are then all there.
             found = self._registry.get_job(job.id)
             if found is None:
-                raise NotFoundError(f"Job '{job.display_name}' was forgotten with its history.")
-            return JobHistory.of(found, self._registry.changes(job.id, after, limit), after, limit)
+                raise NotFoundError(f"Job '{job.display_name}' was forgotten with its events.")
+            return JobEvents.of(found, self._registry.events(job.id, after, limit), after, limit)
 
-        def look() -> JobHistory | None:
+        def look() -> JobEvents | None:
             now = page()
-            return now if now.changes or now.ended else None
+            return now if now.events or now.ended else None
 
-        return Asked(JobChanged(job.id, after), look, page, wait_seconds)
+        return Asked(JobHappened(job.id, after), look, page, wait_seconds)
 
     def shown(self, signs: Collection[Sign]) -> set[Sign]:
         """Those of the signs that have come."""
@@ -94,8 +94,8 @@ class Reads:
         states = self._registry.states({sign.job_id for sign in jobs}) if jobs else {}
         operations = {sign.operation for sign in signs if isinstance(sign, Answered)}
         unanswered = self._registry.unanswered(operations) if operations else set()
-        changed = [sign for sign in signs if isinstance(sign, JobChanged)]
-        newest = self._registry.newest_changes({sign.job_id for sign in changed}) if changed else {}
+        changed = [sign for sign in signs if isinstance(sign, JobHappened)]
+        newest = self._registry.newest_events({sign.job_id for sign in changed}) if changed else {}
         found: set[Sign] = {Answered(operation) for operation in operations - unanswered}
         found |= {sign for sign in changed if newest.get(sign.job_id, sign.after + 1) > sign.after}
         return found | {sign for sign in jobs if states.get(sign.job_id) in (None, *sign.states)}

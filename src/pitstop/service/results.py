@@ -14,8 +14,8 @@ from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import JournalEvent
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig
-from pitstop.model.history import StateChange
 from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
+from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.report import Report
 
 if TYPE_CHECKING:
@@ -135,27 +135,27 @@ class JobStatus:
 
 @described
 @dataclass(frozen=True)
-class JobHistory:
-    """A page of the changes of a job's state."""
+class JobEvents:
+    """A page of what happened to a job."""
 
-    changes: list[StateChange]
+    events: list[JobEvent]
     """Oldest first."""
     next: int
     """The ``after`` of the next page."""
     lost: int
-    """How many changes between ``after`` and the first of these are kept no more."""
+    """How many events between ``after`` and the first of these are kept no more."""
     ended: bool
     """The job has ended with the last of them: no more come, unless it is resumed."""
 
     @classmethod
-    def of(cls, job: Job, changes: list[StateChange], after: int, limit: int) -> JobHistory:
-        """``job``: as it was before the changes were read, with sequence > ``after``, so many at most."""
-        last = changes[-1].new if changes else job.state
+    def of(cls, job: Job, events: list[JobEvent], after: int, limit: int) -> JobEvents:
+        """``job``: as it was before the events were read, with sequence > ``after``, so many at most."""
+        last = next((event.new for event in reversed(events) if isinstance(event, StateChange)), job.state)
         return cls(
-            changes,
-            changes[-1].sequence if changes else after,
-            changes[0].sequence - after - 1 if changes else 0,
-            job.state.terminal and last.terminal and len(changes) < limit,
+            events,
+            events[-1].sequence if events else after,
+            events[0].sequence - after - 1 if events else 0,
+            job.state.terminal and last.terminal and len(events) < limit,
         )
 
 

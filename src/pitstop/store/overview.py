@@ -99,13 +99,13 @@ def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str,
     return found
 
 
-def newest_changes(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:
-    """As control.ports.Registry.newest_changes."""
+def newest_events(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:
+    """As control.ports.Registry.newest_events."""
     found: dict[str, int] = {}
     for some in _portions(job_ids):
         marks = ",".join("?" * len(some))
-        # One look into the index for each job, however long its history is.
-        newest = "(SELECT MAX(sequence) FROM state_changes WHERE job_id = jobs.id)"
+        # One look into the index for each job, however many events it has.
+        newest = "(SELECT MAX(sequence) FROM job_events WHERE job_id = jobs.id)"
         rows = cursor.execute(f"SELECT id, {newest} FROM jobs WHERE id IN ({marks})", some)
         found |= {job_id: number or 0 for job_id, number in rows}
     return found

@@ -10,8 +10,8 @@ import structlog
 
 from pitstop.errors import EngineError, Problem
 from pitstop.kit.jsonable import from_json
-from pitstop.model.history import StateChange
 from pitstop.model.job import Job, Progress
+from pitstop.model.job_event import JOB_EVENTS, JobEvent, StateChange
 from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Verb
 from pitstop.model.run import FACTS, ORDERS, Command, Observation
 
@@ -52,9 +52,14 @@ def observation_of(row: Any) -> Observation:
     )
 
 
-def change_of(row: Any) -> StateChange:
-    """A change of a job's state from its row; raises EngineError if this release cannot read it."""
-    return _read(f"Change {row.sequence} of the state of job {row.job_id}", lambda: from_json(StateChange, row.body))
+def event_of(row: Any) -> JobEvent:
+    """What happened to a job, from its row; raises EngineError if this release cannot read it."""
+
+    def read() -> JobEvent:
+        # Older releases wrote down changes of state only, and did not say that they are.
+        return from_json(JOB_EVENTS[row.body.get("kind", StateChange.kind)], row.body)
+
+    return _read(f"Event {row.sequence} of job {row.job_id}", read)
 
 
 def command_of(row: Any) -> Command:

@@ -15,19 +15,19 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError, EngineError, Problem, StoreError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import to_json
-from pitstop.model.history import KEEP_CHANGES, StateChange
 from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job_event import KEEP_EVENTS, JobEvent
 from pitstop.model.operation import Operation, OperationState, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
-from pitstop.store.overview import Overview, newest_changes, open_among, states_of
-from pitstop.store.records import change_of, job_of, observation_of, operation_of, progress_of, readable
+from pitstop.store.overview import Overview, newest_events, open_among, states_of
+from pitstop.store.records import event_of, job_of, observation_of, operation_of, progress_of, readable
 
 log = structlog.get_logger("pitstop.store")
 
-_OF_JOBS = (schema.job_progress, schema.operations, schema.commands, schema.leases, schema.state_changes)
+_OF_JOBS = (schema.job_progress, schema.operations, schema.commands, schema.leases, schema.job_events)
 """What goes with its job."""
 _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 
@@ -107,27 +107,27 @@ class SqlRegistry:
         except IntegrityError:
             raise self._name_taken(job) from None
 
-    def add_change(self, job_id: str, change: StateChange) -> None:
-        table = schema.state_changes
+    def add_event(self, job_id: str, event: JobEvent) -> None:
+        table = schema.job_events
         with self._database.write() as connection:
             last = connection.execute(select(func.max(table.c.sequence)).where(table.c.job_id == job_id)).scalar()
             number = (last or 0) + 1
-            numbered = dataclasses.replace(change, sequence=number)
+            numbered = dataclasses.replace(event, sequence=number)
             connection.execute(insert(table).values(job_id=job_id, sequence=number, body=to_json(numbered)))
-            if number > KEEP_CHANGES:
-                old = (table.c.job_id == job_id) & (table.c.sequence <= number - KEEP_CHANGES)
+            if number > KEEP_EVENTS:
+                old = (table.c.job_id == job_id) & (table.c.sequence <= number - KEEP_EVENTS)
                 connection.execute(delete(table).where(old))
 
-    def changes(self, job_id: str, after: int, limit: int) -> list[StateChange]:
-        table = schema.state_changes
+    def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
+        table = schema.job_events
         later = (table.c.job_id == job_id) & (table.c.sequence > after)
         with self._database.read() as connection:
             rows = connection.execute(select(table).where(later).order_by(table.c.sequence).limit(limit)).all()
-        return readable(change_of, rows)
+        return readable(event_of, rows)
 
-    def newest_changes(self, job_ids: Collection[str]) -> dict[str, int]:
+    def newest_events(self, job_ids: Collection[str]) -> dict[str, int]:
         with self._database.read_rows() as cursor:
-            return newest_changes(cursor, job_ids)
+            return newest_events(cursor, job_ids)
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
         ended = [job for job in self.jobs() if job.state.terminal]

@@ -95,8 +95,8 @@ observations = Table(
     sqlite_autoincrement=True,
 )
 
-state_changes = Table(
-    "state_changes",
+job_events = Table(
+    "job_events",
     metadata,
     Column("job_id", String(19), primary_key=True),
     Column("sequence", Whole, primary_key=True, autoincrement=False),

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from pitstop.control.ports import CONTROL, RunHandle, Wake
 from pitstop.errors import ConflictError, FencedError, NotFoundError, Problem
 from pitstop.kit.clock import Clock, SystemClock
-from pitstop.model.history import KEEP_CHANGES, StateChange
 from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job_event import KEEP_EVENTS, JobEvent
 from pitstop.model.operation import Operation, OperationState, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.snapshot import SnapshotRecord
@@ -47,7 +47,7 @@ class MemoryRegistry:
         self._last_id = 0
         self._jobs: dict[str, Job] = {}
         self._progress: dict[str, Progress] = {}
-        self._changes: dict[str, tuple[StateChange, ...]] = {}
+        self._events: dict[str, tuple[JobEvent, ...]] = {}
         self._operations: dict[int, Operation] = {}
         self._open: dict[int, Operation] = {}
         """Of these, the ones that are not answered."""
@@ -121,21 +121,21 @@ class MemoryRegistry:
                 self._check_name(job)
                 self._put(self._jobs, job.id, job)
 
-    def add_change(self, job_id: str, change: StateChange) -> None:
+    def add_event(self, job_id: str, event: JobEvent) -> None:
         with self.transaction():
-            before = self._changes.get(job_id, ())
+            before = self._events.get(job_id, ())
             number = before[-1].sequence + 1 if before else 1
-            kept = (*before, dataclasses.replace(change, sequence=number))[-KEEP_CHANGES:]
-            self._put(self._changes, job_id, kept)
+            kept = (*before, dataclasses.replace(event, sequence=number))[-KEEP_EVENTS:]
+            self._put(self._events, job_id, kept)
 
-    def changes(self, job_id: str, after: int, limit: int) -> list[StateChange]:
+    def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
         with self._lock:
-            return [change for change in self._changes.get(job_id, ()) if change.sequence > after][:limit]
+            return [event for event in self._events.get(job_id, ()) if event.sequence > after][:limit]
 
-    def newest_changes(self, job_ids: Collection[str]) -> dict[str, int]:
+    def newest_events(self, job_ids: Collection[str]) -> dict[str, int]:
         with self._lock:
             known = [job_id for job_id in job_ids if job_id in self._jobs]
-            return {job_id: self._changes[job_id][-1].sequence if job_id in self._changes else 0 for job_id in known}
+            return {job_id: self._events[job_id][-1].sequence if job_id in self._events else 0 for job_id in known}
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
         with self.transaction():
@@ -145,7 +145,7 @@ class MemoryRegistry:
             for job_id in gone:
                 self._drop(self._jobs, job_id)
                 self._drop(self._progress, job_id)
-                self._drop(self._changes, job_id)
+                self._drop(self._events, job_id)
             for table in (self._operations, self._open):
                 for number in [number for number, operation in table.items() if operation.job_id in gone]:
                     self._drop(table, number)

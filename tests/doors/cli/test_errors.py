@@ -12,7 +12,7 @@ HINT = "\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n
 JOB = "0401-9f77-b9c0-0001"
 
 
-@pytest.mark.parametrize("verb", ["suspend", "resume", "restart", "cancel", "status", "metrics", "logs", "history"])
+@pytest.mark.parametrize("verb", ["suspend", "resume", "restart", "cancel", "status", "metrics", "logs", "events"])
 def test_an_unknown_job(cli, verb):
     assert cli(verb, "nosuch") == (1, "", f"ERROR: No job with name or id 'nosuch' was found{HINT}")
 
@@ -182,7 +182,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "list-jobs",
         "list-kept-states",
         "status",
-        "history",
+        "events",
         "metrics",
         "logs",
         "log-level",

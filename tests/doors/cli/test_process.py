@@ -129,10 +129,10 @@ def test_following_goes_on_when_the_server_comes_back(state, environment, start)
         assert process.wait(30) == 0
 
 
-def test_following_the_history_shows_each_change_also_those_made_while_the_server_is_away(state, start, monkeypatch):
+def test_following_the_events_shows_each_also_those_made_while_the_server_is_away(state, start, monkeypatch):
     with serving(state, TOKEN) as url:
         running(state)
-        process = start("-t", url, "history", "-f", JOB)
+        process = start("-t", url, "events", "-f", JOB)
         up = [process.stdout.readline().partition(" ")[2] for _ in range(2)]
         state.suspend(JOB)
         suspended = process.stdout.readline().partition(" ")[2]

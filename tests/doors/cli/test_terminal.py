@@ -5,8 +5,8 @@ import json
 import pytest
 
 from pitstop.cli.terminal import in_one_line, shown
-from pitstop.model.history import StateChange
 from pitstop.model.job import JobState
+from pitstop.model.job_event import StateChange
 from tests.doors.doors import running
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\x9b31m\x7f\u202e\x00"
@@ -28,7 +28,7 @@ def test_text_in_any_language_is_left_as_it_is():
 @pytest.mark.parametrize(
     "command",
     [("map", "entries", "m"), ("map", "journal", "m"), ("map", "get", "m", "k" + ESCAPES.replace("\0", "")), ("logs", "speeds"),
-     ("history", "speeds"), ("status", "speeds"), ("metrics", "speeds"), ("map", "get", "m", "none\x1b[2J")],
+     ("events", "speeds"), ("status", "speeds"), ("metrics", "speeds"), ("map", "get", "m", "none\x1b[2J")],
 )  # fmt: skip
 def test_no_command_prints_them(cli, state, command, output):
     job = running(state, "speeds")
@@ -36,7 +36,7 @@ def test_no_command_prints_them(cli, state, command, output):
     state.map_put("m", {key: json.dumps(ESCAPES, ensure_ascii=False)})
     state.write_log(job, f"{ESCAPES}\n")
     state.put(job, update_failure=ESCAPES)
-    state.registry.add_change(job, StateChange(0.0, JobState.RUNNING, JobState.FAILED, ESCAPES, False))
+    state.registry.add_event(job, StateChange(0.0, JobState.RUNNING, JobState.FAILED, ESCAPES, False))
     _, out, err = cli("-o", output, *command)
     assert [hex(ord(sign)) for sign in out + err if sign not in "\n\t" and (ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0)] == []
     assert "\u202e" not in out
@@ -50,8 +50,8 @@ def test_structured_output_is_the_same_value_again(cli, state):
 
 def test_a_reason_makes_no_line_of_its_own(cli, state):
     job = running(state)
-    state.registry.add_change(job, StateChange(0.0, JobState.RUNNING, JobState.FAILED, "a\nb", False))
-    assert cli("history", job)[1].splitlines()[2:] == ["1970-01-01T00:00:00.000 Pitstop: RUNNING -> FAILED (a\\nb)"]
+    state.registry.add_event(job, StateChange(0.0, JobState.RUNNING, JobState.FAILED, "a\nb", False))
+    assert cli("events", job)[1].splitlines()[2:] == ["1970-01-01T00:00:00.000 Pitstop: RUNNING -> FAILED (a\\nb)"]
 
 
 def test_a_key_makes_no_line_of_its_own(cli, state):

@@ -217,13 +217,13 @@ def test_status_tells_why_the_last_update_failed(cli, state, artifact):
     assert f"Last update:   {reason}" in cli("status", JOB)[1].splitlines()
 
 
-def test_the_history_of_a_job_is_a_line_for_each_change(cli, state):
+def test_the_events_of_a_job_are_a_line_each(cli, state):
     running(state)
     state.cancel(JOB)
     up = "NOT_RUNNING -> STARTING (A run is started)", "STARTING -> RUNNING (The run is up)"
     lines = [f"Pitstop: {change}" for change in up] + ["User: RUNNING -> FAILED (Cancel)"]
     printed = "".join(f"{SUBMITTED} {line}\n" for line in lines)
-    for asked in (("history", JOB), ("history", "hello-world"), ("history", "-f", JOB)):
+    for asked in (("events", JOB), ("events", "hello-world"), ("events", "-f", JOB)):
         assert cli(*asked) == (0, printed, "")
     last = {
         "at": SUBMITTED,
@@ -232,10 +232,12 @@ def test_the_history_of_a_job_is_a_line_for_each_change(cli, state):
         "reason": "Cancel",
         "user_requested": True,
         "sequence": 3,
+        "trace": None,
+        "kind": "state",
     }
-    assert json.loads(cli("-o", "json", "history", JOB)[1])[-1] == last
-    assert yaml.safe_load(cli("-o", "yaml", "history", JOB)[1])[-1] == last
-    assert json.loads(cli("-o", "json", "history", "--follow", JOB)[1].splitlines()[-1]) == last
+    assert json.loads(cli("-o", "json", "events", JOB)[1])[-1] == last
+    assert yaml.safe_load(cli("-o", "yaml", "events", JOB)[1])[-1] == last
+    assert json.loads(cli("-o", "json", "events", "--follow", JOB)[1].splitlines()[-1]) == last
 
 
 def test_logs_are_printed_whole_and_can_be_searched(cli, state):

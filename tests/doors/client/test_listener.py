@@ -51,9 +51,9 @@ def test_changes_are_heard_while_they_happen(client, state):
     listener.remove()
 
 
-def test_a_listener_may_begin_anywhere_in_the_history(client, state):
+def test_a_listener_may_begin_anywhere_among_the_events(client, state):
     job = client.job(brought_to(state, S.FAILED))
-    history = [change.text for change in job.history()]
+    history = [change.text for change in job.events()]
     for after, expected in ((0, history), (2, history[2:]), (None, [])):
         heard = Heard()
         assert job.add_status_listener(heard, after).join(SECONDS)

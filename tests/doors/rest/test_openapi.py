@@ -59,7 +59,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("GET", "/api/v1/snapshots/{name}/stages/{stage}/state"),
         ("PUT", "/api/v1/snapshots/{name}/stages/{stage}/state"),
         ("GET", "/api/v1/jobs/{job}/metrics"),
-        ("GET", "/api/v1/jobs/{job}/history"),
+        ("GET", "/api/v1/jobs/{job}/events"),
         ("GET", "/api/v1/jobs/{job}/logs"),
         ("GET", "/api/v1/log-levels"),
         ("PUT", "/api/v1/log-levels"),

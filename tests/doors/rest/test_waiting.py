@@ -68,17 +68,17 @@ def test_many_wait_without_threads_while_others_are_served(state, url, waiting):
 
 def test_many_wait_for_changes_of_a_job_without_threads_and_all_hear_the_next_one(state, url, waiting):
     job, threads = running(state), [threading.active_count()]
-    newest = state.history(job).next
+    newest = state.job_events(job).next
 
     def meanwhile():
         until(lambda: waiting[0] == MANY, "all of them wait")
         threads.append(threading.active_count())
         state.suspend(job)
 
-    path = f"/api/v1/jobs/{job}/history?after={newest}&wait_seconds=60"
+    path = f"/api/v1/jobs/{job}/events?after={newest}&wait_seconds=60"
     answers = asyncio.run(asked_by_many(url, path, MANY, meanwhile))
     assert [status for status, _ in answers] == [200] * MANY
-    assert {change["new"] for _, found in answers for change in found["changes"]} == {"SUSPENDED"}
+    assert {change["new"] for _, found in answers for change in found["events"]} == {"SUSPENDED"}
     assert {found["next"] for _, found in answers} == {newest + 1}
     assert threads[1] - threads[0] < MANY / 6
 

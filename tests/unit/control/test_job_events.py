@@ -1,16 +1,16 @@
-"""What the history of a job says of each change of its state."""
+"""What the events of a job say of its states, updates and snapshots."""
 
 import pytest
 
-from pitstop.control.history import MOST_LETTERS, change_of
+from pitstop.control.job_events import MOST_LETTERS, MOST_TRACE_LETTERS, change_of, events_of
 from pitstop.control.life import Due, decide
 from pitstop.control.scaling import ClusterSeen
 from pitstop.control.seeing import MOST_ATTEMPTS
 from pitstop.errors import Problem
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
-from pitstop.model.history import StateChange
 from pitstop.model.job import Asked, JobSource, Mode, Starting, Termination, Update, Version
+from pitstop.model.job_event import SnapshotTaken, StateChange, VersionChange
 from pitstop.model.operation import Cancel, Export, Resume, Rollback, UpdateJob
 from pitstop.model.report import Report
 from pitstop.model.run import (
@@ -169,3 +169,52 @@ def test_a_very_long_reason_is_cut():
     failed = Failed(Problem("ENGINE", "x" * 10 * MOST_LETTERS))
     change = change_of(job(S.RUNNING), seen(failed), decide(job(S.RUNNING), seen(failed), NOW).job, NOW)
     assert change == StateChange(NOW, S.RUNNING, S.FAILED, "x" * (MOST_LETTERS - 1) + "…", False)
+
+
+def events(before, event):
+    return events_of(before, event, decide(before, event, NOW), NOW)
+
+
+def test_a_run_that_failed_leaves_the_end_of_its_stack_trace():
+    failed = Failed(Problem("ENGINE", "No such column: vin"), "first\n" + "x" * MOST_TRACE_LETTERS)
+    (change,) = events(job(S.RUNNING), seen(failed))
+    assert change.trace == "x" * MOST_TRACE_LETTERS
+    assert events(job(S.RUNNING), seen(GONE))[0].trace is None
+
+
+def test_an_event_that_changes_nothing_is_none():
+    assert events(job(S.RUNNING), seen(Running(3))) == []
+
+
+SAVED = SnapshotTaken(NOW, RECORD.name, RECORD.epoch, RECORD.bytes)
+UP = StateChange(NOW, S.STARTING, S.RUNNING, "The run is up", False)
+
+
+def test_a_snapshot_is_an_event_and_so_is_one_that_could_not_be_taken():
+    before = job(S.RUNNING)
+    assert events(before, seen(Exported(7, RECORD))) == [SAVED]
+    assert events(before, seen(ExportFailed(7, FULL))) == [SnapshotTaken(NOW, None, error="The disk is full.")]
+    ended = StateChange(NOW, S.RUNNING, S.FAILED, "Cancel and export", True)
+    assert events(stopping(Mode.CANCEL_AND_EXPORT), seen(Stopped(NOW, RECORD))) == [SAVED, ended]
+
+
+def test_an_update_that_went_well_is_told_with_its_gap():
+    told = events(new_version(), seen(Running(3, NOW + 1.25)))
+    assert told == [VersionChange(NOW, 2, 1, None, 1.25), UP]
+    assert told[0].text == "Updated from version 1 to version 2, after a gap of 1.2 s"
+
+
+def test_an_update_that_failed_is_told_once_with_its_reason():
+    before = new_version()
+    (told, change) = events(before, seen(Failed(Problem("ENGINE", "No such table"))))
+    assert (told.version, told.previous, told.gap_seconds) == (2, 1, None)
+    assert told.error.startswith("Version 2 of job")
+    assert "No such table" in told.error
+    assert isinstance(change, StateChange)
+    (called, _) = events(updating(), seen(Stopped(NOW, None, FULL)))[-2:]
+    assert (called.version, called.previous, called.error) == (2, 1, "The disk is full.")
+
+
+def test_a_job_that_is_rescaled_has_no_other_version():
+    assert not any(isinstance(event, VersionChange) for event in events(updating(rescales=True), seen(Stopped(NOW, RECORD))))
+    assert not any(isinstance(event, VersionChange) for event in events(updating(rescales=True), seen(GONE)))
