@@ -25,9 +25,10 @@ RULE = re.compile(r"test_(c\d\d)_(.*)")
 
 
 FIRST = (
-    "e2e/test_update.py", "spark/test_migrations.py", "spark/test_stages.py", "e2e/test_state.py",
-    "spark/rules/test_parameters.py", "e2e/test_fleet.py", "chaos/test_chaos.py", "spark/test_restore.py",
-    "e2e/test_recorded_folder.py", "spark/rules/test_identity.py", "e2e/test_readme.py", "soak/test_soak.py", "spark", "e2e",
+    "e2e/test_update.py", "spark/test_migrations.py", "spark/test_stages.py", "e2e/test_state.py", "spark/test_chains.py",
+    "e2e/test_fleet.py", "chaos/test_chaos.py", "spark/rules/test_parameters.py", "spark/test_restore.py",
+    "spark/rules/test_identity.py", "e2e/test_story.py", "e2e/test_recorded_folder.py", "e2e/test_readme.py",
+    "soak/test_soak.py", "spark", "e2e",
 )  # fmt: skip
 """What takes longest begins first, so that no process is left with it alone; whole systems not beside one another."""
 
