@@ -111,6 +111,13 @@ class DeniedError(PitstopError):
     http_status = 401
 
 
+class ForbiddenError(DeniedError):
+    """The token is not one of those who may do this."""
+
+    code = "FORBIDDEN"
+    http_status = 403
+
+
 class ForeignError(DeniedError):
     """The request was made by a web page of another site, or calls the server by a name that is not its own."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from pitstop.errors import ConflictError, Problem
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Progress, Version
+from pitstop.model.job import KEEP_VERSIONS, Job, JobSource, JobState, KeptVersion, Progress, Version
 from pitstop.model.job_event import KEEP_EVENTS, StateChange
 from pitstop.model.operation import Cancel, Export, OperationState, Resume, Submit, Suspend
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun
@@ -382,3 +382,74 @@ def test_operations_are_unanswered_until_they_are_finished(registry):
     registry.finish_operation(second)
     assert registry.unanswered([first, second, third, 4711]) == {first, third}
     assert registry.unanswered([]) == set()
+
+
+def set_clock(store, moment):
+    store.clock.set_by(moment - store.clock.now())
+
+
+def test_progress_leaves_a_sample_of_its_second_and_of_its_minute(registry, store):
+    registry.add_job(job())
+    link = store.link()
+    link.claim("id-1", 0, "a handle", 10_000)
+    start = store.clock.now() // 60 * 60
+    for second, rows, took in ((0.0, 10, 50), (0.4, 20, 90), (1.0, 30, 10), (61.0, 40, 20)):
+        set_clock(store, start + second)
+        link.report(Progress(epoch=rows, input_rows=rows, epoch_ms=took))
+    seconds, minutes = registry.samples("id-1", 1, 0), registry.samples("id-1", 60, 0)
+    assert [(at.at - start, at.input_rows, at.epoch_ms) for at in seconds] == [
+        (0, 20, 90),
+        (1, 30, 10),
+        (61, 40, 20),
+    ]
+    assert [(at.at - start, at.input_rows, at.epoch_ms) for at in minutes] == [(0, 30, 90), (60, 40, 20)]
+    assert [sample.at - start for sample in registry.samples("id-1", 1, start)] == [1, 61]
+    assert registry.samples("nobody", 1, 0) == []
+
+
+def test_a_run_that_takes_over_goes_on_with_the_sample_of_the_minute(registry, store):
+    registry.add_job(job())
+    set_clock(store, store.clock.now() // 60 * 60)
+    for token, took in ((0, 900), (1, 100)):
+        registry.save_job(job(token=token))
+        link = store.link()
+        link.claim("id-1", token, f"handle-{token}", 10_000)
+        link.report(Progress(epoch_ms=took))
+    (minute,) = registry.samples("id-1", 60, 0)
+    assert (minute.token, minute.epoch_ms) == (1, 900)
+
+
+def test_samples_are_kept_for_a_quarter_of_an_hour_by_the_second_and_for_a_day_by_the_minute(registry, store):
+    registry.add_job(job())
+    link = store.link()
+    link.claim("id-1", 0, "a handle", 1_000_000)
+    start = store.clock.now() // 60 * 60
+    for minute in (0, 10, 16, 24 * 60 + 5):
+        set_clock(store, start + 60 * minute)
+        link.report(Progress(epoch=minute))
+        if minute == 16:
+            assert [sample.epoch for sample in registry.samples("id-1", 1, 0)] == [10, 16]
+    assert [sample.epoch for sample in registry.samples("id-1", 60, 0)] == [10, 16, 24 * 60 + 5]
+    store.clock.advance(2 * 24 * 60 * 60)
+    registry.prune(0.0)
+    assert registry.samples("id-1", 60, 0) == registry.samples("id-1", 1, 0) == []
+
+
+def test_versions_of_a_job_are_kept_the_newest_first_and_go_with_it(registry):
+    registry.add_job(job())
+    first = job().version
+    other = dataclasses.replace(first, number=2, source=JobSource("b.py"))
+    registry.put_version("id-1", first, 5.0)
+    registry.put_version("id-1", dataclasses.replace(first, plan={"stages": []}), 6.0)  # compiled: it is the same one
+    registry.put_version("id-1", other, 7.0)
+    found = registry.versions("id-1")
+    assert [(kept.version.number, kept.since) for kept in found] == [(2, 7.0), (1, 5.0)]
+    assert found[1].version.plan == {"stages": []}
+    again = dataclasses.replace(other, source=JobSource("c.py"))  # version 2 was gone back from
+    registry.put_version("id-1", again, 9.0)
+    assert registry.versions("id-1")[0] == KeptVersion(again, 9.0)
+    registry.put_version("id-1", dataclasses.replace(other, number=KEEP_VERSIONS + 1), 11.0)
+    assert [kept.version.number for kept in registry.versions("id-1")] == [KEEP_VERSIONS + 1, 2]
+    registry.save_job(job(state=JobState.FAILED, completion_time=1.0))
+    registry.delete_ended(0, 100.0)
+    assert registry.versions("id-1") == []

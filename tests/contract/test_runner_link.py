@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from pitstop.control.ports import CONTROL, RunHandle
+from pitstop.control.ports import CONTROL, PROGRESS, RunHandle
 from pitstop.errors import FencedError, NotFoundError
 from pitstop.model.job import Progress, Update, Watched
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun, TakeSnapshot
@@ -85,11 +85,11 @@ def test_facts_stay_until_they_are_consumed_in_order(store, link):
     assert [found.id for found in store.registry.take_observations()] == [second.id]
 
 
-def test_the_control_plane_is_woken_by_a_claim_and_by_each_fact(store, link):
+def test_the_control_plane_is_woken_by_a_claim_and_by_each_fact_and_who_follows_progress_by_a_report(store, link):
     link.observe(Observation("id-1", 2, Running(1)))
     link.report(Progress(epoch=1))
     link.renew(10)
-    assert store.wake.wakes == {CONTROL: 2}
+    assert store.wake.wakes == {CONTROL: 2, PROGRESS: 1}
 
 
 def test_progress_is_read_back_by_the_run_after_it(store, link):

@@ -35,7 +35,7 @@ from pitstop.cli.reference import commands_part, options_page
 from pitstop.errors import UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.rest.app import create_app
-from pitstop.rest.gate import Access
+from pitstop.rest.access import Access
 
 def refused(options):
     try:

@@ -1,11 +1,15 @@
 """What a job says of itself, whatever Spark says in between."""
 
+import re
+
 import pytest
 
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
+from pitstop.plan.cuts import cuts_of
 from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.running.progress import ProgressTracker
 from tests.spark.harness import Harness, check
 from tests.spark.tail import Tail
@@ -41,3 +45,49 @@ def test_rows_that_come_after_an_idle_while_are_counted(spark, tmp_path):
         running.stop(60)
     finally:
         spark.conf.unset(IDLE)
+
+
+def test_rows_are_counted_where_sources_stages_with_state_and_sinks_take_and_give_them(spark, tmp_path):
+    tail, harness = Tail(tmp_path, "cars"), Harness(spark, tmp_path)
+    p = ps.Pipeline()
+    rows = tail.stage(p)
+    windows = rows.filter("n > 0").group_by("key").window(ps.tumbling("10 seconds")).aggregate("windows", n=ps.count())
+    windows.filter("key <> 'a'").write_to(ps.sinks.logger(), name="told")
+    rows.write_to(ps.sinks.noop(), name="all")
+    before = Progress(stages={"cars": {"rows_out": 100}, "told": {"rows_in": 50}})
+    tracker = ProgressTracker(compile_pipeline(spark, p), before, lambda *_: None)
+    running = harness.start(p, tmp_path / "checkpoint", 2)
+    running.writer.tell_rows(tracker.wrote)
+    running.writer.before_epoch(lambda: tracker.look(running.query))
+    for second in (1, 40):  # the second feed closes the windows of the first
+        tail.feed(*[(key, n, second) for key in "abc" for n in (0, 1, 2)])
+        tail.wait_until_read(running)
+
+    def closed():
+        tracker.look(running.query)
+        return tracker.progress.stages.get("windows", {}).get("rows_out") == 3
+
+    assert wait_until(closed, 60)
+    running.stop(60)
+    tracker.look(running.query)
+    stages = tracker.progress.stages
+    assert stages["cars"]["rows_out"] == 100 + 18
+    assert (stages["windows"]["rows_in"], stages["windows"]["rows_out"]) == (12, 3)
+    assert stages["told"]["rows_in"] == 50 + 2
+    assert "rows_in" not in stages.get("all", {})
+    assert {"addBatch", "walCommit", "commitOffsets"} <= set(tracker.progress.parts_ms)
+
+
+def test_rows_are_not_counted_for_a_job_without_metrics(spark, tmp_path):
+    tail, p = Tail(tmp_path, "cars"), ps.Pipeline()
+    tail.stage(p).group_by("key").window(ps.tumbling("10 seconds")).aggregate("windows", n=ps.count()).write_to(
+        ps.sinks.noop(), name="out"
+    )
+    names = [_observed(Lowering(spark, count_rows=counts).frame(cuts_of(p.nodes)[0].node)) for counts in (True, False)]
+    assert names == [["rows in:0:windows", "rows out:windows", "source:cars"], ["source:cars"]]
+
+
+def _observed(frame):
+    """Names of all observations in the plan of a DataFrame."""
+    plan = frame._jdf.queryExecution().analyzed().toString()
+    return sorted(set(re.findall(r"CollectMetrics ([^,]+),", plan)))

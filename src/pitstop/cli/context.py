@@ -49,12 +49,7 @@ class Call:
     @property
     def given_token(self) -> str | None:
         """What is in ``--token-file``, else ``$PITSTOP_TOKEN``. It is never an argument: other users see those."""
-        if self.token_file is None:
-            return os.environ.get("PITSTOP_TOKEN") or None
-        try:
-            return read_private(self.token_file, "token file").strip()
-        except OSError as error:
-            raise UsageError(f"The token file {self.token_file} cannot be read: {error.strerror}.") from None
+        return given_token(self.token_file, "PITSTOP_TOKEN")
 
     def service(self) -> Service:
         """The server at ``--url``, else ``$PITSTOP_URL``, else the default address."""
@@ -62,7 +57,7 @@ class Call:
             from pitstop.client.http import DEFAULT_URL, HttpService
 
             url = self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
-            self._service = HttpService(url, self.given_token)
+            self._service = HttpService(url, self.given_token, "cli")
         return self._service
 
     @property
@@ -97,6 +92,16 @@ class Call:
 
         with Console(file=terminal_of(sys.stderr)).status(text):
             yield
+
+
+def given_token(file: Path | None, variable: str) -> str | None:
+    """The token in a file, else in a variable of the environment."""
+    if file is None:
+        return os.environ.get(variable) or None
+    try:
+        return read_private(file, "token file").strip()
+    except OSError as error:
+        raise UsageError(f"The token file {file} cannot be read: {error.strerror}.") from None
 
 
 def fail(error: BaseException, verbose: bool) -> int:

@@ -15,7 +15,7 @@ from pitstop.errors import ConflictError, UsageError
 from pitstop.model.config import OPTIONS, renamed_stages
 from pitstop.model.job import JobState
 from pitstop.service.api import SubmitRequest
-from pitstop.service.results import JobStatus
+from pitstop.service.results import JobStatus, UpdateResult
 
 START_SECONDS = 300.0
 SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
@@ -138,6 +138,10 @@ def update(
     call.say(f"Updating job {describe(found)} to artifact '{artifact}'...")
     with call.waiting("Checking the new version, then changing over"):
         result = call.service().update(found.id, request, watch)
+    _say_updated(call, result)
+
+
+def _say_updated(call: Call, result: UpdateResult) -> None:
     call.say(result.text)
     if result.gap_seconds is None:
         call.say(f"Version {result.version} starts from snapshot '{result.snapshot}' when the job is resumed.")
@@ -169,9 +173,28 @@ def configure(
     _done(call, found, "configured")
 
 
-def rollback(call: Call, job: JobArgument) -> None:
-    """Go back to the version before an update that is being made ready, starts or is watched."""
+def rollback(
+    call: Call,
+    job: JobArgument,
+    to: Annotated[
+        int | None, typer.Option("--to", metavar="VERSION", min=1, help="Update to this earlier version: see 'pitstop versions'")
+    ] = None,
+    watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="With --to: back if it fails so soon")] = 0.0,
+    renamed: Renamed = None,
+) -> None:
+    """Go back to the version before an update that is being made ready, starts or is watched; with --to, to any earlier one.
+
+    With --to the job is updated to the code, arguments and options of that version, and goes on from the present state.
+    """
     found = call.service().job(job)
+    if to is not None:
+        call.say(f"Updating job {describe(found)} to what it was as version {to}...")
+        with call.waiting("Checking that version, then changing over"):
+            result = call.service().go_back(found.id, to, renamed_option(renamed), watch)
+        _say_updated(call, result)
+        return
+    if watch or renamed:
+        raise UsageError("--watch and --renamed belong to an update: give --to VERSION, too.")
     call.say(f"Rolling back job {describe(found)}...")
     call.service().rollback(found.id)
     now = call.service().job(found.id)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import typer
 
 from pitstop.cli import cluster, jobs, maps, show, snapshots, states
-from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail
+from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
@@ -82,6 +82,10 @@ def serve(
             help="File with the token that clients must send [$PITSTOP_TOKEN, else one that is made in the data folder]"
         ),
     ] = None,
+    viewer_token_file: Annotated[
+        Path | None,
+        typer.Option(help="File with a second token, for those who may look and change nothing [$PITSTOP_VIEWER_TOKEN]"),
+    ] = None,
     host_name: Annotated[
         list[str] | None,
         typer.Option(
@@ -144,6 +148,7 @@ def serve(
         data_dir=data or usual_data_folder(),
         store=_without_password(store) if store else os.environ.get("PITSTOP_STORE") or None,
         token=call.given_token,
+        viewer_token=given_token(viewer_token_file, "PITSTOP_VIEWER_TOKEN"),
         spares=spares,
         master=master,
         members=members,

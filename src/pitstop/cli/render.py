@@ -90,6 +90,7 @@ def metric_lines(job: JobStatus) -> list[str]:
     """The progress of a job's run: its totals, then a line for each stage."""
     progress = job.progress.to_dict()
     stages: dict[str, dict[str, Any]] = progress.pop("stages")
+    progress |= {f"  {part}": spent for part, spent in progress.pop("parts_ms").items()}
     lines = [f"{key:<16} {'-' if value is None else value}" for key, value in progress.items()]
     if stages:
         width = max(len("STAGE"), *(len(name) for name in stages))

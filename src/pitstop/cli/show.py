@@ -22,7 +22,9 @@ from pitstop.errors import PitstopError, UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.log_levels import LogLevel
 from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
+from pitstop.model.options import as_written
 from pitstop.service.api import Service
+from pitstop.service.history import Step
 
 POLL_SECONDS = 0.3
 USUAL_LEVEL = "usual"
@@ -35,7 +37,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     register(app, list_jobs, "list-jobs")
     register(app, list_kept_states, "list-kept-states")
-    for command in (status, events, metrics, logs):
+    for command in (status, events, history, metrics, graph, versions, options, logs, audit):
         register(app, command)
     register(app, log_level, "log-level")
 
@@ -83,6 +85,58 @@ def metrics(call: Call, job: JobArgument) -> None:
         print("\n".join(metric_lines(found)))
 
 
+def graph(call: Call, job: JobArgument) -> None:
+    """Show a job's pipeline: its stages, what they read, and which of them keep state."""
+    found = call.service().graph(job)
+    if call.structured:
+        call.show(asdict(found) | {"nodes": [asdict(node) | {"kind": node.kind.value} for node in found.nodes]})
+        return
+    reads = {node.name: [edge.source for edge in found.edges if edge.target == node.name] for node in found.nodes}
+    rows = []
+    for node in found.nodes:
+        state = "yes" if node.keeps_state else ""
+        rows.append((node.name, node.kind.value, ", ".join(reads[node.name]), state, node.description, node.location))
+    print_table(("STAGE", "KIND", "READS", "STATE", "DOES", "DEFINED IN"), rows)
+
+
+def versions(call: Call, job: JobArgument) -> None:
+    """List the versions that a job has and had, the newest first: 'pitstop rollback --to' goes back to one."""
+    found = call.service().versions(job)
+    if call.structured:
+        call.show([asdict(version) | {"since": iso(version.since)} for version in found])
+        return
+    rows = []
+    for version in found:
+        asked = " ".join(f"{name}={_value_text(value)}" for name, value in version.options.items())
+        code = " ".join(filter(None, (version.artifact, version.entry, *version.args)))
+        rows.append((f"{version.number}{' *' if version.current else ''}", iso(version.since), code, asked))
+    print_table(("VERSION", "SINCE", "CODE", "OPTIONS"), rows)
+
+
+def options(call: Call, job: JobArgument) -> None:
+    """Show a job's options: the values in force, and whether they were asked for, stand in the job's code, or are the default."""
+    found = call.service().options(job)
+    if call.structured:
+        call.show([asdict(option) | {"origin": option.origin.value} for option in found])
+        return
+    print_table(("OPTION", "VALUE", "FROM"), [(option.name, _value_text(option.value), option.origin.value) for option in found])
+
+
+def history(
+    call: Call,
+    job: JobArgument,
+    step: Annotated[Step, typer.Option("--step", help="second: the last 15 minutes; minute: the last 24 hours")] = Step.SECOND,
+) -> None:
+    """Show how a job did over time: a line for each second, or minute, in which an epoch ended."""
+    found = call.service().history(job, step)
+    if call.structured:
+        call.show(asdict(found) | {"step": found.step.value, "times": [iso(at) for at in found.times]})
+        return
+    columns = (found.job[name] for name in ("input_rows", "rows_per_second", "epoch_ms", "watermark_lag_ms", "state_rows"))
+    heads = ("TIME", "ROWS READ", "A SECOND", "EPOCH MS", "LAG MS", "STATE ROWS")
+    print_table(heads, list(zip((iso(at) for at in found.times), *columns, strict=True)))
+
+
 def events(
     call: Call,
     job: JobArgument,
@@ -121,6 +175,19 @@ def logs(
             print(_rendered(line, call.output), flush=follow)
 
 
+def audit(
+    call: Call,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many of the newest entries")] = 50,
+) -> None:
+    """Show who changed what, the newest first: each request to the server that was no mere look."""
+    found = call.service().audit(limit=limit)
+    if call.structured:
+        call.show([asdict(entry) | {"at": iso(entry.at), "door": entry.door.value} for entry in found])
+        return
+    for entry in found:
+        print(f"{iso(entry.at)} {in_one_line(entry.text)}")
+
+
 def log_level(
     call: Call,
     logger: Annotated[str | None, typer.Argument(metavar="LOGGER", help="Such as pitstop.source.http_poll; root: all")] = None,
@@ -147,6 +214,12 @@ def log_level(
         call.show([{"logger": at.logger, "level": at.level.value, "scope": at.scope.value} for at in found])
     elif logger is None:
         print_table(("LOGGER", "LEVEL", "SET FOR"), [(at.logger, at.level.lower(), at.scope.value) for at in found])
+
+
+def _value_text(value: Any) -> str | int | None:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False) if value else None
+    return value if value is None or type(value) is int else as_written(value)
 
 
 def _event_facts(event: JobEvent) -> dict[str, Any]:

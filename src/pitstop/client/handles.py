@@ -17,6 +17,8 @@ from pitstop.model.job import JobState, Progress
 from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
+from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
 from pitstop.service.results import JobStatus, JournalPage, LoggerLevel, UpdateResult
 
 STARTED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
@@ -201,6 +203,32 @@ class JobHandle:
     def set_log_level(self, logger: str, level: str | None) -> None:
         """Let a logger of its runs tell what is of this level and graver; None: as for all jobs. Nothing is restarted."""
         self._service.set_log_level(logger, level, self.id)
+
+    def graph(self, version: int | None = None) -> JobGraph:
+        """Its pipeline: the stages of a version, by default of its present one, and what they read of one another."""
+        return self._service.graph(self.id, version)
+
+    def versions(self) -> list[JobVersion]:
+        """The versions that it has and had, the newest first; 50 are kept."""
+        return self._service.versions(self.id)
+
+    def go_back(self, version: int, watch_seconds: float = 0.0, **options: Any) -> UpdateResult:
+        """Update it to the code, arguments and options of an earlier version; ``options`` go over these.
+
+        It becomes a new version, and goes on from the state of the present one. Raises as :meth:`update`.
+        """
+        return self._service.go_back(self.id, version, options, watch_seconds)
+
+    def options(self) -> list[OptionInForce]:
+        """All its options, each with the value in force and where that comes from."""
+        return self._service.options(self.id)
+
+    def history(self, step: Step = Step.SECOND, after: float = 0.0) -> JobHistory:
+        """How it did in each second of the last 15 minutes, or minute of the last 24 hours, later than a time.
+
+        In columns: rows, epochs, watermark and state, of the job and of each of its stages. ``after``: seconds since the epoch.
+        """
+        return self._service.history(self.id, step, after)
 
     def events(self, after: int = 0) -> list[JobEvent]:
         """What happened to it after that number, oldest first: changes of its state with their reasons, updates and snapshots.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import getpass
 import json
+import os
+import socket
 import time
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,12 +20,16 @@ from pitstop.client.local_server import LocalToken
 from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name
 from pitstop.kit.tcp import loopback_addresses
+from pitstop.kit.version import __version__
 from pitstop.maps.model import Entry, EventKind, JournalEvent
+from pitstop.model.audit import USER_HEADER, AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.asked import not_in_time
+from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -54,9 +61,12 @@ class HttpService:
     Without a token, that of this user's own server on this machine is found.
     """
 
-    def __init__(self, url: str = DEFAULT_URL, token: str | None = None) -> None:
+    def __init__(self, url: str = DEFAULT_URL, token: str | None = None, program: str = "python") -> None:
+        """``program``: what uses it, for the audit."""
         self.url = (url if "://" in url else f"http://{url}").rstrip("/")
-        headers = {b"Authorization": f"Bearer {token}".encode()} if token else {}
+        headers = {b"User-Agent": f"pitstop-{program}/{__version__}".encode(), USER_HEADER.encode(): _user().encode()}
+        if token:
+            headers[b"Authorization"] = f"Bearer {token}".encode()
         self._found = None if token else LocalToken()
         timeout = _timeout(OPERATION_SECONDS)
         try:
@@ -70,6 +80,10 @@ class HttpService:
     def close(self) -> None:
         """Give back the connections."""
         self._http.close()
+
+    def sign_in_link(self) -> str:
+        """A link that signs a browser in as whoever this is, once and within a minute."""
+        return self.url + str(self._send("POST", "/sign-in-links")["path"])
 
     def submit(self, request: SubmitRequest) -> JobStatus:
         more = {"name": request.name, "initial_snapshot": request.initial_snapshot, "options": request.options}
@@ -128,6 +142,25 @@ class HttpService:
                     break
         raise not_in_time(name_or_id, self.job(name_or_id).status, states, timeout)
 
+    def graph(self, name_or_id: str, version: int | None = None) -> JobGraph:
+        return self._get(JobGraph, _job(name_or_id) + "/graph", version=version)
+
+    def versions(self, name_or_id: str) -> list[JobVersion]:
+        return self._get(list[JobVersion], _job(name_or_id) + "/versions")
+
+    def go_back(
+        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+    ) -> UpdateResult:
+        body = {"options": options or {}, "watch_seconds": watch_seconds}
+        timeout = _timeout(UPDATE_SECONDS + watch_seconds)
+        return self._ask(UpdateResult, "POST", f"{_job(name_or_id)}/versions/{version}/go-back", json=body, timeout=timeout)
+
+    def options(self, name_or_id: str) -> list[OptionInForce]:
+        return self._get(list[OptionInForce], _job(name_or_id) + "/options")
+
+    def history(self, name_or_id: str, step: Step = Step.SECOND, after: float = 0.0) -> JobHistory:
+        return self._get(JobHistory, _job(name_or_id) + "/history", step=step.value, after=after)
+
     def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
         deadline = time.monotonic() + wait_seconds
         while True:
@@ -139,6 +172,9 @@ class HttpService:
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         return self._get(LogPage, _job(name_or_id) + "/logs", after=after, limit=limit)
+
+    def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
+        return self._get(list[AuditEntry], "/audit", before=before, limit=limit)
 
     def log_levels(self, job: str | None = None) -> list[LoggerLevel]:
         return self._get(list[LoggerLevel], "/log-levels", job=job)
@@ -272,6 +308,16 @@ class HttpService:
 
     def _not_pitstop(self, said: str) -> UnreachableError:
         return UnreachableError(f"What answers at {self.url} is no Pitstop server ({said}): check --url.")
+
+
+@functools.cache
+def _user() -> str:
+    """Who asks, for the audit: the user of this process, and the machine."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError):  # one without a name
+        name = str(os.geteuid())
+    return quote(f"{name}@{socket.gethostname()}")
 
 
 @functools.cache

@@ -224,6 +224,8 @@ class Controller:
             if job is not None and decision is not None:
                 if decision.job != job:
                     self._registry.save_job(decision.job)
+                if decision.job.version != job.version:
+                    self._registry.put_version(job.id, decision.job.version, now)
                 for happened in events_of(job, event, decision, now):
                     self._registry.add_event(job.id, happened)
                 for action in decision.actions:

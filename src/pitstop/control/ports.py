@@ -10,10 +10,11 @@ from typing import NewType, Protocol, TypeVar
 
 from pitstop.errors import Problem
 from pitstop.model.cluster import Member, MemberState
-from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job import Job, JobState, KeptVersion, Progress, Version
 from pitstop.model.job_event import JobEvent
 from pitstop.model.operation import Operation, Request, Result
 from pitstop.model.run import Command, Observation, Order
+from pitstop.model.sample import Sample
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, Rehearse, StateRows
 
@@ -24,6 +25,9 @@ RunHandle = NewType("RunHandle", str)
 CONTROL = "control"
 """The control plane's name in :class:`Wake`; a run's is the id of its job."""
 
+
+PROGRESS = "progress"
+"""In :class:`Wake`, who shows how jobs get on: a run has reported its progress."""
 
 CHANGED = "changed"
 """In :class:`Wake`, the control planes that do not lead: the one that does has decided something."""
@@ -182,6 +186,21 @@ class Registry(Protocol):
 
     def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
         """At most ``limit`` events of a job with sequence > ``after``, oldest first."""
+        ...
+
+    def put_version(self, job_id: str, version: Version, now: float) -> None:
+        """Record a version that the job has from ``now`` on, or what has become known of it since; KEEP_VERSIONS are kept.
+
+        One that was gone back from is overwritten by the next one, which has its number.
+        """
+        ...
+
+    def versions(self, job_id: str) -> list[KeptVersion]:
+        """The versions that a job has and had, the newest first."""
+        ...
+
+    def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
+        """How a job did: samples ``step`` seconds apart (a key of KEEP_SECONDS), later than a time, oldest first."""
         ...
 
     def newest_events(self, job_ids: Collection[str]) -> dict[str, int]:

@@ -175,4 +175,6 @@ def _sources(registry: Registry, job: Job) -> list[JobSource]:
     elif isinstance(phase, Starting | Watched):
         found.append(phase.previous.source)
     asked = [operation.request for operation in registry.open_operations(job.id)] if job.active else []
-    return found + [request.source for request in asked if isinstance(request, UpdateJob)]
+    found += [request.source for request in asked if isinstance(request, UpdateJob)]
+    # Those of before can be gone back to.
+    return found + [kept.version.source for kept in registry.versions(job.id)]

@@ -1,10 +1,10 @@
-"""Waking the processes of one machine: a Unix socket for the control plane and one for each job's run."""
+"""Waking the processes of one machine: Unix sockets for the control plane and one for each job's run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pitstop.control.ports import CONTROL
+from pitstop.control.ports import CONTROL, PROGRESS
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder
 
@@ -24,4 +24,5 @@ class UnixSocketWake:
         return WakeSocket(socket)
 
     def _socket(self, name: str) -> Path:
-        return self._data.control_socket if name == CONTROL else self._data.job(name).socket
+        own = {CONTROL: self._data.control_socket, PROGRESS: self._data.progress_socket}
+        return own.get(name) or self._data.job(name).socket

@@ -60,6 +60,11 @@ class DataFolder:
         return self._own / "control.sock"
 
     @property
+    def progress_socket(self) -> Path:
+        """Tells the server that a run has reported its progress; it is there while somebody follows what changes."""
+        return self._own / "progress.sock"
+
+    @property
     def spark_cluster(self) -> Path:
         """How drivers reach the Spark cluster of our own members (model.cluster.SparkCluster); the server writes it."""
         return self.root / "spark-cluster.json"

@@ -84,9 +84,11 @@ class Progress:
     bad_rows: int = 0
     """Rows that could not be parsed, since the job was submitted."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Per stage: rows in and out, state rows and bytes, late rows dropped, source offsets."""
+    """Per stage: rows in and out since the job was submitted, state rows and bytes, late rows dropped, source offsets."""
     busy_seconds: int = 0
     """How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds."""
+    parts_ms: dict[str, int] = field(default_factory=dict)
+    """The parts of the last epoch with data in milliseconds, in the words of Spark; ``addBatch`` computes and writes its rows."""
 
     @property
     def late_rows(self) -> int:
@@ -112,6 +114,19 @@ class Version:
     """The compiled plan (plan.model.Plan) in its stored form, once a runner has compiled it."""
     lineage: str | None = None
     """Names its checkpoint, once it has one."""
+
+
+KEEP_VERSIONS = 50
+"""So many of the newest versions are kept of each job."""
+
+
+@dataclass(frozen=True)
+class KeptVersion:
+    """A version that a job has, or had."""
+
+    version: Version
+    since: float
+    """When it became the job's, in seconds since the epoch."""
 
 
 class Mode(StrEnum):

@@ -9,8 +9,10 @@ from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp
 
 from pitstop.kit.version import __version__
-from pitstop.rest import cluster, events, jobs, log_levels, maps, problems, snapshots, states
-from pitstop.rest.gate import Access, Gate
+from pitstop.rest import cluster, events, jobs, log_levels, maps, problems, signing, snapshots, states
+from pitstop.rest.access import Access, Links
+from pitstop.rest.auditing import Audited
+from pitstop.rest.gate import Gate
 from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import HealthModel
 from pitstop.rest.quick import Quick
@@ -32,7 +34,8 @@ class _App(FastAPI):
         self._access, self._service = access, service
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Gate(Quick(super().build_middleware_stack(), self._service, f"{PREFIX}/jobs"), self._access)
+        quick = Quick(super().build_middleware_stack(), self._service, f"{PREFIX}/jobs")
+        return Gate(Audited(quick, self._access, self._service), self._access)
 
     def openapi(self) -> dict[str, Any]:
         described = self.openapi_schema is not None
@@ -65,6 +68,9 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     guard = [Depends(_bearer)]
     for part in (jobs, log_levels, snapshots, states, maps, cluster, events):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
+    links = Links()
+    app.include_router(signing.api_router(access, links), prefix=PREFIX, dependencies=guard)
+    app.include_router(signing.browser_router(access, links))
     _add_health(app, service, guard)
     return app
 

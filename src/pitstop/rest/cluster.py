@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
+from pitstop.model.audit import AuditEntry
 from pitstop.rest.models import MemberModel
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
@@ -21,6 +22,14 @@ def router(service: ServerService) -> APIRouter:
     async def get_cluster() -> ClusterInfo:
         """State, version, members."""
         return await reading(service.server_info)
+
+    @routes.get("/audit", summary="Read who changed what")
+    async def get_audit(
+        before: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Only entries with a lower sequence")] = None,
+        limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many")] = 1000,
+    ) -> list[AuditEntry]:
+        """Every request that was to change something, by somebody who was let in, the newest first; 10,000 are kept."""
+        return await reading(service.audit, before, limit)
 
     @routes.post("/cluster/members", status_code=201, summary="Add a member")
     async def add_member() -> MemberModel:

@@ -18,6 +18,7 @@ from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading
 from pitstop.service.api import ServerService
 from pitstop.service.changes import Changes
+from pitstop.service.ear import Ear
 from pitstop.service.feed import Feed, FeedEvent, FeedKind, Key
 from pitstop.service.results import JobStatus
 
@@ -45,6 +46,7 @@ class Streams:
         self._looked: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._heard: Changes | None = None
+        self._ear = Ear(lambda: service.progress_waiter(), self._tell)
         self._jobs: dict[str, tuple[JobStatus, JobStatus]] = {}
         """As the service gave it last, and without its progress."""
 
@@ -85,6 +87,8 @@ class Streams:
                     yield self._written("heartbeat", place)
         finally:
             self._open.discard(came)
+            if not self._open:
+                self._changed.set()  # nobody is left to look for
 
     def _place(self, last: str | None) -> int | None:
         incarnation, _, number = (last or "").partition(".")
@@ -117,14 +121,18 @@ class Streams:
                 self._loop.call_soon_threadsafe(self._changed.set)
 
     async def _keep_looking(self) -> None:
-        while self._open:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await self._changed.wait()
-            self._changed.clear()
-            with contextlib.suppress(PitstopError):  # the store is away: what changes meanwhile is told when it is back
-                await self._look()
-            await asyncio.sleep(PAUSE_SECONDS)
+        self._ear.open()
+        try:
+            while self._open:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self._changed.wait()
+                self._changed.clear()
+                with contextlib.suppress(PitstopError):  # the store is away: what changes meanwhile is told when it is back
+                    await self._look()
+                await asyncio.sleep(PAUSE_SECONDS)
+        finally:
+            self._ear.close()
 
     async def _look(self) -> None:
         if self._service.changes.closed or self._feed.look(await reading(self._world)):

@@ -3,64 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
-import ipaddress
-from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pitstop.errors import DeniedError, ForeignError, PitstopError, TooLargeError
+from pitstop.errors import TooLargeError
+from pitstop.rest.access import Access
 from pitstop.rest.problems import answer
 
-OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
-"""What answers without a token: probes, and the description, which is in the documentation anyway."""
-OWN_SITES = frozenset({"same-origin", "none"})
-"""What a browser says of a request that no other site has made (Fetch Metadata)."""
 QUIET_SECONDS = 30.0
 """How long the rest of a request may fail to come."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """Who may ask."""
-
-    token: str
-    """What every request but the open ones must bring."""
-    names: frozenset[str] = frozenset()
-    """Names under which the server may be called, in lower case, beside addresses and ``localhost``.
-
-    A page of another site can make its own name lead here (DNS rebinding), but no address.
-    """
-
-    def refusal(self, path: str, headers: Headers) -> PitstopError | None:
-        """Why this request is not let in; None if it is."""
-        host = headers.get("host", "")
-        if not self._is_ours(host):
-            return ForeignError(f"'{host}' is no name of this server: call it by its address, or start it with --host-name.")
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        if (origin is not None and urlsplit(origin).netloc != host) or (site is not None and site not in OWN_SITES):
-            return ForeignError("A page of another site has asked for this: pages may only ask the server that they come from.")
-        if path not in OPEN and not self._knows_token(headers.get("authorization", "")):
-            return DeniedError(
-                "The token is missing or wrong: it stands in the file 'token' of the server's data folder; "
-                "give it with --token-file or PITSTOP_TOKEN."
-            )
-        return None
-
-    def _knows_token(self, given: str) -> bool:
-        scheme, _, token = given.partition(" ")
-        # A header arrives as Latin-1, whatever its bytes were.
-        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode("latin-1"), self.token.encode())
-
-    def _is_ours(self, host: str) -> bool:
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-        except ValueError:
-            return False
-        return name == "localhost" or name in self.names or _is_address(name)
 
 
 class Gate:
@@ -73,20 +26,12 @@ class Gate:
         if scope["type"] != "http":  # the server starts or ends; we speak nothing else
             await self._app(scope, receive, send)
             return
-        refusal = self._access.refusal(scope["path"], Headers(scope=scope))
+        refusal = self._access.refusal(scope["path"], Headers(scope=scope), scope["method"])
         if refusal is not None:
             # What was not read is not waited for: the connection is closed.
             await answer(refusal, {"connection": "close"})(scope, receive, send)
         else:
             await self._app(scope, _prompt(receive), _telling(scope, receive, send))
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.partition("%")[0])
-    except ValueError:
-        return False
-    return True
 
 
 def _prompt(receive: Receive) -> Receive:

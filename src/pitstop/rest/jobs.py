@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -17,15 +18,18 @@ from pitstop.rest.models import (
     CheckModel,
     ConfigureBody,
     ExportBody,
+    GoBackBody,
     SubmitBody,
     UpdateBody,
     UpdatedModel,
 )
-from pitstop.rest.quick import listed
+from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.api import ServerService, SubmitRequest
+from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
 from pitstop.service.results import CheckResult, JobEvents, JobStatus, KeptState, LogPage, UpdateResult
 
 NameOrId = Annotated[str, Path(description="Name or id of a job")]
@@ -36,6 +40,7 @@ def router(service: ServerService) -> APIRouter:
     routes = APIRouter(tags=["jobs"], route_class=StrictRoute)
     waiters = Waiters(service)
     _add_submit(routes, service, waiters)
+    _add_go_back(routes, service, waiters)
     _add_reads(routes, service, waiters)
     for verb in (Suspend(), Resume(), Restart(), Cancel(), Rollback(), Discard()):
         _add_verb(routes, service, waiters, verb)
@@ -101,11 +106,36 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         return await waiters.answer(asked, request)
 
 
+def _add_go_back(routes: APIRouter, service: ServerService, waiters: Waiters) -> None:
+    @routes.post("/jobs/{job}/versions/{version}/go-back", summary="Go back to an earlier version", response_model=UpdatedModel)
+    async def go_back(
+        job: NameOrId,
+        version: Annotated[int, Path(ge=1, le=2**31, description="Number of the version")],
+        body: GoBackBody,
+        request: Request,
+    ) -> UpdateResult:
+        """An update to its code, arguments and options, as a new version, which goes on from the state of the present one."""
+        asked = await bringing(service.ask_go_back, job, version, body.options, body.watch_seconds)
+        return await waiters.answer(asked, request)
+
+
 def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> None:
     @routes.get("/jobs", summary="List jobs", response_model=list[JobStatus])
-    async def list_jobs(all: Annotated[bool, Query(description="Ended jobs, too")] = False) -> Any:
-        """Those that have not ended, or all that are remembered."""
-        return Response(await reading(listed, service, all), media_type="application/json")
+    async def list_jobs(
+        request: Request,
+        wanted: PageWanted,
+        all: Annotated[bool, Query(description="Ended jobs, too")] = False,
+        status: Annotated[list[JobState] | None, Query(description="Only in these states; repeatable")] = None,
+        name: Annotated[str | None, Query(description="Only with this in their name or id")] = None,
+    ) -> Any:
+        """Those that have not ended, or all that are remembered, the newest first."""
+        ended = all or any(state.terminal for state in status or ())
+        jobs = [job for job in await reading(service.jobs, ended) if _is_wanted(job, status, name)]
+        answer = Response(media_type="application/json")
+        page = page_of(jobs, lambda job: (-job.submission_time, job.id), wanted, request, answer)
+        answer.body = b"[" + b",".join([job.json for job in page]) + b"]"
+        answer.headers["content-length"] = str(len(answer.body))
+        return answer
 
     @routes.get("/kept-states", summary="List the state that ended jobs keep")
     async def kept_states() -> list[KeptState]:
@@ -131,6 +161,33 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
     async def get_metrics(job: NameOrId) -> Progress:
         """Progress of its run, stage by stage."""
         return (await reading(service.job, job)).progress
+
+    @routes.get("/jobs/{job}/graph", summary="Get a job's pipeline as a graph")
+    async def get_graph(
+        job: NameOrId,
+        version: Annotated[int | None, Query(ge=1, le=2**31, description="Of this version; default: the present one")] = None,
+    ) -> JobGraph:
+        """The stages of a version, and what they read of one another. 409 if it was never compiled."""
+        return await reading(service.graph, job, version)
+
+    @routes.get("/jobs/{job}/versions", summary="List a job's versions")
+    async def list_versions(job: NameOrId) -> list[JobVersion]:
+        """Those that it has and had, the newest first; 50 are kept."""
+        return await reading(service.versions, job)
+
+    @routes.get("/jobs/{job}/options", summary="Get a job's options")
+    async def get_options(job: NameOrId) -> list[OptionInForce]:
+        """Each with the value in force, and where that comes from."""
+        return await reading(service.options, job)
+
+    @routes.get("/jobs/{job}/history", summary="Read how a job did over time")
+    async def get_history(
+        job: NameOrId,
+        step: Annotated[Step, Query(description="second: the last 15 minutes; minute: the last 24 hours")] = Step.SECOND,
+        after: Annotated[float, Query(ge=0, le=1e12, description="Later than this, in seconds since the epoch")] = 0.0,
+    ) -> JobHistory:
+        """Rows, epochs, watermark and state, of the job and of each of its stages, in columns as charts take them."""
+        return await reading(service.history, job, step, after)
 
     @routes.get("/jobs/{job}/events", summary="Read what happened to a job, or wait for its next event")
     async def get_job_events(
@@ -170,6 +227,10 @@ def _add_verb(routes: APIRouter, service: ServerService, waiters: Waiters, verb:
 
     name = verb.verb.value
     routes.add_api_route(f"/jobs/{{job}}/{name}", act, methods=["POST"], name=f"{name}_job", summary=f"{name.capitalize()} a job")
+
+
+def _is_wanted(job: JobStatus, states: Collection[JobState] | None, name: str | None) -> bool:
+    return (not states or job.status in states) and (name is None or name in job.id or name in (job.name or ""))
 
 
 def _answer(job: JobStatus) -> Response:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.errors import NotFoundError
 from pitstop.kit.wire import from_json_text, json_text
 from pitstop.maps.model import Entry
 from pitstop.rest.models import DeletedModel, EntriesBody, MapSettingsBody, SizeModel, ValueModel
+from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
@@ -27,9 +28,15 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["maps"], route_class=StrictRoute)
 
     @routes.get("/maps", summary="List maps")
-    async def list_maps() -> list[MapFacts]:
-        """With their sizes and journals."""
-        return await reading(service.maps)
+    async def list_maps(
+        request: Request,
+        response: Response,
+        wanted: PageWanted,
+        name: Annotated[str | None, Query(description="Only with this in their names")] = None,
+    ) -> list[MapFacts]:
+        """By name, with their sizes and journals."""
+        found = [facts for facts in await reading(service.maps) if name is None or name in facts.name]
+        return page_of(found, lambda facts: (facts.name,), wanted, request, response)
 
     @routes.put("/maps/{name}", status_code=204, summary="Configure a map")
     async def configure_map(name: Name, body: MapSettingsBody) -> None:

@@ -68,12 +68,21 @@ def _stages(jobs: list[JobStatus]) -> Iterable[Metric]:
     )
     state = GaugeMetricFamily("pitstop_stage_state_rows", "Rows of a stage's state", labels=labels)
     size = GaugeMetricFamily("pitstop_stage_state_bytes", "Memory that a stage's state takes", labels=labels)
+    taken = CounterMetricFamily("pitstop_stage_rows_in", "Rows a stage took since the job was submitted", labels=labels)
+    given = CounterMetricFamily("pitstop_stage_rows_out", "Rows a stage gave since the job was submitted", labels=labels)
+    families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {
+        "late_rows": late,
+        "state_rows": state,
+        "state_bytes": size,
+        "rows_in": taken,
+        "rows_out": given,
+    }
     for job in jobs:
         for stage, facts in job.progress.stages.items():
-            for family, key in ((late, "late_rows"), (state, "state_rows"), (size, "state_bytes")):
+            for key, family in families.items():
                 if facts.get(key) is not None:
                     family.add_metric([*_identity(job), stage], float(facts[key]))
-    return late, state, size
+    return families.values()
 
 
 def _identity(job: JobStatus) -> list[str]:

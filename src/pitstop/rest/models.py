@@ -64,6 +64,13 @@ class UpdateBody(ArtifactBody):
     )
 
 
+class GoBackBody(_Request):
+    """How to go back to an earlier version."""
+
+    options: UpdateOptions = Field(default_factory=dict, description="Job options over those of that version")
+    watch_seconds: float = Field(0.0, ge=0, le=LONGEST_WATCH, description="Go back again if it fails so soon after its start")
+
+
 class UpdatedModel(BaseModel):
     """An update that went well."""
 
@@ -89,6 +96,12 @@ class ConfigureBody(_Request):
     """Options of a suspended job that are to change."""
 
     options: dict[str, Any] = Field(description="Job options by name, as in docs/options.md")
+
+
+class SignInBody(_Request):
+    """What a browser signs in with."""
+
+    token: str = Field(max_length=1000, description="The server's token, or that of its viewers")
 
 
 class ExportBody(_Request):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.rest.models import DiffModel
+from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
@@ -21,9 +22,20 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["snapshots"], route_class=StrictRoute)
 
     @routes.get("/snapshots", summary="List snapshots")
-    async def list_snapshots() -> list[SnapshotRecord]:
+    async def list_snapshots(
+        request: Request,
+        response: Response,
+        wanted: PageWanted,
+        job: Annotated[str | None, Query(description="Only of the job with this name or id")] = None,
+        name: Annotated[str | None, Query(description="Only with this in their names")] = None,
+    ) -> list[SnapshotRecord]:
         """By name."""
-        return await reading(service.snapshots)
+        found = [
+            record
+            for record in await reading(service.snapshots)
+            if (job is None or job in (record.job_id, record.job_name)) and (name is None or name in record.name)
+        ]
+        return page_of(found, lambda record: (record.name,), wanted, request, response)
 
     @routes.get("/snapshots/{name}", summary="Get a snapshot's manifest")
     async def get_snapshot(name: Name) -> SnapshotManifest:

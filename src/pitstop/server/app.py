@@ -18,8 +18,8 @@ from pitstop.kit.java import find_java
 from pitstop.kit.private import keep_private, private_folder
 from pitstop.kit.version import __version__
 from pitstop.model.data_folder import DataFolder
+from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
-from pitstop.rest.gate import Access
 from pitstop.server.exclusive import listening, only_server
 from pitstop.server.http import PatientProtocol
 from pitstop.server.logs import logging_to
@@ -39,7 +39,7 @@ def run_server(settings: Settings) -> None:
     _allow_many_connections()
     private_folder(settings.data_dir.resolve())
     data = own_folder(settings)
-    access = Access(settings.effective_token(), own_names(settings.host_names))
+    access = Access(settings.effective_token(), own_names(settings.host_names), settings.effective_viewer_token())
     with only_server(data), logging_to(data, settings.rotation), listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         address = _address(settings.host, port)

@@ -33,6 +33,7 @@ from pitstop.service.changes import Changes
 from pitstop.service.dependencies import Dependencies, Installer, NothingInstalled
 from pitstop.service.local import LocalService
 from pitstop.store.assignments import SqlAssignments
+from pitstop.store.audit import SqlAudit
 from pitstop.store.database import open_database
 from pitstop.store.leadership import SqlLeadership
 from pitstop.store.maps import SqlMapStore
@@ -105,6 +106,7 @@ class ControlPlane:
             self._wake,
             self._changes,
             self._served,
+            SqlAudit(self._database),
             dependencies=dependencies,
         )
 

@@ -24,6 +24,8 @@ class Settings:
     """URL of the store, such as ``postgresql://pitstop@host/pitstop``; None: SQLite in the data folder."""
     token: str | None = None
     """Bearer token that clients must send; None: the one that is made at the first start and kept in ``<data>/token``."""
+    viewer_token: str | None = None
+    """Bearer token of those who may look at everything and change nothing; None: there are none."""
     spares: int = 1
     """Warm runner processes kept ready; each holds an idle Spark session (some 400 MB)."""
     master: str = "local[*]"
@@ -68,6 +70,14 @@ class Settings:
         if len(self.token) < SHORTEST_TOKEN:
             raise UsageError(f"A token has at least {SHORTEST_TOKEN} characters.")
         return self.token
+
+    def effective_viewer_token(self) -> str | None:
+        """The token of viewers, if there are any."""
+        if self.viewer_token is not None and len(self.viewer_token) < SHORTEST_TOKEN:
+            raise UsageError(f"A viewer's token has at least {SHORTEST_TOKEN} characters.")
+        if self.viewer_token is not None and self.viewer_token == self.effective_token():
+            raise UsageError("The token of viewers is that of operators, too: give another one.")
+        return self.viewer_token
 
 
 def kept_token(path: Path) -> str:

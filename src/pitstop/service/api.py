@@ -6,13 +6,17 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pitstop.control.ports import Waiter
 from pitstop.maps.model import Entry
+from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.operation import Operation, Request
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.asked import Asked, Sign
 from pitstop.service.changes import Changes
+from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -142,6 +146,37 @@ class Service(Protocol):
         """Block until the job is in one of the states; WaitTimeoutError after ``timeout`` seconds."""
         ...
 
+    def graph(self, name_or_id: str, version: int | None = None) -> JobGraph:
+        """The pipeline of a version of the job, by default its present one: its stages and what they read.
+
+        ConflictError if it was never compiled; NotFoundError for a version that there is not.
+        """
+        ...
+
+    def versions(self, name_or_id: str) -> list[JobVersion]:
+        """The versions that the job has and had, the newest first; 50 are kept."""
+        ...
+
+    def go_back(
+        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+    ) -> UpdateResult:
+        """Update the job to the code, arguments and options of an earlier version. ``options`` go over these.
+
+        Otherwise as :meth:`update`: it becomes a new version, and goes on from the state of the present one.
+        """
+        ...
+
+    def options(self, name_or_id: str) -> list[OptionInForce]:
+        """All options of the job, each with the value in force and where that comes from."""
+        ...
+
+    def history(self, name_or_id: str, step: Step = Step.SECOND, after: float = 0.0) -> JobHistory:
+        """How the job did in each second of the last 15 minutes, or minute of the last 24 hours, later than a time.
+
+        ``after``: seconds since the epoch.
+        """
+        ...
+
     def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
         """At most ``limit`` events of the job after number ``after``, oldest first; the newest 1,000 are kept.
 
@@ -151,6 +186,10 @@ class Service(Protocol):
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         """At most ``limit`` lines of the job's log from byte ``after`` on."""
+        ...
+
+    def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
+        """Who changed what, the newest first, at most so many; with ``before`` only what has a lower sequence."""
         ...
 
     def log_levels(self, job: str | None = None) -> list[LoggerLevel]:
@@ -267,6 +306,14 @@ class ServerService(Service, Protocol):
     changes: Changes
     """Tells when to look whether there is an answer."""
 
+    def note_audit(self, entry: AuditEntry) -> None:
+        """Record who changed what."""
+        ...
+
+    def progress_waiter(self) -> Waiter:
+        """Who is woken when a run has reported its progress; for one at a time."""
+        ...
+
     def jobs_named(self, names: Collection[str]) -> dict[str, JobStatus]:
         """The job of each of these names and ids, of those that there are."""
         ...
@@ -282,6 +329,10 @@ class ServerService(Service, Protocol):
     def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]: ...
 
     def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]: ...
+
+    def ask_go_back(
+        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+    ) -> Asked[UpdateResult]: ...
 
     def ask_job_events(
         self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pitstop.control.compatibility import Judge
-from pitstop.control.ports import CONTROL, Registry, Wake, Workers
+from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
 from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.maps.ports import MapStore
+from pitstop.model.audit import AuditEntry
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
@@ -41,8 +42,10 @@ from pitstop.service import updates
 from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, Cluster, SubmitRequest
 from pitstop.service.artifacts import store_artifact
 from pitstop.service.asked import Answered, Asked, wait
+from pitstop.service.audit import AuditTrail
 from pitstop.service.changes import Changes
 from pitstop.service.dependencies import Dependencies, NothingInstalled
+from pitstop.service.job_views import version_of
 from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import Reads
@@ -66,6 +69,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         wake: Wake,
         changes: Changes,
         cluster: Cluster,
+        audit: AuditTrail,
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_job_id,
         dependencies: Dependencies | None = None,
@@ -75,7 +79,17 @@ class LocalService(Reads, MapVerbs, LogLevels):
         LogLevels.__init__(self, data, self._find)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
+        self._audit = audit
         self._dependencies = dependencies or Dependencies(data, NothingInstalled())
+
+    def note_audit(self, entry: AuditEntry) -> None:
+        self._audit.add(entry)
+
+    def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
+        return self._audit.entries(before, limit)
+
+    def progress_waiter(self) -> Waiter:
+        return self._wake.waiter(PROGRESS)
 
     # verbs
 
@@ -90,6 +104,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         job = Job(self._new_id(), name, self._now(), version, JobState.NOT_RUNNING)
         with self._registry.transaction():
             self._registry.add_job(job)
+            self._registry.put_version(job.id, version, job.submission_time)
             self._registry.add_operation(job.id, Submit())
         self._wake.wake(CONTROL)
         return JobStatus.of(job, Progress())
@@ -109,7 +124,25 @@ class LocalService(Reads, MapVerbs, LogLevels):
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(job)
         request = updates.with_args_of(job, request)
-        options = updates.options_after(job, request)
+        return self._ask_update(job, request, updates.options_after(job, request), watch_seconds)
+
+    def go_back(
+        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+    ) -> UpdateResult:
+        return wait(self.ask_go_back(name_or_id, version, options, watch_seconds), self.changes)
+
+    def ask_go_back(
+        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+    ) -> Asked[UpdateResult]:
+        job = self._find(name_or_id)
+        updates.refuse_unless_updatable(job)
+        wanted = version_of(job, self._registry.versions(job.id), version)
+        if wanted.number == job.version.number:
+            raise ConflictError(f"Version {version} is what job '{job.display_name}' has now.")
+        request = updates.request_of(wanted, options or {})
+        return self._ask_update(job, request, updates.checked_options(request), watch_seconds)
+
+    def _ask_update(self, job: Job, request: SubmitRequest, options: dict[str, Any], watch_seconds: float) -> Asked[UpdateResult]:
         wanted = updates.update_request(
             job, self._kept(request, JobConfig.from_options(options)), options, request, watch_seconds
         )

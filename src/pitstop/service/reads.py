@@ -15,6 +15,8 @@ from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
 from pitstop.service.asked import Answered, Asked, JobHappened, JobIs, Sign, not_in_time, wait
 from pitstop.service.changes import Changes
+from pitstop.service.history import JobHistory, Step, history_of
+from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce, graph_of, options_of, shown, version_of, versions_of
 from pitstop.service.results import JobEvents, JobStatus, KeptState, LogPage, SnapshotDiff
 from pitstop.service.snapshot_facts import differences
 from pitstop.snapshots import manifest
@@ -87,6 +89,21 @@ class Reads:
             return now if now.events or now.ended else None
 
         return Asked(JobHappened(job.id, after), look, page, wait_seconds)
+
+    def graph(self, name_or_id: str, version: int | None = None) -> JobGraph:
+        job = self._find(name_or_id)
+        return graph_of(job, job.version if version is None else version_of(job, self._registry.versions(job.id), version))
+
+    def versions(self, name_or_id: str) -> list[JobVersion]:
+        job = self._find(name_or_id)
+        return [shown(job, kept) for kept in versions_of(job, self._registry.versions(job.id))]
+
+    def options(self, name_or_id: str) -> list[OptionInForce]:
+        return options_of(self._find(name_or_id))
+
+    def history(self, name_or_id: str, step: Step = Step.SECOND, after: float = 0.0) -> JobHistory:
+        job = self._find(name_or_id)
+        return history_of(self._registry.samples(job.id, step.seconds, after), step)
 
     def shown(self, signs: Collection[Sign]) -> set[Sign]:
         """Those of the signs that have come."""

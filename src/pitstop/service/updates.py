@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from pitstop.control.actions import Finish
@@ -12,19 +13,36 @@ from pitstop.control.ports import Registry
 from pitstop.errors import VersionError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import JobConfig, renamed_stages
-from pitstop.model.job import Job, JobSource, JobState
+from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.operation import Operation, UpdateJob
 from pitstop.service.api import SubmitRequest
+
+OF_ONE_START = ("initial_snapshot", "renamed")
+"""Options that say where a version starts from, not what it is."""
 
 
 def options_after(job: Job, request: SubmitRequest) -> dict[str, Any]:
     """The new version's options: what is asked for goes over what the job was submitted with. UsageError if one is wrong."""
-    options = job.version.options | {key: value for key, value in request.options.items() if value is not None}
-    options.pop("renamed", None)
-    if request.options.get("renamed"):
-        options["renamed"] = renamed_stages(request.options["renamed"])
-    JobConfig.from_options(options)
+    before = {key: value for key, value in job.version.options.items() if key != "renamed"}
+    return before | checked_options(request, before)
+
+
+def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The options of a request but those that it leaves as they are. UsageError if one is wrong, also over ``before``."""
+    options = {key: value for key, value in request.options.items() if value is not None}
+    if not options.get("renamed"):
+        options.pop("renamed", None)
+    else:
+        options["renamed"] = renamed_stages(options["renamed"])
+    JobConfig.from_options({**(before or {}), **options})
     return options
+
+
+def request_of(version: Version, options: Mapping[str, Any]) -> SubmitRequest:
+    """What asks for an earlier version once more, with these options over its own."""
+    own = {key: value for key, value in version.options.items() if key not in OF_ONE_START}
+    source = version.source
+    return SubmitRequest(source.artifact, None, source.entry, source.args, None, None, {**own, **options})
 
 
 def update_request(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import PitstopError
+from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
@@ -19,6 +20,8 @@ from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
 
+COMMIT_SECONDS, LOOK_SECONDS = 2.0, 0.02
+"""How long after an epoch is written, and how often, it is looked for among what Spark tells of the query."""
 REFRESH_STOP_SECONDS = 120.0
 """How long to wait for the running epoch to end before the tables of hash joins are read anew."""
 
@@ -39,8 +42,10 @@ class Run:
         self.tracker = tracker
         self.running = running
         """The query at this moment."""
+        self._written, self._commits = -1, threading.Event()
         self._refresh = TableRefresh(refresh_seconds(job.pipeline), lambda: self.running, self._start_again, wake)
         self._follow(running)
+        threading.Thread(target=self._await_commits, daemon=True).start()
         self._refresh.begin()
 
     @classmethod
@@ -57,7 +62,7 @@ class Run:
 
         ``before`` is what the job's earlier runs had reached; ``wake`` is called when an epoch is done or the query has ended.
         """
-        environment = dataclasses.replace(environment, lineage=point.lineage)
+        environment = dataclasses.replace(environment, lineage=point.lineage, count_rows=job.config.metrics_enabled)
         path = environment.sources.admission
         admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
         tracker = ProgressTracker(job.plan, before, environment.log, admission)
@@ -111,17 +116,36 @@ class Run:
     def _follow(self, query: RunningQuery) -> None:
         self.running = query
         query.writer.before_epoch(self._epoch_begins)
+        query.writer.tell_rows(self.tracker.wrote)
+        query.writer.after_epoch(self._epoch_written)
         threading.Thread(target=self._await_end, args=(query,), daemon=True).start()
 
     def _epoch_begins(self) -> None:
         if self.tracker.look(self.running.query):
             self._wake()
 
+    def _epoch_written(self, epoch: int) -> None:
+        self._written = epoch
+        self._commits.set()
+
+    def _await_commits(self) -> None:
+        """See each epoch soon after its commit, also the last one before a pause. Spark tells of it a moment later."""
+        while self._commits.wait() and self.active:
+            self._commits.clear()
+            seen = wait_until(lambda: self._sees(self._written), COMMIT_SECONDS, step=LOOK_SECONDS)
+            if seen:
+                self._wake()
+
+    def _sees(self, epoch: int) -> bool:
+        self.tracker.look(self.running.query)
+        return self.tracker.progress.epoch >= epoch or not self.active
+
     def _await_end(self, running: RunningQuery) -> None:
         try:
             running.query.awaitTermination()
         except Exception as error:  # told by failure(); this thread only has to wake the loop
             self._environment.log("DEBUG", "pitstop.engine", f"the query ended: {type(error).__name__}")
+        self._commits.set()
         self._wake()
 
     def _start_again(self) -> None:

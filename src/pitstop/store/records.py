@@ -10,10 +10,11 @@ import structlog
 
 from pitstop.errors import EngineError, Problem
 from pitstop.kit.jsonable import from_json
-from pitstop.model.job import Job, Progress
+from pitstop.model.job import Job, KeptVersion, Progress, Version
 from pitstop.model.job_event import JOB_EVENTS, JobEvent, StateChange
 from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Verb
 from pitstop.model.run import FACTS, ORDERS, Command, Observation
+from pitstop.model.sample import Sample
 
 T = TypeVar("T")
 
@@ -60,6 +61,16 @@ def event_of(row: Any) -> JobEvent:
         return from_json(JOB_EVENTS[row.body.get("kind", StateChange.kind)], row.body)
 
     return _read(f"Event {row.sequence} of job {row.job_id}", read)
+
+
+def version_of(row: Any) -> KeptVersion:
+    """A version of a job from its row; raises EngineError if this release cannot read it."""
+    return _read(f"Version {row.number} of job {row.job_id}", lambda: KeptVersion(from_json(Version, row.body), row.since))
+
+
+def sample_of(row: Any) -> Sample:
+    """How a job did, from its row; raises EngineError if this release cannot read it."""
+    return _read(f"A sample of job {row.job_id}", lambda: from_json(Sample, row.body))
 
 
 def command_of(row: Any) -> Command:

@@ -15,19 +15,29 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError, EngineError, Problem, StoreError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import to_json
-from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job import KEEP_VERSIONS, Job, JobState, KeptVersion, Progress, Version
 from pitstop.model.job_event import KEEP_EVENTS, JobEvent
 from pitstop.model.operation import Operation, OperationState, Request, Result
 from pitstop.model.run import Command, Observation, Order
+from pitstop.model.sample import Sample
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
 from pitstop.store.overview import Overview, newest_events, open_among, states_of
-from pitstop.store.records import event_of, job_of, observation_of, operation_of, progress_of, readable
+from pitstop.store.records import event_of, job_of, observation_of, operation_of, progress_of, readable, version_of
+from pitstop.store.samples import forget_old, samples_of
 
 log = structlog.get_logger("pitstop.store")
 
-_OF_JOBS = (schema.job_progress, schema.operations, schema.commands, schema.leases, schema.job_events)
+_OF_JOBS = (
+    schema.job_progress,
+    schema.operations,
+    schema.commands,
+    schema.leases,
+    schema.job_events,
+    schema.samples,
+    schema.job_versions,
+)
 """What goes with its job."""
 _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 
@@ -147,10 +157,31 @@ class SqlRegistry:
             for table in (schema.commands, schema.leases):
                 last = select(schema.jobs.c.token).where(schema.jobs.c.id == table.c.job_id).scalar_subquery()
                 connection.execute(delete(table).where(table.c.token < last - 1))
+            forget_old(connection, self._clock.now())
         try:
             self._database.give_back_space()
         except StoreError as error:  # a copy of what is live needs room, too, or somebody writes for very long
             log.warning("space that is free in the store was not given back", reason=error.message)
+
+    def put_version(self, job_id: str, version: Version, now: float) -> None:
+        table = schema.job_versions
+        mine = table.c.job_id == job_id
+        with self._database.write() as connection:
+            there = connection.execute(select(table).where(mine & (table.c.number == version.number))).first()
+            goes_on = there is not None and there.body["source"] == to_json(version.source)
+            since = there.since if there is not None and goes_on else now
+            values = {"job_id": job_id, "number": version.number, "since": since, "body": to_json(version)}
+            connection.execute(self._database.dialect.upsert(table, ("job_id", "number"), values))
+            connection.execute(delete(table).where(mine & (table.c.number <= version.number - KEEP_VERSIONS)))
+
+    def versions(self, job_id: str) -> list[KeptVersion]:
+        table = schema.job_versions
+        with self._database.read() as connection:
+            rows = connection.execute(select(table).where(table.c.job_id == job_id).order_by(table.c.number.desc())).all()
+        return readable(version_of, rows)
+
+    def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
+        return samples_of(self._database, job_id, step, after)
 
     def progress(self, job_id: str) -> Progress:
         with self._database.read() as connection:

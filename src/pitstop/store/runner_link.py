@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, select, update
 
-from pitstop.control.ports import CONTROL, RunHandle, Wake
+from pitstop.control.ports import CONTROL, PROGRESS, RunHandle, Wake
 from pitstop.errors import FencedError, NotFoundError
 from pitstop.kit.clock import Clock
 from pitstop.kit.jsonable import to_json
@@ -18,17 +18,20 @@ from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
 from pitstop.store.records import command_of, job_of, progress_of
 from pitstop.store.registry import snapshot_of
+from pitstop.store.samples import SampleWriter
 
 
 class SqlRunnerLink:
-    """RunnerLink over a :class:`Database`; the control plane is woken after each recorded fact."""
+    """RunnerLink over a :class:`Database`. The control plane is woken after each recorded fact, who follows progress by that."""
 
     def __init__(self, database: Database, wake: Wake, clock: Clock | None = None) -> None:
         self._database, self._wake, self._now = database, wake, store_clock(database, clock)
         self._job_id, self._token = "", 0
+        self._samples = SampleWriter(database.dialect, "", 0)
 
     def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
         self._job_id, self._token = job_id, token
+        self._samples = SampleWriter(self._database.dialect, job_id, token)
         with self._database.write_beside() as connection:
             # For this one alone: another process may be claiming the same run.
             row = connection.execute(select(schema.jobs).where(schema.jobs.c.id == job_id).with_for_update()).first()
@@ -81,6 +84,8 @@ class SqlRunnerLink:
         with self._database.write_beside() as connection:
             self._hold(connection)
             connection.execute(self._database.dialect.upsert(schema.job_progress, ("job_id",), values))
+            self._samples.write(connection, progress, self._now(connection))
+        self._wake.wake(PROGRESS)
 
     def progress(self) -> Progress:
         with self._database.read() as connection:

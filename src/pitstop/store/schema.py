@@ -104,6 +104,41 @@ job_events = Table(
     sqlite_with_rowid=False,
 )
 
+# The versions that jobs have and had.
+job_versions = Table(
+    "job_versions",
+    metadata,
+    Column("job_id", String(19), primary_key=True),
+    Column("number", Whole, primary_key=True, autoincrement=False),
+    Column("since", Float, nullable=False),
+    Column("body", JSON, nullable=False),
+)
+
+# How a job did in each of the last seconds and minutes: ``at`` is where such a time of ``step`` seconds begins.
+samples = Table(
+    "samples",
+    metadata,
+    Column("job_id", String(19), primary_key=True),
+    Column("step", Whole, primary_key=True, autoincrement=False),
+    Column("at", Whole, primary_key=True, autoincrement=False),
+    Column("body", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("sequence", Whole, primary_key=True, autoincrement=True),
+    Column("at", Float, nullable=False),
+    Column("role", String(20), nullable=False),
+    Column("user", String(200)),
+    Column("door", String(20), nullable=False),
+    Column("method", String(10), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    sqlite_autoincrement=True,
+)
+
 snapshots = Table(
     "snapshots",
     metadata,

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import uvicorn
 
+from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
-from pitstop.rest.gate import Access
 from pitstop.service.api import ServerService
 
 STOP_SECONDS = 5

@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from pitstop.control.ports import CONTROL, RunHandle, Wake
+from pitstop.control.ports import CONTROL, PROGRESS, RunHandle, Wake
 from pitstop.errors import ConflictError, FencedError, NotFoundError, Problem
 from pitstop.kit.clock import Clock, SystemClock
-from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.job import KEEP_VERSIONS, Job, JobState, KeptVersion, Progress, Version
 from pitstop.model.job_event import KEEP_EVENTS, JobEvent
 from pitstop.model.operation import Operation, OperationState, Request, Result
 from pitstop.model.run import Command, Observation, Order
+from pitstop.model.sample import KEEP_SECONDS, Sample
 from pitstop.model.snapshot import SnapshotRecord
 
 K = TypeVar("K")
@@ -48,6 +49,8 @@ class MemoryRegistry:
         self._jobs: dict[str, Job] = {}
         self._progress: dict[str, Progress] = {}
         self._events: dict[str, tuple[JobEvent, ...]] = {}
+        self._samples: dict[str, dict[tuple[int, int], Sample]] = {}
+        self._versions: dict[str, dict[int, KeptVersion]] = {}
         self._operations: dict[int, Operation] = {}
         self._open: dict[int, Operation] = {}
         """Of these, the ones that are not answered."""
@@ -145,6 +148,8 @@ class MemoryRegistry:
             for job_id in gone:
                 self._drop(self._jobs, job_id)
                 self._drop(self._progress, job_id)
+                self._drop(self._samples, job_id)
+                self._drop(self._versions, job_id)
                 self._drop(self._events, job_id)
             for table in (self._operations, self._open):
                 for number in [number for number, operation in table.items() if operation.job_id in gone]:
@@ -166,10 +171,40 @@ class MemoryRegistry:
                     job = self._jobs.get(job_id)
                     if job is not None and token < job.token - 1:
                         self._drop(table, (job_id, token))
+            for job_id, samples in list(self._samples.items()):
+                self._put(self._samples, job_id, _new_enough(samples, self.clock.now()))
 
     def progress(self, job_id: str) -> Progress:
         with self._lock:
             return self._progress.get(job_id, Progress())
+
+    def put_version(self, job_id: str, version: Version, now: float) -> None:
+        with self.transaction():
+            found = dict(self._versions.get(job_id, {}))
+            there = found.get(version.number)
+            since = there.since if there is not None and there.version.source == version.source else now
+            found[version.number] = KeptVersion(version, since)
+            self._put(self._versions, job_id, {at: kept for at, kept in found.items() if at > version.number - KEEP_VERSIONS})
+
+    def versions(self, job_id: str) -> list[KeptVersion]:
+        with self._lock:
+            found = self._versions.get(job_id, {})
+            return [found[number] for number in sorted(found, reverse=True)]
+
+    def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
+        with self._lock:
+            found = self._samples.get(job_id, {})
+            return [found[key] for key in sorted(found) if key[0] == step and key[1] > after]
+
+    def take_sample(self, job_id: str, token: int, progress: Progress) -> None:
+        """Record what a progress says of the present second and minute, and forget what is too old."""
+        with self.transaction():
+            now, found = self.clock.now(), dict(self._samples.get(job_id, {}))
+            for step in KEEP_SECONDS:
+                sample = Sample.of(progress, token, now, step)
+                before = found.get((step, sample.at))
+                found[step, sample.at] = sample if before is None else sample.after(before)
+            self._put(self._samples, job_id, _new_enough(found, now))
 
     def set_progress(self, job_id: str, progress: Progress) -> None:
         with self.transaction():
@@ -303,6 +338,10 @@ class MemoryRegistry:
         return self._last_id
 
 
+def _new_enough(samples: dict[tuple[int, int], Sample], now: float) -> dict[tuple[int, int], Sample]:
+    return {(step, at): sample for (step, at), sample in samples.items() if at > now - KEEP_SECONDS[step]}
+
+
 class MemoryRunnerLink:
     """control.ports.RunnerLink to a :class:`MemoryRegistry`."""
 
@@ -346,6 +385,8 @@ class MemoryRunnerLink:
         with self._registry.transaction():
             self.check()
             self._registry.set_progress(self._job_id, progress)
+            self._registry.take_sample(self._job_id, self._token, progress)
+        self._wake.wake(PROGRESS)
 
     def check(self) -> None:
         self._owned()

@@ -21,6 +21,7 @@ from pitstop.outputs.kept import KeptOutputs
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
 from pitstop.service.results import ClusterInfo, MemberInfo
+from pitstop.store.audit import SqlAudit
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
@@ -44,7 +45,7 @@ class ScriptedService(LocalService):
         self._controller = Controller(
             self.registry, self._launcher, workers, _Clock(now), wake, data, KeptOutputs(maps, data), changes.notify
         )
-        super().__init__(self.registry, maps, workers, data, wake, changes, _Cluster(), now, new_id)
+        super().__init__(self.registry, maps, workers, data, wake, changes, _Cluster(), SqlAudit(self._database), now, new_id)
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()
 

@@ -1,6 +1,8 @@
 """What the commands print, to the column (jet.md §5; the table of snapshots is the manual's own, S002)."""
 
 import json
+import time
+from datetime import datetime
 
 import pytest
 import yaml
@@ -169,7 +171,7 @@ def test_members_are_added_and_removed(cli):
 def test_status_and_metrics(cli, state):
     running(state, initial_snapshot=None)
     stages = {"speed": {"late_rows": 1200, "state_rows": 2}, "visits": {"late_rows": 2}, "sink": {"rows_out": 1}}
-    state.advance(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages))
+    state.advance(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages, parts_ms={"addBatch": 240, "walCommit": 9}))
     assert cli("status", "hello-world")[1].splitlines() == [
         f"ID:            {JOB}",
         "Name:          hello-world",
@@ -192,12 +194,40 @@ def test_status_and_metrics(cli, state):
         "epoch_ms         250",
         "bad_rows         3",
         "busy_seconds     0",
+        "  addBatch       240",
+        "  walCommit      9",
         "",
         "STAGE  METRICS",
         "speed  late_rows=1200 state_rows=2",
         "visits late_rows=2",
         "sink   rows_out=1",
     ]
+
+
+def test_the_history_of_a_job_is_a_line_for_each_second_or_minute(cli, state):
+    running(state)
+    assert cli("history", JOB) == (0, "TIME  ROWS READ  A SECOND  EPOCH MS  LAG MS  STATE ROWS\n", "")
+    before = time.time()
+    state.advance(JOB, Progress(7, None, 1_234_567, 1234.56, 250, 3, {"speed": {"state_rows": 2_000}}))
+    head, line = cli("history", "hello-world")[1].splitlines()
+    assert head.split() == ["TIME", "ROWS", "READ", "A", "SECOND", "EPOCH", "MS", "LAG", "MS", "STATE", "ROWS"]
+    at, *figures = line.split()
+    assert before - 1 <= datetime.fromisoformat(f"{at}+00:00").timestamp() <= time.time()
+    assert figures == ["1,234,567", "250", "2,000"]
+    found = json.loads(cli("-o", "json", "history", "--step", "minute", JOB)[1])
+    assert (found["step"], [moment[-7:] for moment in found["times"]]) == ("minute", [":00.000"])
+    assert found["stages"]["speed"]["state_rows"] == [2000]
+
+
+def test_the_graph_and_the_options_of_a_job(cli, state):
+    running(state)
+    lines = cli("graph", JOB)[1].splitlines()
+    assert lines[0].split() == ["STAGE", "KIND", "READS", "STATE", "DOES", "DEFINED", "IN"]
+    nodes = json.loads(cli("-o", "json", "graph", "hello-world")[1])["nodes"]
+    assert [node["name"] for node in nodes] == [line.split()[0] for line in lines[1:]]
+    found = {option["name"]: option for option in json.loads(cli("-o", "json", "options", JOB)[1])}
+    assert (found["processing_guarantee"]["value"], found["processing_guarantee"]["origin"]) == ("exactly_once", "default")
+    assert cli("options", JOB)[1].splitlines()[1].split() == ["processing_guarantee", "exactly_once", "default"]
 
 
 def test_status_tells_why_a_job_is_not_running(cli, state):

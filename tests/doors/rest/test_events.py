@@ -8,7 +8,7 @@ import threading
 import httpx2
 import pytest
 
-from pitstop.model.job import JobState
+from pitstop.model.job import JobState, Progress
 from pitstop.rest import events
 from pitstop.service.feed import Feed, FeedKind
 from pitstop.testing.http import serving
@@ -167,3 +167,14 @@ def test_a_stream_ends_when_its_reader_wants(url):
 
 def test_nobody_follows_without_the_token(url):
     assert httpx2.get(f"{url}/api/v1/events").status_code == 401
+
+
+def test_progress_that_a_run_reports_is_told_at_once_and_not_at_the_next_look(state, url, monkeypatch):
+    monkeypatch.setattr(events, "LOOK_SECONDS", 60.0)
+    job = running(state)
+    with following(url, "?kind=progress") as told:
+        next(told)
+        for epoch in (3, 4):
+            state.advance(job, Progress(epoch=epoch))
+            assert next(data["value"]["epoch"] for _, kind, data in told if kind == "progress") == epoch
+    until(lambda: not any(thread.name == "ear" for thread in threading.enumerate()), "nobody hears when nobody follows")

@@ -7,9 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.datastructures import Headers
 
-from pitstop.rest import gate
+from pitstop.rest import access, gate
+from pitstop.rest.access import Access
 from pitstop.rest.app import MOST_BYTES, create_app
-from pitstop.rest.gate import Access, Gate
+from pitstop.rest.gate import Gate
 
 TOKEN = "the-long-token"
 ACCESS = Access(TOKEN, frozenset({"testserver", "pitstop.example.org"}))
@@ -60,7 +61,7 @@ def test_its_own_pages_and_what_is_no_page_may_ask():
 @pytest.mark.parametrize("given", ["", TOKEN, "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \xff"])
 def test_without_the_token_only_probes_and_the_description_answer(given):
     assert refused(authorization=given) == (401, "DENIED")
-    assert [refused(path=path, authorization=given) for path in sorted(gate.OPEN)] == [None, None, None]
+    assert [refused(path=path, authorization=given) for path in sorted(access.OPEN)] == [None] * 4
 
 
 def test_a_refused_request_is_answered_before_its_body_is_read():

@@ -61,3 +61,5 @@ class Environment:
     fence: Fence | None = None
     maps: MapStore | None = None
     sources: SourceSettings = field(default_factory=SourceSettings)
+    count_rows: bool = True
+    """Whether the rows that stages take and give are counted (option metrics_enabled)."""

@@ -8,6 +8,12 @@ OBSERVED = "source:"
 AHEAD = "ahead:"
 """What the name of an observation of rows that are too far ahead of the clock begins with; the stage's name follows."""
 
+ROWS_IN, ROWS_OUT = "rows in:", "rows out:"
+"""What the names of observations of the rows that a stage takes, and gives, begin with.
+
+The stage's name follows; of rows that it takes, the number of the input stands before that: ``rows in:0:speeds``.
+"""
+
 WINDOW_ROLES = ("frames", "windows", "sessions")
 """Roles of operators whose state is keyed by a window column, which is named after the stage."""
 

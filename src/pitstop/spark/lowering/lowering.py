@@ -43,6 +43,7 @@ from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
+from pitstop.spark.base.naming import ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.plans import check_streamable, has_watermark, stand_in, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import source as lower_source
@@ -80,6 +81,8 @@ class Lowering:
     """Hash join stage -> its table."""
     event_times: dict[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
+    count_rows: bool = False
+    """Observe how many rows sources give, and stages with state take and give."""
     followers: set[str] = field(default_factory=set)
     """Ids of watermark operators that pass on the watermark of those above: what they see of rows must not count."""
 
@@ -90,11 +93,15 @@ class Lowering:
             if node.spec.stateful:
                 pairs = list(zip(streams_of(node), inputs, strict=True))
                 inputs = [self._apart(node, parent, self._timed(node, parent, rows)) for parent, rows in pairs]
+                inputs = [self._counted(f"{ROWS_IN}{number}:{node.name}", rows) for number, rows in enumerate(inputs)]
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = lower(node.spec, self, node, inputs)
                 _ = result.schema  # analyse now, while we know whose fault it is
-            self.given[id(node)] = result
+            self.given[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result) if _counts(node) else result
         return self.given[id(node)]
+
+    def _counted(self, name: str, rows: DataFrame) -> DataFrame:
+        return rows.observe(name, F.count(F.lit(1)).alias("rows")) if self.count_rows and rows.isStreaming else rows
 
     def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
         """The rows of an input of a stage with state; behind functions that keep state Spark knows of no watermark any more."""
@@ -128,6 +135,11 @@ class Lowering:
                 table = Lowering(self.spark, self.settings, streaming=False).frame(node.inputs[1])
             self.tables[node.name] = table if table.isStreaming else table.persist()
         return self.tables[node.name]
+
+
+def _counts(node: Node) -> bool:
+    """True for stages whose rows are counted where they come out; sources of text count what they parse anyway."""
+    return node.spec.stateful or (isinstance(node.spec, SourceSpec) and node.spec.source.parse is None)
 
 
 @singledispatch

@@ -23,8 +23,8 @@ from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.sinks import sink_kind, write_sink
 
-WriteSink = Callable[[Node, DataFrame, int, Environment], None]
-"""Writes one epoch's rows into the sink of a node."""
+WriteSink = Callable[[Node, DataFrame, int, Environment], int | None]
+"""Writes one epoch's rows into the sink of a node; how many these were, None if it does not know."""
 
 
 class EpochWriter:
@@ -50,6 +50,8 @@ class EpochWriter:
         self._condition = threading.Condition()
         self._stopping = False
         self._before: Callable[[], None] | None = None
+        self._after: Callable[[int], None] = lambda epoch: None
+        self._counted: Callable[[str, int], None] = lambda sink, rows: None
         self._writing: int | None = None
         self.last_written = -1
         self.failure: BaseException | None = None
@@ -77,6 +79,14 @@ class EpochWriter:
         """Call this before each epoch from now on, in Spark's thread."""
         self._before = call
 
+    def after_epoch(self, call: Callable[[int], None]) -> None:
+        """Call this with each epoch from now on that is written and about to be committed, in Spark's thread."""
+        self._after = call
+
+    def tell_rows(self, counted: Callable[[str, int], None]) -> None:
+        """Call this with a sink and the rows that an epoch has written into it, where the sink knows them."""
+        self._counted = counted
+
     def close(self, timeout: float) -> bool:
         """Let no further epoch write; wait for the one being written. False if it did not end in time."""
         with self._condition:
@@ -97,6 +107,7 @@ class EpochWriter:
         try:
             yield
             self.last_written = epoch
+            self._after(epoch)
         finally:
             with self._condition:
                 self._writing = None
@@ -105,7 +116,7 @@ class EpochWriter:
     def _write(self, rows: DataFrame, epoch: int) -> None:
         if len(self._cuts) == 1 and len(self._cuts[0].sinks) == 1 and not self._early:
             sink = self._cuts[0].sinks[0]
-            self._write_sink(sink, self._below(self._cuts[0], rows).frame(sink), epoch, self._environment)
+            self._write_into(sink, self._below(self._cuts[0], rows), epoch)
             return
         # Not persist(): each sink's tasks would carry the whole plan of the epoch that made the rows.
         rows = rows.localCheckpoint(eager=False)
@@ -116,9 +127,14 @@ class EpochWriter:
             lowerings = {id(cut): self._lowered(cut, own, epoch) for cut, own in zip(self._cuts, parts, strict=True)}
             for cut, sink in writing_order(self._cuts):
                 self._environment.ownership.check()
-                self._write_sink(sink, lowerings[id(cut)].frame(sink), epoch, self._environment)
+                self._write_into(sink, lowerings[id(cut)], epoch)
         finally:
             forget_rows(rows)
+
+    def _write_into(self, sink: Node, lowering: Lowering, epoch: int) -> None:
+        rows = self._write_sink(sink, lowering.frame(sink), epoch, self._environment)
+        if rows is not None:
+            self._counted(sink.name, rows)
 
     def _lowered(self, cut: Cut, rows: DataFrame, epoch: int) -> Lowering:
         early = self._early.get(cut.node.name)

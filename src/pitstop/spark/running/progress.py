@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
-from pitstop.spark.base.naming import AHEAD, OBSERVED
+from pitstop.spark.base.naming import AHEAD, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.running.concerns import Concerns
 
@@ -48,6 +48,8 @@ class ProgressTracker:
         self._lock = threading.Lock()
         self._progress = dataclasses.replace(start, rows_per_second=0.0)
         self._concerns = Concerns(log)
+        self._written: dict[str, int] = {}
+        """Sink -> rows of epochs that are not summed up yet."""
         self._last_epoch, self._last_at = -1, time.monotonic()
         self.ready = False
         """The query has finished an epoch, or has found nothing to do."""
@@ -73,6 +75,11 @@ class ProgressTracker:
                 self._progress = dataclasses.replace(self._progress, rows_per_second=0.0)
             self.ready = self.ready or waits or new
         return new
+
+    def wrote(self, sink: str, rows: int) -> None:
+        """A sink has written so many rows of the epoch that is under way."""
+        with self._lock:
+            self._written[sink] = self._written.get(sink, 0) + rows
 
     def _tell(self, seen: StreamingQueryProgress) -> None:
         if not self.first_epoch:
@@ -100,6 +107,7 @@ class ProgressTracker:
             input_rows=before.input_rows + read,
             rows_per_second=round(read / seconds, 1) if read else 0.0,
             epoch_ms=int(seen.batchDuration) if read else before.epoch_ms,
+            parts_ms=_parts(seen) if read else before.parts_ms,
             bad_rows=before.bad_rows + bad,
             stages=stages,
         )
@@ -130,7 +138,6 @@ class ProgressTracker:
         for slot, source in zip(self._plan.source_slots, seen.sources, strict=False):
             facts = stages.setdefault(slot.stage, {})
             facts["offset"] = source.endOffset
-            facts["rows_in"] = int(source.numInputRows)
         late: dict[str, int] = {}
         state: dict[str, list[int]] = {}
         for part, operator in zip(self._plan.operators, seen.stateOperators, strict=False):
@@ -142,7 +149,26 @@ class ProgressTracker:
             facts = stages.setdefault(name, {})
             facts["late_rows"] = int(facts.get("late_rows", 0)) + dropped
             facts["state_rows"], facts["state_bytes"] = state[name]
+        for name, key, rows in (*_counts(seen), *((sink, "rows_in", rows) for sink, rows in self._written.items())):
+            facts = stages.setdefault(name, {})
+            facts[key] = int(facts.get(key) or 0) + rows
+        self._written.clear()
         return stages
+
+
+def _counts(seen: StreamingQueryProgress) -> Iterator[tuple[str, str, int]]:
+    """(stage, ``rows_in`` or ``rows_out``, rows of the epoch)."""
+    for name, row in (seen.observedMetrics or {}).items():
+        if name.startswith(ROWS_IN):
+            yield name.removeprefix(ROWS_IN).partition(":")[2], "rows_in", int(row["rows"])
+        elif name.startswith(ROWS_OUT):
+            yield name.removeprefix(ROWS_OUT), "rows_out", int(row["rows"])
+        elif name.startswith(OBSERVED):
+            yield name.removeprefix(OBSERVED), "rows_out", int(row["rows"] or 0)
+
+
+def _parts(seen: StreamingQueryProgress) -> dict[str, int]:
+    return {part: int(spent) for part, spent in seen.durationMs.items() if part != "triggerExecution"}
 
 
 def _watermark(seen: StreamingQueryProgress, before: int | None) -> int | None:

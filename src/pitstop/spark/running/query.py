@@ -61,7 +61,9 @@ class RunningQuery:
         ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
         """
         allow_early_watermarks(spark)
-        lowering = Lowering(spark, environment.sources, open_source=open_source, forms=_forms(Checkpoint(checkpoint)))
+        forms = _forms(Checkpoint(checkpoint))
+        counts = environment.count_rows
+        lowering = Lowering(spark, environment.sources, open_source=open_source, forms=forms, count_rows=counts)
         frame = streaming_frame(lowering, pipeline)
         cuts = cuts_of(pipeline.nodes)
         earlier = before.idle if before is not None else None

@@ -57,12 +57,12 @@ def no_objection(sink: Any, rows: DataFrame) -> None:
 class SinkKind(Generic[S]):
     """What the engine knows of a kind of sink. ``S`` is the class of its descriptors."""
 
-    write: Callable[[S, DataFrame, EpochContext], None]
-    """Writes all rows of one epoch, and returns once they are there."""
+    write: Callable[[S, DataFrame, EpochContext], int | None]
+    """Writes all rows of one epoch, and returns once they are there: how many they were, None if it does not know."""
     check: Callable[[S, DataFrame], str | None] = no_objection
     """Why the sink cannot take the columns of these rows, which are not to be computed: a clause that goes on
     ``Sink 'name' (place): ...``; None if it can."""
-    rehearse: Callable[[S, DataFrame, EpochContext], None] = compute_only
+    rehearse: Callable[[S, DataFrame, EpochContext], object] = compute_only
     """Does what ``write`` does, up to the writing: a standby rehearses with it while the old version still writes."""
     rank: int = FIRST
     """Sinks of a lower rank are written first in an epoch: an epoch that fails in one of them has put nothing into others."""
@@ -84,9 +84,12 @@ def check_sink(node: Node, rows: DataFrame) -> None:
         raise PipelineError(f"Sink '{node.name}' ({node.location}): {wrong}")
 
 
-def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
-    """Write one epoch's rows into the sink of a node; the same epoch written again changes nothing it need not."""
-    sink_kind(node).write(node.sink, rows, _context(node, epoch, environment))
+def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> int | None:
+    """Write one epoch's rows into the sink of a node; how many these were, None if the sink does not know.
+
+    The same epoch written again changes nothing it need not.
+    """
+    return sink_kind(node).write(node.sink, rows, _context(node, epoch, environment))
 
 
 def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:

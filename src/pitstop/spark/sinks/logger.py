@@ -15,8 +15,8 @@ from pitstop.spark.sinks import EpochContext, SinkKind
 LOGGER = "pitstop.sink.logger"
 
 
-def write_log(sink: LoggerSink, rows: DataFrame, context: EpochContext) -> None:
-    """``[<job>/<stage>#<partition>] <text>``; the text is the template filled in, or the row as JSON."""
+def write_log(sink: LoggerSink, rows: DataFrame, context: EpochContext) -> int:
+    """``[<job>/<stage>#<partition>] <text>``; the text is the template filled in, or the row as JSON. How many rows that were."""
     template = sink.template
     partition = F.spark_partition_id().alias("__partition")
     if template is None:
@@ -27,6 +27,7 @@ def write_log(sink: LoggerSink, rows: DataFrame, context: EpochContext) -> None:
         texts = [_filled(template, row) for row in table.drop_columns(["__partition"]).to_pylist()]
     for number, text in zip(table.column(0).to_pylist(), texts, strict=True):
         context.run.log("INFO", LOGGER, f"[{context.job}/{context.stage}#{number}] {text}")
+    return len(texts)
 
 
 def _filled(template: str, row: dict[str, Any]) -> str:

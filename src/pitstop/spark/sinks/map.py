@@ -25,8 +25,8 @@ WITH_NULLS = {"ignoreNullFields": "false"}
 """A null column is a value like any other: it must not vanish from the object."""
 
 
-def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> None:
-    """Apply one epoch's rows, in the order of the rows, to the map."""
+def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
+    """Apply one epoch's rows, in the order of the rows, to the map; how many had a key."""
     run = context.run
     if run.maps is None:
         raise EngineError(f"Sink '{context.stage}' writes to a map, and this run has no store of maps.")
@@ -38,6 +38,7 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> None:
     else:
         write = partial(run.maps.write_epoch, sink.map, changes, epoch, run.fence)
     run.ownership.patiently(write)
+    return len(changes)
 
 
 def check_columns(sink: MapSink, rows: DataFrame) -> None:

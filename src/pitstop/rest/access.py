@@ -1,0 +1,181 @@
+"""Who may ask, and for what: by a token, or by the session of a browser that one was given to."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+from starlette.datastructures import Headers
+
+from pitstop.errors import DeniedError, ForbiddenError, ForeignError, PitstopError
+
+OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", "/sign-in"})
+"""What answers without a token: probes, the description, which is in the documentation anyway, and who is to sign in."""
+FOR_ALL = frozenset({"/api/v1/sign-in-links", "/sign-out"})
+"""What viewers may ask for though it is no mere look."""
+OWN_SITES = frozenset({"same-origin", "none"})
+"""What a browser says of a request that no other site has made (Fetch Metadata)."""
+LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
+SESSION_SECONDS = 12 * 60 * 60
+LINK_SECONDS = 60.0
+MOST_LINKS = 100
+"""Links that are not used yet; the oldest goes when there are more."""
+
+
+class Role(StrEnum):
+    """What somebody may do."""
+
+    VIEWER = "viewer"
+    """Look at everything."""
+    OPERATOR = "operator"
+    """Everything."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who asks."""
+
+    role: Role
+    """What they may do."""
+    signed_in: bool
+    """A browser asks, by its session; else a program, by a token."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may ask."""
+
+    token: str
+    """That of operators."""
+    names: frozenset[str] = frozenset()
+    """Names under which the server may be called, in lower case, beside addresses and ``localhost``.
+
+    A page of another site can make its own name lead here (DNS rebinding), but no address.
+    """
+    viewer_token: str | None = None
+    """That of viewers; None if there are none."""
+
+    def refusal(self, path: str, headers: Headers, method: str = "GET") -> PitstopError | None:
+        """Why this request is not let in; None if it is."""
+        host = headers.get("host", "")
+        if not self._is_ours(host):
+            return ForeignError(f"'{host}' is no name of this server: call it by its address, or start it with --host-name.")
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if (origin is not None and urlsplit(origin).netloc != host) or (site is not None and site not in OWN_SITES):
+            return ForeignError("A page of another site has asked for this: pages may only ask the server that they come from.")
+        if path in OPEN:
+            return None
+        found = self.identity(headers)
+        if found is None:
+            return DeniedError(
+                "The token is missing or wrong: it stands in the file 'token' of the server's data folder; "
+                "give it with --token-file or PITSTOP_TOKEN."
+            )
+        if method in LOOKS:
+            return None
+        if found.signed_in and origin is None and site is None:
+            return ForeignError("Who asks by a browser's session has to say which page asks (Origin): a program uses a token.")
+        if found.role is Role.VIEWER and path not in FOR_ALL:
+            return ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
+        return None
+
+    def identity(self, headers: Headers) -> Identity | None:
+        """Who sends a request with these headers; None if nobody that the server knows."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            role = self.role_of(token.strip())
+            return Identity(role, False) if role is not None else None
+        session = _cookie(headers, session_cookie(headers.get("host", "")))
+        role = self._role_in(session) if session is not None else None
+        return Identity(role, True) if role is not None else None
+
+    def role_of(self, token: str) -> Role | None:
+        """Whose token this is."""
+        # A header arrives as Latin-1, whatever its bytes were.
+        given, found = token.encode("latin-1", "replace"), None
+        for role, own in ((Role.VIEWER, self.viewer_token), (Role.OPERATOR, self.token)):
+            if own is not None and hmac.compare_digest(given, own.encode()):
+                found = role
+        return found
+
+    def new_session(self, role: Role) -> str:
+        """The value of a cookie that stands for this role for SESSION_SECONDS, or until a token is another one."""
+        return self._signer.dumps(role.value)
+
+    @cached_property
+    def _signer(self) -> URLSafeTimedSerializer:
+        secret = f"{self.token}\0{self.viewer_token or ''}"
+        return URLSafeTimedSerializer(secret, salt="session", signer_kwargs={"digest_method": hashlib.sha256})
+
+    def _role_in(self, session: str) -> Role | None:
+        try:
+            return Role(self._signer.loads(session, max_age=SESSION_SECONDS))
+        except (BadData, ValueError):
+            return None
+
+    def _is_ours(self, host: str) -> bool:
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        except ValueError:
+            return False
+        return name == "localhost" or name in self.names or _is_address(name)
+
+
+class Links:
+    """Links that sign a browser in, once each and within a minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._open: dict[str, tuple[Role, float]] = {}
+        self._lock = threading.Lock()
+
+    def new(self, role: Role) -> str:
+        """The code of a new link."""
+        code = secrets.token_urlsafe(32)
+        with self._lock:
+            while len(self._open) >= MOST_LINKS:
+                del self._open[next(iter(self._open))]
+            self._open[code] = role, self._clock() + LINK_SECONDS
+        return code
+
+    def use(self, code: str) -> Role | None:
+        """What the link of this code stands for; None if there is none, any more."""
+        with self._lock:
+            role, until = self._open.pop(code, (None, 0.0))
+        return role if self._clock() < until else None
+
+
+def session_cookie(host: str) -> str:
+    """The name of the cookie of a server: cookies of one machine go to all its ports."""
+    try:
+        port = urlsplit(f"//{host}").port
+    except ValueError:
+        port = None
+    return f"pitstop-session-{port or 'web'}"
+
+
+def _cookie(headers: Headers, name: str) -> str | None:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return None
+    return found.value if found is not None else None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.partition("%")[0])
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,64 @@
+"""Writes down who changed what, once it is answered."""
+
+from __future__ import annotations
+
+import time
+from urllib.parse import unquote
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pitstop.errors import PitstopError
+from pitstop.model.audit import USER_HEADER, AuditEntry, Door
+from pitstop.rest.access import LOOKS, Access, Identity
+from pitstop.rest.threads import writing
+from pitstop.service.api import ServerService
+
+AGENTS = {"pitstop-cli/": Door.COMMAND_LINE, "pitstop-python/": Door.PYTHON}
+MOST_LETTERS = 500
+"""Of a path; longer ones name nothing that there is."""
+MOST_OF_NAME = 100
+
+log = structlog.get_logger("pitstop.audit")
+
+
+class Audited:
+    """ASGI: records every request of somebody who was let in that is no mere look."""
+
+    def __init__(self, app: ASGIApp, access: Access, service: ServerService) -> None:
+        self._app, self._access, self._service = app, access, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in LOOKS:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        found, at, status = self._access.identity(headers), time.time(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            if found is not None:
+                await self._note(_entry(scope, headers, found, at, status))
+
+    async def _note(self, entry: AuditEntry) -> None:
+        log.info(entry.text)
+        try:
+            await writing(self._service.note_audit, entry)
+        except PitstopError as error:
+            log.warning("an entry of the audit is in the log alone", reason=error.message)
+
+
+def _entry(scope: Scope, headers: Headers, found: Identity, at: float, status: int) -> AuditEntry:
+    agent = headers.get("user-agent", "")
+    named = next((door for prefix, door in AGENTS.items() if agent.startswith(prefix)), Door.OTHER)
+    user = "".join(letter for letter in unquote(headers.get(USER_HEADER, "")) if letter.isprintable())[:MOST_OF_NAME]
+    path = scope["path"].encode("utf-8", "replace").decode()[:MOST_LETTERS]
+    return AuditEntry(at, found.role.value, user or None, Door.PAGE if found.signed_in else named, scope["method"], path, status)

@@ -1,0 +1,75 @@
+"""Long lists in pages: a page ends with a link to the next one, as RFC 8288 has it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Query, Request, Response
+
+from pitstop.errors import UsageError
+
+T = TypeVar("T")
+Key = tuple[Any, ...]
+"""By what a list is in order, unique in it: JSON values."""
+
+MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which part of a list is asked for; all of it without a limit."""
+
+    limit: int | None
+    cursor: str | None
+
+
+def _wanted(
+    limit: Annotated[int | None, Query(ge=1, le=MOST, description="At most so many; the header Link leads on")] = None,
+    cursor: Annotated[str | None, Query(max_length=2_000, description="From the Link of the page before")] = None,
+) -> Wanted:
+    return Wanted(limit, cursor)
+
+
+PageWanted = Annotated[Wanted, Depends(_wanted)]
+"""Parameters of a route that gives a list."""
+
+
+def page_of(items: Iterable[T], key: Callable[[T], Key], wanted: Wanted, request: Request, response: Response) -> list[T]:
+    """The page of ``items``, in the order of ``key``; ``response`` gets the link to the next one, if there is more.
+
+    Pages lose and repeat nothing that is there all the time, whatever comes and goes in between. UsageError for a cursor that is
+    none.
+    """
+    ordered = sorted(items, key=key)
+    try:
+        start = bisect_right(ordered, _read(wanted.cursor), key=key) if wanted.cursor is not None else 0
+    except TypeError:
+        raise _no_cursor() from None
+    end = len(ordered) if wanted.limit is None else start + wanted.limit
+    if end < len(ordered):
+        url = request.url.include_query_params(cursor=_write(key(ordered[end - 1])))
+        response.headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
+    return ordered[start:end]
+
+
+def _write(key: Key) -> str:
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+
+
+def _read(cursor: str) -> Key:
+    try:
+        found = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, RecursionError):
+        raise _no_cursor() from None
+    if not isinstance(found, list) or not found:
+        raise _no_cursor()
+    return tuple(found)
+
+
+def _no_cursor() -> UsageError:
+    return UsageError("The cursor is none of this list: take it from the Link of the page before.")

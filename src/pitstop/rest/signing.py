@@ -1,0 +1,103 @@
+"""Signing in with a browser, by a link that a program with a token has asked for, or by the token itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from pitstop.errors import DeniedError
+from pitstop.kit.wire import described
+from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Links, Role, session_cookie
+from pitstop.rest.models import SignInBody
+from pitstop.rest.strict import StrictRoute
+
+
+@described
+@dataclass(frozen=True)
+class Me:
+    """Who asks."""
+
+    role: Role
+    """What they may do."""
+    signed_in: bool
+    """A browser asks, by its session; else a program, by a token."""
+
+
+@described
+@dataclass(frozen=True)
+class SignInLink:
+    """A link that signs a browser in."""
+
+    path: str
+    """To be opened below the server's address; it works once."""
+    seconds: float
+    """How long it works."""
+
+
+def api_router(access: Access, links: Links) -> APIRouter:
+    """Routes below /api/v1."""
+    routes = APIRouter(tags=["access"], route_class=StrictRoute)
+
+    @routes.get("/me", summary="Who am I?")
+    async def get_me(request: Request) -> Me:
+        """What the token, or the session of the browser, stands for."""
+        found = access.identity(request.headers)
+        assert found is not None, "the gate lets nobody in whom it does not know"
+        return Me(found.role, found.signed_in)
+
+    @routes.post("/sign-in-links", status_code=201, summary="Make a link that signs a browser in")
+    async def make_sign_in_link(request: Request) -> SignInLink:
+        """As whoever asks; `pitstop ui` opens it."""
+        found = access.identity(request.headers)
+        assert found is not None, "the gate lets nobody in whom it does not know"
+        return SignInLink(f"/sign-in?code={links.new(found.role)}", LINK_SECONDS)
+
+    return routes
+
+
+def browser_router(access: Access, links: Links) -> APIRouter:
+    """Routes of browsers alone."""
+    routes = APIRouter(tags=["access"], route_class=StrictRoute)
+
+    def begin(request: Request, response: Response, role: Role) -> Response:
+        response.set_cookie(
+            session_cookie(request.headers.get("host", "")),
+            access.new_session(role),
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+
+    @routes.get("/sign-in", summary="Sign in by a link", response_class=RedirectResponse, status_code=303)
+    async def follow_sign_in_link(
+        request: Request, code: Annotated[str, Query(max_length=100, description="That of the link")]
+    ) -> Response:
+        """Leads to the page, with a session."""
+        role = links.use(code)
+        if role is None:
+            raise DeniedError(f"This link was used already, or is older than {LINK_SECONDS:.0f} seconds: run 'pitstop ui' again.")
+        return begin(request, RedirectResponse("/", 303), role)
+
+    @routes.post("/sign-in", summary="Sign in by a token", status_code=204)
+    async def sign_in(request: Request, body: SignInBody) -> Response:
+        """The session of the browser stands for the token from then on."""
+        role = access.role_of(body.token.strip())
+        if role is None:
+            raise DeniedError("This is not the server's token: it stands in the file 'token' of the server's data folder.")
+        return begin(request, Response(status_code=204), role)
+
+    @routes.post("/sign-out", summary="Sign out", status_code=204)
+    async def sign_out(request: Request) -> Response:
+        """The browser forgets its session."""
+        response = Response(status_code=204)
+        response.delete_cookie(session_cookie(request.headers.get("host", "")), httponly=True, samesite="strict")
+        return response
+
+    return routes

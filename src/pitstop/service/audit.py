@@ -1,0 +1,22 @@
+"""Where it is kept who changed what."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pitstop.model.audit import AuditEntry
+
+KEEP_ENTRIES = 10_000
+"""So many of the newest entries are kept."""
+
+
+class AuditTrail(Protocol):
+    """Entries, numbered in the order in which they are recorded."""
+
+    def add(self, entry: AuditEntry) -> None:
+        """Record one. StoreError if the store is away."""
+        ...
+
+    def entries(self, before: int | None, limit: int) -> list[AuditEntry]:
+        """The newest first, at most so many; with ``before`` only those with a lower sequence."""
+        ...

@@ -1,0 +1,170 @@
+"""A job's pipeline as a graph, its versions, and its options with where each value comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+from typing import Any
+
+from pitstop.errors import ConflictError, NotFoundError
+from pitstop.kit.wire import Moment, described
+from pitstop.model.config import OPTIONS, JobConfig
+from pitstop.model.job import Job, KeptVersion, Version
+from pitstop.model.layout import StageKind
+from pitstop.plan.model import Plan, PlanStage
+
+
+@described
+@dataclass(frozen=True)
+class GraphColumn:
+    """A column of the rows that a stage gives."""
+
+    name: str
+    """Its name."""
+    type: str
+    """Its type, in the words of Spark."""
+
+
+@described
+@dataclass(frozen=True)
+class GraphNode:
+    """A stage of a pipeline."""
+
+    name: str
+    """Unique in the pipeline."""
+    kind: StageKind
+    """What it is."""
+    description: str
+    """What it does, in a few words; of a source its kind, of a sink `sink` and its kind."""
+    location: str
+    """Where it is defined: file and line."""
+    keeps_state: bool
+    """It keeps state from one epoch to the next: what an update has to carry over."""
+    columns: list[GraphColumn]
+    """Of the rows that it gives."""
+
+
+@described
+@dataclass(frozen=True)
+class GraphEdge:
+    """The rows of one stage go to another."""
+
+    source: str
+    """Name of the stage that gives them."""
+    target: str
+    """Name of the stage that takes them."""
+
+
+@described
+@dataclass(frozen=True)
+class JobGraph:
+    """The pipeline of a version of a job."""
+
+    version: int
+    """Number of that version."""
+    nodes: list[GraphNode]
+    """Its stages, each behind those that it reads."""
+    edges: list[GraphEdge]
+    """What they read of one another."""
+
+
+class Origin(StrEnum):
+    """Where the value of an option comes from."""
+
+    ASKED = "asked"
+    """It was given when the job was submitted, updated or configured."""
+    CODE = "code"
+    """The job's own code says so."""
+    DEFAULT = "default"
+    """Nobody has said anything."""
+
+
+@described
+@dataclass(frozen=True)
+class OptionInForce:
+    """A job option."""
+
+    name: str
+    """Its name."""
+    value: Any
+    """Its value in force; durations are whole milliseconds."""
+    origin: Origin
+    """Where that comes from."""
+    meaning: str
+    """What it means."""
+
+
+@described
+@dataclass(frozen=True)
+class JobVersion:
+    """A version that a job has, or had."""
+
+    number: int
+    """1 as submitted; each update counts one more."""
+    since: Moment
+    """When it became the job's."""
+    current: bool
+    """It is the job's now."""
+    artifact: str
+    """Name of the file with its code."""
+    entry: str | None
+    """Which job in it; null if it holds one alone."""
+    args: list[str]
+    """Arguments of the job's function."""
+    options: dict[str, Any]
+    """The options that were asked for."""
+
+
+def graph_of(job: Job, version: Version) -> JobGraph:
+    """The graph of a version of a job. ConflictError if it was never compiled."""
+    if version.plan is None:
+        raise ConflictError(
+            f"The pipeline of version {version.number} of job '{job.display_name}' is not known: it was never compiled."
+        )
+    stages = Plan.from_dict(version.plan).stages
+    edges = [GraphEdge(source, stage.name) for stage in stages for source in stage.inputs]
+    return JobGraph(version.number, [_node(stage) for stage in stages], edges)
+
+
+def versions_of(job: Job, kept: list[KeptVersion]) -> list[KeptVersion]:
+    """All versions of a job that are known, the newest first."""
+    if any(found.version.number == job.version.number for found in kept):
+        return kept
+    # A release that kept no versions has begun it.
+    found = KeptVersion(job.version, job.start_time or job.submission_time)
+    return sorted([found, *kept], key=lambda kept: -kept.version.number)
+
+
+def version_of(job: Job, kept: list[KeptVersion], number: int) -> Version:
+    """The version of that number; NotFoundError if there is none, any more."""
+    for found in versions_of(job, kept):
+        if found.version.number == number:
+            return found.version
+    raise NotFoundError(f"Job '{job.display_name}' has no version {number}: see 'pitstop versions {job.display_name}'.")
+
+
+def shown(job: Job, kept: KeptVersion) -> JobVersion:
+    """A version as doors show it."""
+    version, source = kept.version, kept.version.source
+    current, name = version.number == job.version.number, PurePath(source.artifact).name
+    return JobVersion(version.number, kept.since, current, name, source.entry, list(source.args), version.options)
+
+
+def options_of(job: Job) -> list[OptionInForce]:
+    """All options of a job."""
+    usual, in_force, asked = JobConfig().to_dict(), job.version.config.to_dict(), job.version.options
+    found = []
+    for option in OPTIONS:
+        value = in_force[option.field]
+        if any(asked.get(name) is not None for name in option.readers):
+            origin = Origin.ASKED
+        else:
+            origin = Origin.DEFAULT if value == usual[option.field] else Origin.CODE
+        found.append(OptionInForce(option.name, value, origin, option.meaning))
+    return found
+
+
+def _node(stage: PlanStage) -> GraphNode:
+    columns = [GraphColumn(name, kind) for name, kind in stage.columns]
+    return GraphNode(stage.name, stage.kind, stage.description, stage.location, stage.layout is not None, columns)

@@ -1,0 +1,40 @@
+"""The audit trail in the store."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, insert, select
+
+from pitstop.model.audit import AuditEntry, Door
+from pitstop.service.audit import KEEP_ENTRIES
+from pitstop.store import schema
+from pitstop.store.database import Database
+
+_TABLE = schema.audit
+_SELDOM = 100
+"""What is too old is removed at every so many entries."""
+
+
+class SqlAudit:
+    """service.audit.AuditTrail in a table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, entry: AuditEntry) -> None:
+        values = {name: getattr(entry, name) for name in ("at", "role", "user", "method", "path", "status")}
+        with self._database.write_beside() as connection:
+            made = connection.execute(insert(_TABLE).values(**values, door=entry.door.value))
+            number = int(made.inserted_primary_key[0]) if made.inserted_primary_key is not None else 0
+            if number % _SELDOM == 0:
+                connection.execute(delete(_TABLE).where(_TABLE.c.sequence <= number - KEEP_ENTRIES))
+
+    def entries(self, before: int | None, limit: int) -> list[AuditEntry]:
+        query = select(_TABLE).order_by(_TABLE.c.sequence.desc()).limit(limit)
+        with self._database.read() as connection:
+            rows = connection.execute(query if before is None else query.where(_TABLE.c.sequence < before)).mappings().all()
+        return [AuditEntry(**{**row, "door": _door(row["door"])}) for row in rows]
+
+
+def _door(word: str) -> Door:
+    """A later release may know more of them."""
+    return Door(word) if word in set(Door) else Door.OTHER

@@ -1,0 +1,58 @@
+"""How jobs did over time: a row for each second of the last minutes, and one for each minute of the last day."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Connection, delete, or_, select
+
+from pitstop.kit.jsonable import from_json, to_json
+from pitstop.model.job import Progress
+from pitstop.model.sample import KEEP_SECONDS, LONGEST, Sample
+from pitstop.store import schema
+from pitstop.store.database import Database
+from pitstop.store.dialects.ports import Dialect
+from pitstop.store.records import readable, sample_of
+
+_TABLE = schema.samples
+
+
+class SampleWriter:
+    """Writes the samples of one run, within the transactions that record its progress."""
+
+    def __init__(self, dialect: Dialect, job_id: str, token: int) -> None:
+        self._dialect, self._job_id, self._token = dialect, job_id, token
+        self._last: dict[int, Sample] = {}
+
+    def write(self, connection: Connection, progress: Progress, now: float) -> None:
+        """Record what this progress says of the present second and minute, and forget what is too old once a minute."""
+        for step in KEEP_SECONDS:
+            sample = Sample.of(progress, self._token, now, step)
+            before = self._last.get(step)
+            if step == LONGEST and (before is None or before.at != sample.at):
+                before = self._known(connection, sample.at)
+                connection.execute(delete(_TABLE).where(_TABLE.c.job_id == self._job_id, _old(now)))
+            self._last[step] = sample = sample if before is None else sample.after(before)
+            values = {"job_id": self._job_id, "step": step, "at": sample.at, "body": to_json(sample)}
+            connection.execute(self._dialect.upsert(_TABLE, ("job_id", "step", "at"), values))
+
+    def _known(self, connection: Connection, at: int) -> Sample | None:
+        """What an earlier run of the job has said of the same minute."""
+        where = (_TABLE.c.job_id == self._job_id) & (_TABLE.c.step == LONGEST) & (_TABLE.c.at == at)
+        body = connection.execute(select(_TABLE.c.body).where(where)).scalar()
+        return None if body is None else from_json(Sample, body)
+
+
+def samples_of(database: Database, job_id: str, step: int, after: float) -> list[Sample]:
+    """The samples of a job that are so many seconds apart and later than a time (seconds since the epoch), oldest first."""
+    where = (_TABLE.c.job_id == job_id) & (_TABLE.c.step == step) & (_TABLE.c.at > after)
+    with database.read() as connection:
+        rows = connection.execute(select(_TABLE).where(where).order_by(_TABLE.c.at)).all()
+    return readable(sample_of, rows)
+
+
+def forget_old(connection: Connection, now: float) -> None:
+    """Remove what is too old, of jobs that do not run, too."""
+    connection.execute(delete(_TABLE).where(_old(now)))
+
+
+def _old(now: float) -> ColumnElement[bool]:
+    return or_(*[(_TABLE.c.step == step) & (_TABLE.c.at <= now - kept) for step, kept in KEEP_SECONDS.items()])

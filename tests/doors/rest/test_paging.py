@@ -1,0 +1,79 @@
+"""Lists in pages: nothing is lost or given twice, whatever comes and goes between them."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from pitstop.rest.access import Access
+from pitstop.rest.app import create_app
+from tests.doors.doors import running
+
+TOKEN = "the-long-token"
+
+
+@pytest.fixture
+def http(state):
+    with TestClient(create_app(state, Access(TOKEN, {"testserver"})), headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+        yield client
+
+
+def pages(http, path, between=lambda: None):
+    """All pages of a list."""
+    while path is not None:
+        answer = http.get(path)
+        assert answer.status_code == 200, answer.text
+        yield answer.json()
+        path = answer.links.get("next", {}).get("url")
+        between()
+
+
+def test_jobs_come_in_pages_that_are_the_list(http, state):
+    ids = [running(state, f"job-{number}") for number in range(5)]
+    whole = [job["id"] for job in http.get("/api/v1/jobs").json()]
+    assert sorted(whole) == ids
+    found = [[job["id"] for job in page] for page in pages(http, "/api/v1/jobs?limit=2")]
+    assert ([len(page) for page in found], [job for page in found for job in page]) == ([2, 2, 1], sorted(whole))
+
+
+def test_what_is_there_all_the_time_comes_once_whatever_goes_meanwhile(http, state):
+    for number in range(6):
+        state.map_put(f"map-{number}", {"a": 1})
+    state.map_put("other", {"a": 1})
+    path, found = "/api/v1/maps?limit=2&name=map", []
+    first = http.get(path)
+    found += [facts["name"] for facts in first.json()]
+    state.map_put("map-00", {"a": 1})
+    state.map_put("map-11", {"a": 1})
+    for page in pages(http, first.links["next"]["url"]):
+        found += [facts["name"] for facts in page]
+    assert found == ["map-0", "map-1", "map-11", "map-2", "map-3", "map-4", "map-5"]
+
+
+def test_lists_are_narrowed_by_state_name_and_job(http, state):
+    first, second = running(state, "cars"), running(state, "cars-too")
+    state.cancel(second)
+    for name, job in (("one", first), ("two", first)):
+        state.export_snapshot(job, name)
+
+    def names(path, key="name"):
+        return [found[key] for found in http.get(path).json()]
+
+    assert names("/api/v1/jobs?name=cars") == ["cars"]
+    assert sorted(names("/api/v1/jobs?name=cars&all=true")) == ["cars", "cars-too"]
+    assert names("/api/v1/jobs?status=FAILED") == ["cars-too"]
+    assert names("/api/v1/jobs?status=SUSPENDED&status=RUNNING", "id") == [first]
+    assert names(f"/api/v1/jobs?name={second}&all=true") == ["cars-too"]
+    assert names("/api/v1/snapshots?job=cars&name=tw") == names(f"/api/v1/snapshots?job={first}&name=tw") == ["two"]
+    assert names("/api/v1/snapshots?job=nobody") == []
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "", "bm9uZQ", "W10", "eyJhIjoxfQ", "W251bGxd", "\u00e4", "W1tbW1tb" * 200, "W3siYSI6MX1d"]
+)
+@pytest.mark.parametrize("path", ["jobs", "maps", "snapshots"])
+def test_a_cursor_that_is_none_is_told(http, state, path, cursor):
+    job = running(state)
+    state.export_snapshot(job, "one")
+    state.map_put("cars", {"a": 1})
+    answer = http.get(f"/api/v1/{path}", params={"cursor": cursor})
+    assert (answer.status_code, answer.json()["code"]) == (400, "USAGE")
+    assert http.get(f"/api/v1/{path}", params={"limit": 0}).status_code == 400

@@ -1,0 +1,102 @@
+"""Browsers sign in by a link or a token; viewers look and change nothing; a session is worth nothing to other pages."""
+
+import pytest
+from fastapi.testclient import TestClient
+from starlette.datastructures import Headers
+
+from pitstop.rest.access import LINK_SECONDS, MOST_LINKS, Access, Links, Role, session_cookie
+from pitstop.rest.app import create_app
+
+TOKEN, VIEWERS = "the-long-token", "the-viewers-token"
+ACCESS = Access(TOKEN, frozenset({"testserver"}), VIEWERS)
+ORIGIN = {"Origin": "http://testserver"}
+
+
+@pytest.fixture
+def browser(state):
+    with TestClient(create_app(state, ACCESS), follow_redirects=False) as client:
+        yield client
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize(("token", "role"), [(TOKEN, "operator"), (VIEWERS, "viewer")])
+def test_a_link_signs_a_browser_in_once_as_whoever_asked_for_it(browser, token, role):
+    link = browser.post("/api/v1/sign-in-links", headers=bearer(token))
+    assert (link.status_code, link.json()["seconds"]) == (201, LINK_SECONDS)
+    answer = browser.get(link.json()["path"])
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith("pitstop-session-web=")
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
+    assert browser.get("/api/v1/me").json() == {"role": role, "signed_in": True}
+    browser.cookies.clear()
+    again = browser.get(link.json()["path"])
+    assert (again.status_code, again.json()["code"]) == (401, "DENIED")
+    assert browser.get("/api/v1/me").status_code == 401
+
+
+def test_a_link_is_worth_nothing_after_a_minute_and_the_oldest_of_many_goes():
+    now = [0.0]
+    links = Links(lambda: now[0])
+    late, right = links.new(Role.VIEWER), links.new(Role.VIEWER)
+    assert links.use(right) is Role.VIEWER
+    now[0] = LINK_SECONDS
+    assert links.use(late) is None
+    first, *others = [links.new(Role.OPERATOR) for _ in range(MOST_LINKS + 1)]
+    assert links.use(first) is None
+    assert links.use(others[0]) is Role.OPERATOR
+
+
+def test_a_browser_signs_in_by_a_token_and_out_again(browser):
+    assert browser.post("/sign-in", json={"token": "wrong"}, headers=ORIGIN).status_code == 401
+    assert "set-cookie" not in browser.post("/sign-in", json={"token": ""}, headers=ORIGIN).headers
+    assert browser.post("/sign-in", json={"token": f" {TOKEN}\n"}, headers=ORIGIN).status_code == 204
+    assert browser.get("/api/v1/me").json() == {"role": "operator", "signed_in": True}
+    assert browser.post("/sign-out", headers=ORIGIN).status_code == 204
+    assert browser.get("/api/v1/me").status_code == 401
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_a_viewer_looks_and_changes_nothing(browser, method):
+    assert browser.get("/api/v1/jobs", headers=bearer(VIEWERS)).json() == []
+    refused = browser.request(method, "/api/v1/jobs/x/cancel", headers=bearer(VIEWERS))
+    assert (refused.status_code, refused.json()["code"]) == (403, "FORBIDDEN")
+    assert "it may look at everything and change nothing" in refused.json()["detail"]
+
+
+def test_a_session_changes_nothing_for_who_does_not_say_which_page_asks(browser):
+    browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
+    path = "/api/v1/jobs/none/cancel"
+    assert browser.post(path).json()["code"] == "FOREIGN"
+    assert browser.post(path, headers={"Origin": "http://testserver:9999"}).json()["code"] == "FOREIGN"
+    assert browser.post(path, headers={"Sec-Fetch-Site": "same-site"}).json()["code"] == "FOREIGN"
+    assert browser.post(path, headers=ORIGIN).json()["code"] == "NOT_FOUND"
+    assert browser.post(path, headers={"Sec-Fetch-Site": "same-origin"}).json()["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("value", ["", "x", "operator", "a.b.c", "\xff", "x" * 10_000])
+def test_what_is_no_session_is_nobody(value):
+    cookie = f"{session_cookie('testserver')}={value}"
+    assert ACCESS.identity(Headers(raw=[(b"host", b"testserver"), (b"cookie", cookie.encode("latin-1"))])) is None
+
+
+def test_a_session_ends_when_a_token_becomes_another_one():
+    session = ACCESS.new_session(Role.VIEWER)
+    headers = Headers({"host": "testserver", "cookie": f"other=1; {session_cookie('testserver')}={session}"})
+    assert ACCESS.identity(headers).role is Role.VIEWER
+    for other in (Access("another-token", viewer_token=VIEWERS), Access(TOKEN, viewer_token="others"), Access(TOKEN)):
+        assert other.identity(headers) is None
+
+
+def test_each_server_of_a_machine_has_a_session_of_its_own():
+    assert session_cookie("127.0.0.1:8701") != session_cookie("127.0.0.1:8702")
+    assert session_cookie("[::1]:8701") == session_cookie("localhost:8701")
+    assert session_cookie("a:b:c") == session_cookie("testserver")
+
+
+def test_a_wrong_token_is_not_made_good_by_a_session(browser):
+    browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
+    assert browser.get("/api/v1/me", headers=bearer("wrong")).status_code == 401
