@@ -193,9 +193,9 @@ def test_every_epoch_counts_though_nobody_looks_and_two_jobs_in_one_session_keep
     for rows, job in jobs.items():
         job.wait_for_epoch(rows // 1_000 - 1, 120)
         job.stop()
-    assert {rows: (job.progress.input_rows, job.progress.stages["numbers"]["rows_in"]) for rows, job in jobs.items()} == {
-        7_000: (7_000, 1_000),
-        2_000: (2_000, 1_000),
+    assert {rows: (job.progress.input_rows, job.progress.stages["numbers"]["rows_out"]) for rows, job in jobs.items()} == {
+        7_000: (7_000, 7_000),
+        2_000: (2_000, 2_000),
     }
 
 
