@@ -206,9 +206,16 @@ def steady(results, say):
     results.append(result("cores_of_200_streams", more, "cores", "< 0.1", more < 0.1, f"{how}; with 200 streams less without"))
 
 
+def live(results, say):
+    say("epochs on their way to who follows what changes")
+    found = run(script="live.py")
+    how = f"{found['epochs']} epochs of one job with windows and a map, within 60 s; from the commit's file to the event, p95"
+    results.append(result("event_after_commit_p95", found["p95"], "s", "<= 0.3", found["p95"] <= 0.3, how))
+
+
 MEASURES = {
     measure.__name__: measure
-    for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million, doors, cluster, steady)
+    for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million, doors, cluster, steady, live)
 }
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from pitstop.client.http import DEFAULT_URL, HttpService
 from pitstop.client.listener import StatusListener
@@ -223,12 +223,12 @@ class JobHandle:
         """All its options, each with the value in force and where that comes from."""
         return self._service.options(self.id)
 
-    def history(self, step: Step = Step.SECOND, after: float = 0.0) -> JobHistory:
+    def history(self, step: Step | Literal["second", "minute"] = "second", after: float = 0.0) -> JobHistory:
         """How it did in each second of the last 15 minutes, or minute of the last 24 hours, later than a time.
 
         In columns: rows, epochs, watermark and state, of the job and of each of its stages. ``after``: seconds since the epoch.
         """
-        return self._service.history(self.id, step, after)
+        return self._service.history(self.id, Step(step), after)
 
     def events(self, after: int = 0) -> list[JobEvent]:
         """What happened to it after that number, oldest first: changes of its state with their reasons, updates and snapshots.

@@ -139,7 +139,9 @@ def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
     """Get the new version ready while the old one goes on; nothing of the job changes yet."""
     assert isinstance(operation.request, UpdateJob | Rescale)
     if job.preparation is not None:
-        return refuse(job, operation, f"Job '{job.display_name}' is being updated already.")
+        return refuse(
+            job, operation, f"Job '{job.display_name}' is being updated or rescaled already: ask again when that is done."
+        )
     return Decision(dataclasses.replace(job, preparation=operation.id), (PrepareUpdate(operation.id),))
 
 

@@ -136,7 +136,7 @@ class Controller:
                 continue
             request = self._scaler.rescale(job)
             if request is not None:
-                log.info("the job is rescaled", job=job.display_name, id=job.id)
+                log.info("the job is to be rescaled", job=job.display_name, id=job.id)
                 self._registry.add_operation(job.id, request)
 
     def _facts(self) -> bool:

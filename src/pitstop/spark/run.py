@@ -132,9 +132,11 @@ class Run:
         """See each epoch soon after its commit, also the last one before a pause. Spark tells of it a moment later."""
         while self._commits.wait() and self.active:
             self._commits.clear()
-            seen = wait_until(lambda: self._sees(self._written), COMMIT_SECONDS, step=LOOK_SECONDS)
-            if seen:
-                self._wake()
+            try:
+                if wait_until(lambda: self._sees(self._written), COMMIT_SECONDS, step=LOOK_SECONDS):
+                    self._wake()
+            except Exception as error:  # the session ends; the next look, or failure(), tells what there is to tell
+                self._environment.log("DEBUG", "pitstop.engine", f"an epoch is not seen at once: {type(error).__name__}")
 
     def _sees(self, epoch: int) -> bool:
         self.tracker.look(self.running.query)

@@ -61,7 +61,7 @@ SENTENCES = {
     "removed": "Cannot {verb} job {id} because it already has a result: {result}; its state was removed",
     "copied": "Cannot {verb} while the state of job {id} is being exported: try again",
     "over": "Job already completed",
-    "twice": "Job '{name}' is being updated already.",
+    "twice": "Job '{name}' is being updated or rescaled already: ask again when that is done.",
     "no_update": "Cannot {verb} job '{name}': it has no update to go back from.",
 }
 STATES = {"EXPORTING": JobState.SUSPENDED_EXPORTING_SNAPSHOT} | {state.value: state for state in JobState}

@@ -226,7 +226,7 @@ def test_a_cancelled_job_answers_its_update():
 
 def test_two_updates_at_once_are_refused():
     ready = decide(running(), wish(7), 99.0).job
-    assert message(decide(ready, wish(8), 99.5)) == "Job 'job' is being updated already."
+    assert message(decide(ready, wish(8), 99.5)) == "Job 'job' is being updated or rescaled already: ask again when that is done."
     assert message(decide(asked().job, wish(8), 104.0)) == "Job is already terminating in mode: UPDATE"
     job = compiled(changed_over()[1])
     up = decide(job, seen(job, Running(0)), 103.0).job
