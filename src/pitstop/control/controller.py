@@ -225,7 +225,7 @@ class Controller:
                 if decision.job != job:
                     self._registry.save_job(decision.job)
                 if decision.job.version != job.version:
-                    self._registry.put_version(job.id, decision.job.version, now)
+                    self._keep_versions(job, decision.job, now)
                 for happened in events_of(job, event, decision, now):
                     self._registry.add_event(job.id, happened)
                 for action in decision.actions:
@@ -238,6 +238,12 @@ class Controller:
         if decision.job.state is not job.state:
             log.info("job state", job=job.display_name, id=job.id, was=job.state.value, now=decision.job.state.value)
         self._performer.act(decision.job, decision.actions)
+
+    def _keep_versions(self, before: Job, after: Job, now: float) -> None:
+        if after.version.number != before.version.number:
+            # It may have been begun by a release that kept no versions.
+            self._registry.put_version(before.id, before.version, before.start_time or before.submission_time)
+        self._registry.put_version(after.id, after.version, now)
 
     def _write(self, job: Job, action: StoreAction) -> None:
         if isinstance(action, SendCommand):

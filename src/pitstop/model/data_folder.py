@@ -45,6 +45,11 @@ class DataFolder:
         return self.root / "token"
 
     @property
+    def session_key(self) -> Path:
+        """Signs the sessions of browsers. The server makes it at its first start."""
+        return self.root / "session-key"
+
+    @property
     def control_lock(self) -> Path:
         """Locked by the one server of this folder as long as it lives; the file itself stays."""
         return self._own / "control.lock"

@@ -9,14 +9,14 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 
 from pitstop.errors import DeniedError, ForbiddenError, ForeignError, PitstopError
 
@@ -65,6 +65,8 @@ class Access:
     """
     viewer_token: str | None = None
     """That of viewers; None if there are none."""
+    session_key: str = field(default_factory=secrets.token_urlsafe)
+    """Signs sessions, with the tokens: from a session alone nobody can guess a token that somebody has thought up."""
 
     def refusal(self, path: str, headers: Headers, method: str = "GET") -> PitstopError | None:
         """Why this request is not let in; None if it is."""
@@ -94,18 +96,18 @@ class Access:
         """Who sends a request with these headers; None if nobody that the server knows."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            role = self.role_of(token.strip())
+            # A header arrives as Latin-1, whatever its bytes were.
+            role = self.role_of(token.strip().encode("latin-1"))
             return Identity(role, False) if role is not None else None
-        session = _cookie(headers, session_cookie(headers.get("host", "")))
+        session = cookie_parser(headers.get("cookie", "")).get(session_cookie(headers.get("host", "")))
         role = self._role_in(session) if session is not None else None
         return Identity(role, True) if role is not None else None
 
-    def role_of(self, token: str) -> Role | None:
+    def role_of(self, token: bytes) -> Role | None:
         """Whose token this is."""
-        # A header arrives as Latin-1, whatever its bytes were.
-        given, found = token.encode("latin-1", "replace"), None
+        found = None
         for role, own in ((Role.VIEWER, self.viewer_token), (Role.OPERATOR, self.token)):
-            if own is not None and hmac.compare_digest(given, own.encode()):
+            if own is not None and hmac.compare_digest(token, own.encode()):
                 found = role
         return found
 
@@ -115,7 +117,7 @@ class Access:
 
     @cached_property
     def _signer(self) -> URLSafeTimedSerializer:
-        secret = f"{self.token}\0{self.viewer_token or ''}"
+        secret = "\0".join((self.session_key, self.token, self.viewer_token or ""))
         return URLSafeTimedSerializer(secret, salt="session", signer_kwargs={"digest_method": hashlib.sha256})
 
     def _role_in(self, session: str) -> Role | None:
@@ -163,14 +165,6 @@ def session_cookie(host: str) -> str:
     except ValueError:
         port = None
     return f"pitstop-session-{port or 'web'}"
-
-
-def _cookie(headers: Headers, name: str) -> str | None:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return None
-    return found.value if found is not None else None
 
 
 def _is_address(name: str) -> bool:

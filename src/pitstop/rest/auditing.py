@@ -9,7 +9,6 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pitstop.errors import PitstopError
 from pitstop.model.audit import USER_HEADER, AuditEntry, Door
 from pitstop.rest.access import LOOKS, Access, Identity
 from pitstop.rest.threads import writing
@@ -18,7 +17,7 @@ from pitstop.service.api import ServerService
 AGENTS = {"pitstop-cli/": Door.COMMAND_LINE, "pitstop-python/": Door.PYTHON}
 MOST_LETTERS = 500
 """Of a path; longer ones name nothing that there is."""
-MOST_OF_NAME = 100
+MOST_OF_NAME, MOST_OF_METHOD = 100, 10
 
 log = structlog.get_logger("pitstop.audit")
 
@@ -52,13 +51,14 @@ class Audited:
         log.info(entry.text)
         try:
             await writing(self._service.note_audit, entry)
-        except PitstopError as error:
-            log.warning("an entry of the audit is in the log alone", reason=error.message)
+        except Exception as error:  # whatever is wrong with it, the request was answered
+            log.warning("an entry of the audit is in the log alone", reason=f"{type(error).__name__}: {error}")
 
 
 def _entry(scope: Scope, headers: Headers, found: Identity, at: float, status: int) -> AuditEntry:
     agent = headers.get("user-agent", "")
     named = next((door for prefix, door in AGENTS.items() if agent.startswith(prefix)), Door.OTHER)
     user = "".join(letter for letter in unquote(headers.get(USER_HEADER, "")) if letter.isprintable())[:MOST_OF_NAME]
-    path = scope["path"].encode("utf-8", "replace").decode()[:MOST_LETTERS]
-    return AuditEntry(at, found.role.value, user or None, Door.PAGE if found.signed_in else named, scope["method"], path, status)
+    path = scope["path"].encode("utf-8", "replace").decode().replace("\0", "?")[:MOST_LETTERS]
+    method = scope["method"][:MOST_OF_METHOD]
+    return AuditEntry(at, found.role.value, user or None, Door.PAGE if found.signed_in else named, method, path, status)

@@ -14,6 +14,9 @@ from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Links, Ro
 from pitstop.rest.models import SignInBody
 from pitstop.rest.strict import StrictRoute
 
+MOST_BYTES = 4096
+"""Of the request of somebody who has not signed in yet."""
+
 
 @described
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def api_router(access: Access, links: Links) -> APIRouter:
 
     @routes.post("/sign-in-links", status_code=201, summary="Make a link that signs a browser in")
     async def make_sign_in_link(request: Request) -> SignInLink:
-        """As whoever asks; `pitstop ui` opens it."""
+        """As whoever asks."""
         found = access.identity(request.headers)
         assert found is not None, "the gate lets nobody in whom it does not know"
         return SignInLink(f"/sign-in?code={links.new(found.role)}", LINK_SECONDS)
@@ -82,13 +85,13 @@ def browser_router(access: Access, links: Links) -> APIRouter:
         """Leads to the page, with a session."""
         role = links.use(code)
         if role is None:
-            raise DeniedError(f"This link was used already, or is older than {LINK_SECONDS:.0f} seconds: run 'pitstop ui' again.")
+            raise DeniedError(f"This link was used already, or is older than {LINK_SECONDS:.0f} seconds: ask for another one.")
         return begin(request, RedirectResponse("/", 303), role)
 
-    @routes.post("/sign-in", summary="Sign in by a token", status_code=204)
+    @routes.post("/sign-in", summary="Sign in by a token", status_code=204, max_body_size=MOST_BYTES)
     async def sign_in(request: Request, body: SignInBody) -> Response:
         """The session of the browser stands for the token from then on."""
-        role = access.role_of(body.token.strip())
+        role = access.role_of(body.token.strip().encode())
         if role is None:
             raise DeniedError("This is not the server's token: it stands in the file 'token' of the server's data folder.")
         return begin(request, Response(status_code=204), role)

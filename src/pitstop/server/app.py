@@ -24,7 +24,7 @@ from pitstop.server.exclusive import listening, only_server
 from pitstop.server.http import PatientProtocol
 from pitstop.server.logs import logging_to
 from pitstop.server.plane import ControlPlane
-from pitstop.server.settings import Settings
+from pitstop.server.settings import Settings, kept_token
 from pitstop.server.store import own_folder
 
 REQUEST_SECONDS = 10
@@ -39,7 +39,8 @@ def run_server(settings: Settings) -> None:
     _allow_many_connections()
     private_folder(settings.data_dir.resolve())
     data = own_folder(settings)
-    access = Access(settings.effective_token(), own_names(settings.host_names), settings.effective_viewer_token())
+    key = kept_token(data.session_key)
+    access = Access(settings.effective_token(), own_names(settings.host_names), settings.effective_viewer_token(), key)
     with only_server(data), logging_to(data, settings.rotation), listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         address = _address(settings.host, port)

@@ -68,9 +68,10 @@ class Run:
         tracker = ProgressTracker(job.plan, before, environment.log, admission)
         waiting = head_start.gated if head_start is not None else None
         if waiting is not None and waiting.waits_for(point.checkpoint):
+            waiting.running.writer.tell_rows(tracker.wrote)
             running = waiting.go(environment)
         else:
-            running = RunningQuery.start(job.spark, job.pipeline, environment, point.checkpoint)
+            running = RunningQuery.start(job.spark, job.pipeline, environment, point.checkpoint, counted=tracker.wrote)
         run = cls(job, environment, tracker, running, wake)
         environment.log("INFO", "pitstop.engine", "the query is started")
         return run
@@ -116,7 +117,6 @@ class Run:
     def _follow(self, query: RunningQuery) -> None:
         self.running = query
         query.writer.before_epoch(self._epoch_begins)
-        query.writer.tell_rows(self.tracker.wrote)
         query.writer.after_epoch(self._epoch_written)
         threading.Thread(target=self._await_end, args=(query,), daemon=True).start()
 
@@ -140,7 +140,7 @@ class Run:
 
     def _sees(self, epoch: int) -> bool:
         self.tracker.look(self.running.query)
-        return self.tracker.progress.epoch >= epoch or not self.active
+        return self.tracker.last_epoch >= epoch or not self.active
 
     def _await_end(self, running: RunningQuery) -> None:
         try:
@@ -158,4 +158,5 @@ class Run:
         self.look()
         before.drop_tables()
         path = before.checkpoint.path
-        self._follow(RunningQuery.start(self._job.spark, self._job.pipeline, self._environment, path, before))
+        counted = self.tracker.wrote
+        self._follow(RunningQuery.start(self._job.spark, self._job.pipeline, self._environment, path, before, counted=counted))

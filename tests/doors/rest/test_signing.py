@@ -87,14 +87,33 @@ def test_a_session_ends_when_a_token_becomes_another_one():
     session = ACCESS.new_session(Role.VIEWER)
     headers = Headers({"host": "testserver", "cookie": f"other=1; {session_cookie('testserver')}={session}"})
     assert ACCESS.identity(headers).role is Role.VIEWER
-    for other in (Access("another-token", viewer_token=VIEWERS), Access(TOKEN, viewer_token="others"), Access(TOKEN)):
-        assert other.identity(headers) is None
+    own = {"token": TOKEN, "viewer_token": VIEWERS, "session_key": ACCESS.session_key}
+    assert Access(**own).identity(headers).role is Role.VIEWER
+    for changed in ({"token": "another-token"}, {"viewer_token": "others"}, {"viewer_token": None}, {"session_key": "new"}):
+        assert Access(**own | changed).identity(headers) is None
 
 
 def test_each_server_of_a_machine_has_a_session_of_its_own():
     assert session_cookie("127.0.0.1:8701") != session_cookie("127.0.0.1:8702")
     assert session_cookie("[::1]:8701") == session_cookie("localhost:8701")
     assert session_cookie("a:b:c") == session_cookie("testserver")
+
+
+@pytest.mark.parametrize("odd", ['prefs={"a":"b"}', "flag", "=", 'x="y', "a=1; ; b"])
+def test_cookies_of_other_servers_of_the_machine_are_no_hindrance(odd):
+    cookie = f"{odd}; {session_cookie('testserver')}={ACCESS.new_session(Role.OPERATOR)}"
+    assert ACCESS.identity(Headers({"host": "testserver", "cookie": cookie})).role is Role.OPERATOR
+
+
+def test_a_stranger_sends_no_large_body(browser):
+    assert browser.post("/sign-in", json={"token": "x" * 10_000}, headers=ORIGIN).status_code == 413
+
+
+def test_a_token_of_any_letters_is_known_by_header_and_form(state):
+    token = "ein-schönes-Zeichen"
+    with TestClient(create_app(state, Access(token, {"testserver"}))) as client:
+        assert client.get("/api/v1/me", headers={b"Authorization": f"Bearer {token}".encode()}).status_code == 200
+        assert client.post("/sign-in", json={"token": token}, headers=ORIGIN).status_code == 204
 
 
 def test_a_wrong_token_is_not_made_good_by_a_session(browser):

@@ -46,7 +46,7 @@ class ProgressTracker:
         self._plan = plan
         self._log = log
         self._lock = threading.Lock()
-        self._progress = dataclasses.replace(start, rows_per_second=0.0)
+        self._progress = dataclasses.replace(start, rows_per_second=0.0, stages=_of_plan(start.stages, plan))
         self._concerns = Concerns(log)
         self._written: dict[str, int] = {}
         """Sink -> rows of epochs that are not summed up yet."""
@@ -55,6 +55,11 @@ class ProgressTracker:
         """The query has finished an epoch, or has found nothing to do."""
         self.first_epoch = False
         """An epoch of this run is finished."""
+
+    @property
+    def last_epoch(self) -> int:
+        """The last epoch of this run that it has seen; -1 before the first."""
+        return self._last_epoch
 
     @property
     def progress(self) -> Progress:
@@ -154,6 +159,14 @@ class ProgressTracker:
             facts[key] = int(facts.get(key) or 0) + rows
         self._written.clear()
         return stages
+
+
+def _of_plan(stages: dict[str, dict[str, Any]], plan: Plan) -> dict[str, dict[str, Any]]:
+    """The figures of the stages that there are: those of others were dropped by an update. Sources take no rows."""
+    found = {stage.name: dict(stages[stage.name]) for stage in plan.stages if stage.name in stages}
+    for name in plan.sources:
+        found.get(name, {}).pop("rows_in", None)  # of an older release, which counted its last epoch alone
+    return found
 
 
 def _counts(seen: StreamingQueryProgress) -> Iterator[tuple[str, str, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +55,12 @@ class RunningQuery:
         before: RunningQuery | None = None,
         open_source: OpenSource | None = None,
         write: WriteSink = write_sink,
+        counted: Callable[[str, int], None] | None = None,
     ) -> RunningQuery:
         """Build the query from the pipeline's cuts and start it; returns once Spark has accepted it.
 
         ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
+        ``counted`` is told of each sink how many rows an epoch has written into it.
         """
         allow_early_watermarks(spark)
         forms = _forms(Checkpoint(checkpoint))
@@ -70,6 +72,8 @@ class RunningQuery:
         idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, lowering.followers, environment.log, earlier)
         early = _early_results(checkpoint, cuts, lowering.layouts)
         writer = EpochWriter(cuts, environment, early, idle.epoch_written if idle is not None else None, write)
+        if counted is not None:
+            writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)
         query = stream.option("checkpointLocation", str(checkpoint)).start()
         if idle is not None:
