@@ -28,7 +28,8 @@ def main():
 
 def delays(url, token, checkpoint):
     """Seconds from the commit of each epoch that was told to when it was."""
-    found, until = {}, time.monotonic() + SECONDS
+    found: dict[int, float] = {}
+    until = time.monotonic() + SECONDS
     path, headers = f"{url}/api/v1/events?kind=progress&seconds={SECONDS}", {"Authorization": f"Bearer {token}"}
     with httpx2.stream("GET", path, headers=headers, timeout=None) as response:
         for line in response.iter_lines():
