@@ -25,7 +25,7 @@ from pitstop.service.results import JobStatus
 MEDIA_TYPE = "text/event-stream"
 LOOK_SECONDS = 1.0
 """What nobody tells of, such as what is written into maps, is looked for so often while there are streams."""
-PAUSE_SECONDS = 0.1
+PAUSE_SECONDS = 0.2
 """Changes that come within this time are looked at together."""
 HEART_BEAT_SECONDS = 15.0
 """A stream that has nothing to tell says so, for all that is between it and its reader."""
