@@ -1,10 +1,12 @@
 """Versions of a job, and going back to one, over every service."""
 
 import pytest
+from sqlalchemy import delete
 
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.model.job import JobState
 from pitstop.service.api import SubmitRequest
+from pitstop.store import schema
 from tests.doors.doors import MOMENT, request, running
 
 
@@ -57,3 +59,14 @@ def test_a_version_that_failed_gives_its_number_to_the_next_one(pair):
     state.wait_for(job, (JobState.RUNNING,), 20)
     state.update(job, SubmitRequest("good.py", b"# good"))
     assert [(kept.number, kept.artifact) for kept in service.versions(job)] == [(2, "good.py"), (1, "job.py")]
+
+
+def test_a_version_that_an_older_release_has_begun_is_kept_when_the_next_one_comes(pair):
+    service, state = pair
+    job = running(state)
+    with state._database.write() as connection:
+        connection.execute(delete(schema.job_versions))
+    assert [kept.number for kept in service.versions(job)] == [1]
+    state.update(job, SubmitRequest("newer.py", b"# newer"))
+    assert [(kept.number, kept.artifact) for kept in service.versions(job)] == [(2, "newer.py"), (1, "job.py")]
+    assert service.go_back(job, 1).version == 3
