@@ -170,7 +170,7 @@ class Registry(Protocol):
         ...
 
     def unreadable_jobs(self) -> list[str]:
-        """The ids of jobs that a later release has recorded: nothing of theirs may be removed."""
+        """The ids of jobs that a later release has recorded, or versions of them: nothing of theirs may be removed."""
         ...
 
     def save_job(self, job: Job) -> None:

@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
 from pitstop.errors import DeniedError, ForbiddenError, ForeignError, PitstopError
+from pitstop.kit.wire import described
 
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", "/sign-in"})
 """What answers without a token: probes, the description, which is in the documentation anyway, and who is to sign in."""
@@ -42,6 +43,7 @@ class Role(StrEnum):
     """Everything."""
 
 
+@described
 @dataclass(frozen=True)
 class Identity:
     """Who asks."""

@@ -10,23 +10,12 @@ from fastapi.responses import RedirectResponse
 
 from pitstop.errors import DeniedError
 from pitstop.kit.wire import described
-from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Links, Role, session_cookie
+from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Identity, Links, Role, session_cookie
 from pitstop.rest.models import SignInBody
 from pitstop.rest.strict import StrictRoute
 
 MOST_BYTES = 4096
 """Of the request of somebody who has not signed in yet."""
-
-
-@described
-@dataclass(frozen=True)
-class Me:
-    """Who asks."""
-
-    role: Role
-    """What they may do."""
-    signed_in: bool
-    """A browser asks, by its session; else a program, by a token."""
 
 
 @described
@@ -44,19 +33,20 @@ def api_router(access: Access, links: Links) -> APIRouter:
     """Routes below /api/v1."""
     routes = APIRouter(tags=["access"], route_class=StrictRoute)
 
-    @routes.get("/me", summary="Who am I?")
-    async def get_me(request: Request) -> Me:
-        """What the token, or the session of the browser, stands for."""
+    def identity(request: Request) -> Identity:
         found = access.identity(request.headers)
         assert found is not None, "the gate lets nobody in whom it does not know"
-        return Me(found.role, found.signed_in)
+        return found
+
+    @routes.get("/me", summary="Who am I?")
+    async def get_me(request: Request) -> Identity:
+        """What the token, or the session of the browser, stands for."""
+        return identity(request)
 
     @routes.post("/sign-in-links", status_code=201, summary="Make a link that signs a browser in")
     async def make_sign_in_link(request: Request) -> SignInLink:
         """As whoever asks."""
-        found = access.identity(request.headers)
-        assert found is not None, "the gate lets nobody in whom it does not know"
-        return SignInLink(f"/sign-in?code={links.new(found.role)}", LINK_SECONDS)
+        return SignInLink(f"/sign-in?code={links.new(identity(request).role)}", LINK_SECONDS)
 
     return routes
 

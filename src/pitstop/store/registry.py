@@ -108,7 +108,9 @@ class SqlRegistry:
     def unreadable_jobs(self) -> list[str]:
         with self._database.read() as connection:
             rows = connection.execute(select(schema.jobs)).all()
-        return [row.id for row in rows if not readable(job_of, [row])]
+            versions = connection.execute(select(schema.job_versions)).all()
+        found = [row.id for row in rows if not readable(job_of, [row])]
+        return [*found, *(row.job_id for row in versions if not readable(version_of, [row]))]
 
     def save_job(self, job: Job) -> None:
         try:

@@ -22,7 +22,7 @@ from pitstop.store.samples import SampleWriter
 
 
 class SqlRunnerLink:
-    """RunnerLink over a :class:`Database`. The control plane is woken after each recorded fact, who follows progress by that."""
+    """RunnerLink over a :class:`Database`. A recorded fact wakes the control plane, progress wakes whoever follows it."""
 
     def __init__(self, database: Database, wake: Wake, clock: Clock | None = None) -> None:
         self._database, self._wake, self._now = database, wake, store_clock(database, clock)

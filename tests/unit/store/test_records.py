@@ -7,11 +7,13 @@ from sqlalchemy import text
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError
+from pitstop.model.job import Progress
 from pitstop.model.operation import OperationState, Suspend
 from pitstop.model.run import Completed, Observation, StopRun
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.clock import ManualClock
 from pitstop.testing.wake import MemoryWake
 from tests.contract.test_registry import job
 
@@ -80,3 +82,27 @@ def claimed(database, registry, name):
     link = SqlRunnerLink(database, MemoryWake())
     link.claim(registry.find_jobs(name)[0].id, 0, RunHandle("boot/1/1"), 10.0)
     return link
+
+
+def test_a_version_that_cannot_be_read_is_left_out_and_its_job_keeps_its_files(database, registry):
+    good = registry.find_jobs("good")[0]
+    registry.put_version(good.id, good.version, 1.0)
+    assert registry.unreadable_jobs() == []
+    spoil(database, "job_versions", "body", '{"number": "later"}', f"job_id = '{good.id}'")
+    assert (registry.versions(good.id), registry.unreadable_jobs()) == ([], [good.id])
+
+
+def test_a_sample_that_cannot_be_read_ends_no_run_and_is_overwritten(database, registry):
+    clock = ManualClock()
+    good = registry.find_jobs("good")[0]
+
+    def reported(number):
+        link = SqlRunnerLink(database, MemoryWake(), clock)
+        link.claim(good.id, good.token, RunHandle("a handle"), 100)
+        link.report(Progress(epoch=number))
+
+    reported(1)
+    spoil(database, "samples", "body", '{"at": "later"}', "step = 60")
+    assert registry.samples(good.id, 60, 0) == []
+    reported(2)
+    assert [sample.epoch for sample in registry.samples(good.id, 60, 0)] == [2]
