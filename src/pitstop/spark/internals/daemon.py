@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from socket import socket
 from typing import Any
 
@@ -19,14 +20,18 @@ _run_worker = daemon.worker
 
 
 def _worker(sock: socket, authenticated: bool) -> int:
-    """What the daemon runs in each process that it forks."""
+    """What the daemon runs in each process that it forks: once for each task, as long as the process is used again."""
     if sys.argv[1:] == [_WORKER]:
         _prepare()
     return _run_worker(sock, authenticated)
 
 
+@cache
 def _prepare() -> None:
-    """Let Spark's worker read functions in our way. Nothing is imported before the fork: Arrow and others start threads."""
+    """Let Spark's worker read functions in our way. Nothing is imported before the fork: Arrow and others start threads.
+
+    Done once in a process, whose tasks may be thousands: each further time would put another layer around the one before.
+    """
     from pyspark import worker
     from pyspark.util import PythonEvalType
     from pyspark.worker_util import read_command
