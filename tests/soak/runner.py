@@ -119,7 +119,9 @@ def run_chain(worker: Worker, seed: int, folder: Path) -> Outcome:
         (read, watermark), latest = facts[-1][-1], latest_watermark(chain, number)
         if read != chain.first(number + 1):
             raise ChainFailedError(f"version {number} read up to {read}, not {chain.first(number + 1)}")
-        if not latest - HELD_BACK <= watermark <= latest:
+        # Behind the last rows Spark runs an epoch without any only for stages that something closes in time.
+        least = latest - HELD_BACK - (version.step if number + 1 == len(chain.versions) else 0)
+        if not least <= watermark <= latest:
             raise ChainFailedError(f"version {number} ended at watermark {watermark}, not near {latest}")
         outcome.ways += [answer["way"]] if answer["way"] else []
     compare(chain, facts, folder, outcome)
