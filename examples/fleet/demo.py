@@ -13,7 +13,7 @@ from pathlib import Path
 from stack import HERE, Stack, wait_until
 from verify import compare, emitted_alpha, emitted_beta, ingested
 
-from pitstop.client import Client, JobHandle
+from pitstop.client import Client, HttpService, JobHandle
 from pitstop.errors import PitstopError
 
 
@@ -56,7 +56,8 @@ def run(stack: Stack, seconds: float | None) -> int:
     job = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="fleet-ingest")
     job.wait_started()
     say("running\n")
-    say(f"  pitstop --url {stack.url} list-jobs | status fleet-ingest | logs -f fleet-ingest | map entries vehicles")
+    say(f"  the page, with the vehicles on a map (the link works once): {HttpService(stack.url).sign_in_link()}")
+    say(f"  pitstop --url {stack.url} ui | list-jobs | status fleet-ingest | logs -f fleet-ingest | map entries vehicles")
     say(f"  REST {stack.url}/api/v1/jobs  OpenAPI {stack.url}/openapi.json  metrics {stack.url}/metrics\n")
     try:
         watch(client, job, seconds)

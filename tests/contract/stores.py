@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from pitstop.model.retention import USUAL, Retention
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.members import SqlMembers
@@ -24,9 +25,15 @@ class SqlStore:
         self.registry = SqlRegistry(self.database, self.clock)
         self.maps = SqlMapStore(self.database, self.clock.now)
         self.members = SqlMembers(self.database, self.clock)
+        self.retention = USUAL
+
+    def keep(self, retention: Retention):
+        """The registry of a server that is started again with these settings."""
+        self.retention, self.registry = retention, SqlRegistry(self.database, self.clock, retention)
+        return self.registry
 
     def link(self):
-        return SqlRunnerLink(self.database, self.wake, self.clock)
+        return SqlRunnerLink(self.database, self.wake, self.clock, lambda: self.retention)
 
     def close(self):
         self.database.close()
@@ -40,6 +47,10 @@ class MemoryStore:
         self.registry = MemoryRegistry(self.clock)
         self.maps = MemoryMapStore(self.registry, self.clock)
         self.members = MemoryMembers(self.clock)
+
+    def keep(self, retention: Retention):
+        self.registry._retention = retention
+        return self.registry
 
     def link(self):
         return MemoryRunnerLink(self.registry, self.wake)

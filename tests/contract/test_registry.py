@@ -1,19 +1,23 @@
 """What every registry promises to the control plane."""
 
 import dataclasses
+import re
 import subprocess
 import sys
 
 import pytest
+from sqlalchemy.event import listen
 
 from pitstop.errors import ConflictError, Problem
 from pitstop.model.config import JobConfig
-from pitstop.model.job import KEEP_VERSIONS, Job, JobSource, JobState, KeptVersion, Progress, Version
-from pitstop.model.job_event import KEEP_EVENTS, StateChange
+from pitstop.model.job import Job, JobSource, JobState, KeptVersion, Progress, Version
+from pitstop.model.job_event import StateChange
 from pitstop.model.operation import Cancel, Export, OperationState, Resume, Submit, Suspend
+from pitstop.model.retention import USUAL, Retention
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database
+from pitstop.store.registry import SqlRegistry
 from tests.contract.stores import DATABASES
 
 
@@ -329,12 +333,12 @@ def test_a_reason_may_hold_anything_that_an_error_says(registry):
 def test_of_a_jobs_changes_the_newest_are_kept_and_numbers_go_on(registry):
     registry.add_job(job())
     with registry.transaction():
-        for number in range(KEEP_EVENTS + 5):
+        for number in range(USUAL.events + 5):
             registry.add_event("id-1", changed("RUNNING", "NOT_RUNNING", str(number)))
-    kept = registry.events("id-1", 0, 10 * KEEP_EVENTS)
-    assert [change.sequence for change in kept] == list(range(6, KEEP_EVENTS + 6))
-    assert (kept[0].reason, kept[-1].reason) == ("5", str(KEEP_EVENTS + 4))
-    assert registry.newest_events(["id-1"]) == {"id-1": KEEP_EVENTS + 5}
+    kept = registry.events("id-1", 0, 10 * USUAL.events)
+    assert [change.sequence for change in kept] == list(range(6, USUAL.events + 6))
+    assert (kept[0].reason, kept[-1].reason) == ("5", str(USUAL.events + 4))
+    assert registry.newest_events(["id-1"]) == {"id-1": USUAL.events + 5}
 
 
 def test_a_change_is_there_only_with_the_transaction_that_made_it(registry):
@@ -382,6 +386,49 @@ def test_operations_are_unanswered_until_they_are_finished(registry):
     registry.finish_operation(second)
     assert registry.unanswered([first, second, third, 4711]) == {first, third}
     assert registry.unanswered([]) == set()
+
+
+def test_operations_are_recent_until_they_were_answered_so_long_ago(registry, store):
+    for name in ("id-1", "id-2"):
+        registry.add_job(job(name, name))
+    first, second, third, fourth = (
+        registry.add_operation(name, request).id
+        for name, request in (("id-1", Export("s")), ("id-2", Resume()), ("id-1", Cancel()), ("id-2", Suspend()))
+    )
+    registry.start_operation(third)
+
+    def recent(most=10):
+        return [(operation.id, operation.state.value) for operation in registry.recent_operations(60.0, most)]
+
+    assert recent() == [(first, "pending"), (second, "pending"), (third, "running"), (fourth, "pending")]
+    registry.finish_operation(second, Problem("CONFLICT", "no", {"a": [1]}))
+    store.clock.advance(30)
+    registry.finish_operation(first, None, SnapshotRecord("s", "id-1", "ingest", 1.0, 10, "/x", 3))
+    assert recent() == [(first, "done"), (second, "failed"), (third, "running"), (fourth, "pending")]
+    assert recent(most=1) == [(first, "done"), (third, "running"), (fourth, "pending")], "the one that was answered last"
+    found = registry.recent_operations(60.0, 10)
+    assert found == [registry.get_operation(operation.id) for operation in found]
+    store.clock.advance(31)
+    assert recent() == [(first, "done"), (third, "running"), (fourth, "pending")]
+    store.clock.advance(100 * 86_400)
+    assert recent() == [(third, "running"), (fourth, "pending")]
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_recent_operations_are_found_by_indexes_among_any_number(tmp_path, kind):
+    database, asked = open_database(DATABASES[kind](tmp_path)), []
+    listen(database.engine, "before_cursor_execute", lambda *call: asked.append(call[2:4]))
+    SqlRegistry(database).recent_operations(60.0, 10)
+    statement, values = next(each for each in asked if "FROM operations" in each[0])
+    with database.engine.connect() as connection:
+        if kind == "postgres":
+            connection.exec_driver_sql("SET enable_seqscan = off")  # a table that is empty is read whole
+        explain = "EXPLAIN" if kind == "postgres" else "EXPLAIN QUERY PLAN"
+        plan = str(connection.exec_driver_sql(f"{explain} {statement}", values).all())
+    assert "ix_operations_state" in plan
+    assert "ix_operations_finished" in plan
+    assert not re.search("SCAN operations|Seq Scan", plan), plan
+    database.close()
 
 
 def set_clock(store, moment):
@@ -435,6 +482,58 @@ def test_samples_are_kept_for_a_quarter_of_an_hour_by_the_second_and_for_a_day_b
     assert registry.samples("id-1", 60, 0) == registry.samples("id-1", 1, 0) == []
 
 
+def test_samples_are_kept_as_the_settings_say_be_they_changed_while_the_run_goes_on(registry, store):
+    registry.add_job(job())
+    link = store.link()
+    link.claim("id-1", 0, "a handle", 10_000_000)
+    start = store.clock.now() // 60 * 60
+    registry = store.keep(Retention(seconds_history=120, minutes_history=3 * 3600))
+    for minute in (0, 1, 2, 3, 61, 179, 181):
+        set_clock(store, start + 60 * minute)
+        link.report(Progress(epoch=minute))
+        if minute == 3:
+            assert [sample.epoch for sample in registry.samples("id-1", 1, 0)] == [2, 3]
+            assert [sample.epoch for sample in registry.samples("id-1", 60, 0)] == [0, 1, 2, 3]
+    assert [sample.epoch for sample in registry.samples("id-1", 60, 0)] == [2, 3, 61, 179, 181]
+    registry = store.keep(Retention(seconds_history=180, minutes_history=3600))
+    set_clock(store, start + 60 * 182)
+    link.report(Progress(epoch=182))
+    assert [sample.epoch for sample in registry.samples("id-1", 60, 0)] == [179, 181, 182]
+    assert [sample.epoch for sample in registry.samples("id-1", 1, 0)] == [181, 182]
+    store.clock.advance(120)
+    store.keep(Retention(seconds_history=60, minutes_history=3600)).prune(0.0)
+    assert (len(registry.samples("id-1", 1, 0)), len(registry.samples("id-1", 60, 0))) == (0, 3), "of a job that has ended, too"
+
+
+def test_as_many_events_and_versions_are_kept_as_the_settings_say(registry, store):
+    registry.add_job(job())
+    registry.add_job(job("id-2", name="other"))
+    registry = store.keep(Retention(events=12, versions=3))
+    for number in range(20):
+        registry.add_event("id-1", StateChange(1.0, JobState.RUNNING, JobState.NOT_RUNNING, str(number), False))
+        registry.put_version("id-1", dataclasses.replace(job().version, number=number + 1), 5.0)
+    registry.add_event("id-2", StateChange(1.0, JobState.RUNNING, JobState.NOT_RUNNING, "x", False))
+    registry.put_version("id-2", job().version, 5.0)
+
+    def kept(job_id):
+        events = [event.sequence for event in registry.events(job_id, 0, 1000)]
+        return events, [found.version.number for found in registry.versions(job_id)]
+
+    assert kept("id-1") == (list(range(9, 21)), [20, 19, 18])
+    registry = store.keep(Retention(events=10, versions=1))
+    registry.prune(0.0)
+    assert kept("id-1") == (list(range(11, 21)), [20]), "although nothing has happened to it since"
+    assert kept("id-2") == ([1], [1])
+
+
+def test_any_number_of_results_is_forgotten_at_once(registry):
+    with registry.transaction():
+        for number in range(1201):
+            registry.add_job(job(f"id-{number}", name=None, state=JobState.COMPLETED, completion_time=float(number)))
+    assert len(registry.delete_ended(1, 0.0)) == 1200
+    assert [left.id for left in registry.jobs()] == ["id-1200"]
+
+
 def test_versions_of_a_job_are_kept_the_newest_first_and_go_with_it(registry):
     registry.add_job(job())
     first = job().version
@@ -448,8 +547,22 @@ def test_versions_of_a_job_are_kept_the_newest_first_and_go_with_it(registry):
     again = dataclasses.replace(other, source=JobSource("c.py"))  # version 2 was gone back from
     registry.put_version("id-1", again, 9.0)
     assert registry.versions("id-1")[0] == KeptVersion(again, 9.0)
-    registry.put_version("id-1", dataclasses.replace(other, number=KEEP_VERSIONS + 1), 11.0)
-    assert [kept.version.number for kept in registry.versions("id-1")] == [KEEP_VERSIONS + 1, 2]
+    registry.put_version("id-1", dataclasses.replace(other, number=USUAL.versions + 1), 11.0)
+    assert [kept.version.number for kept in registry.versions("id-1")] == [USUAL.versions + 1, 2]
     registry.save_job(job(state=JobState.FAILED, completion_time=1.0))
     registry.delete_ended(0, 100.0)
     assert registry.versions("id-1") == []
+
+
+def test_the_artifacts_of_all_versions_are_read_at_once(registry):
+    assert registry.version_artifacts() == []
+    for name, number in (("id-2", 1), ("id-1", 1), ("id-1", 2), ("id-1", 10)):
+        # A user's argument may hold anything.
+        source = JobSource(f"/a/{name}/{number} \u00e4.py", "m:f", ("\x00", "'\"\\u0000"), "packages")
+        registry.put_version(name, dataclasses.replace(job().version, number=number, source=source, plan={"stages": []}), 5.0)
+    assert registry.version_artifacts() == [
+        ("id-1", 10, "/a/id-1/10 \u00e4.py"),
+        ("id-1", 2, "/a/id-1/2 \u00e4.py"),
+        ("id-1", 1, "/a/id-1/1 \u00e4.py"),
+        ("id-2", 1, "/a/id-2/1 \u00e4.py"),
+    ]

@@ -4,6 +4,7 @@ import threading
 import time
 
 from pitstop.model.job import JobState, Mode, Termination
+from pitstop.model.retention import USUAL
 from pitstop.service.api import SubmitRequest
 from pitstop.testing.service import ScriptedService
 
@@ -12,11 +13,11 @@ MOMENT = 1584283021.011
 ID = "0401-9f77-b9c0-{:04x}"
 
 
-def service(folder):
+def service(folder, retention=USUAL):
     """Job ids count from 0401-9f77-b9c0-0001, the manual's example; the clock stands still."""
     numbers = iter(range(1, 1000))
     folder.mkdir()
-    return ScriptedService(folder, now=lambda: MOMENT, new_id=lambda: ID.format(next(numbers)))
+    return ScriptedService(folder, now=lambda: MOMENT, new_id=lambda: ID.format(next(numbers)), retention=retention)
 
 
 def request(name=None, text="", **more):

@@ -12,12 +12,14 @@ from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import httpx2
 import pytest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
-INSTALL, SERVE, FOLLOW = 'make install && export PATH="$PWD/.venv/bin:$PATH"', "pitstop serve &", "pitstop logs -f speeds"
+INSTALL, SERVE = 'make install && export PATH="$PWD/.venv/bin:$PATH"', "pitstop serve &"
+FOLLOW, PAGE = "pitstop logs -f speeds", "pitstop ui"
 LAG, SLIDE, SIZE = timedelta(seconds=20), timedelta(seconds=15), timedelta(minutes=4)
 MIDNIGHT = datetime(2026, 1, 1)
 
@@ -128,9 +130,9 @@ def test_a_new_reader_runs_the_job_and_changes_it(reader):
     (_, code), (_, shell) = blocks("A job of your own")
     (reader.folder / "speeds.py").write_text(code)
     lines = [without_comments(line) for line in shell.splitlines()]
-    assert (lines[0], lines[-1]) == (INSTALL, FOLLOW)
+    assert (lines[0], *lines[-2:]) == (INSTALL, FOLLOW, PAGE)
     shown = {}
-    for line in lines[1:-1]:
+    for line in lines[1:-2]:
         if line == SERVE:
             reader.serve(line)
         else:
@@ -140,6 +142,8 @@ def test_a_new_reader_runs_the_job_and_changes_it(reader):
     expected = expected_averages(cars)
     followed = reader.follow(FOLLOW, lambda found: averages(found).total() >= expected.total())
     assert averages(followed) == expected
+    with httpx2.Client(follow_redirects=True) as browser:
+        assert '<div id="root">' in browser.get(reader.run(f"{PAGE} --link").strip()).text
     latest = {vin: speed for vin, speed, _ in cars}
     entries = {entry["key"]: entry["value"] for entry in json.loads(reader.run("pitstop -o json map entries latest"))}
     assert {vin: entry["speed"] for vin, entry in entries.items()} == latest

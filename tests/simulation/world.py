@@ -17,8 +17,9 @@ from pitstop.model.cluster import Member
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
-from pitstop.model.job_event import KEEP_EVENTS, StateChange
+from pitstop.model.job_event import StateChange
 from pitstop.model.operation import OperationState, Submit
+from pitstop.model.retention import USUAL
 from pitstop.model.task import Compilation
 from pitstop.runner.run import LEASE_SECONDS, Runner
 from pitstop.snapshots import manifest as manifests
@@ -312,7 +313,7 @@ class World:
                 assert self.exists(version.lineage), f"the state of version {version.number} is gone"
 
     def _check_events(self, job):
-        events = self.registry.events("id", 0, KEEP_EVENTS)
+        events = self.registry.events("id", 0, USUAL.events)
         assert [event.sequence for event in events] == list(range(1, len(events) + 1)), "the events have a gap"
         changes = [event for event in events if isinstance(event, StateChange)]
         states = [JobState.NOT_RUNNING, *(change.new for change in changes)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from pitstop.cli.context import Call
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register
+from pitstop.cli.tables import print_table
 
 app = typer.Typer(help="Show the cluster, or change its members.", invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a member")]
@@ -43,6 +45,16 @@ def _show(call: Call) -> None:
         print(f"{facts} {', '.join(member.jobs)}".rstrip())
 
 
+def settings(call: Call) -> None:
+    """Show the settings of the server: how much it keeps of what grows (docs/keeping.md)."""
+    found = call.service().settings()
+    if call.structured:
+        call.show(asdict(found))
+        return
+    rows = [(f"--keep {kept.name}", kept.value, kept.usual, kept.meaning) for kept in found.keep]
+    print_table(("SETTING", "VALUE", "USUAL", "MEANING"), rows)
+
+
 def add_member(call: Call) -> None:
     """Start one more member on the server's machine."""
     name = call.service().add_member()
@@ -61,6 +73,7 @@ def shutdown(call: Call) -> None:
     call.say("The cluster is shutting down. Start it again with pitstop serve.")
 
 
+register(app, settings, "settings")
 register(app, add_member, "add-member")
 register(app, remove_member, "remove-member")
 register(app, shutdown, "shutdown")

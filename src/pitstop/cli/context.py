@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pitstop.cli.terminal import terminal_of
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.private import read_private
 from pitstop.service.api import Service
+
+if TYPE_CHECKING:
+    from pitstop.client.http import HttpService
 
 EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -54,11 +57,14 @@ class Call:
     def service(self) -> Service:
         """The server at ``--url``, else ``$PITSTOP_URL``, else the default address."""
         if self._service is None:
-            from pitstop.client.http import DEFAULT_URL, HttpService
-
-            url = self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
-            self._service = HttpService(url, self.given_token, "cli")
+            self._service = self.server()
         return self._service
+
+    def server(self) -> HttpService:
+        """The same, for what only a server over HTTP can do."""
+        from pitstop.client.http import DEFAULT_URL, HttpService
+
+        return HttpService(self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL, self.given_token, "cli")
 
     @property
     def structured(self) -> bool:

@@ -153,7 +153,7 @@ def _say_updated(call: Call, result: UpdateResult) -> None:
 
 
 def cancel(call: Call, job: JobArgument) -> None:
-    """Cancel a job: it ends at once. Its state is kept for a day: resume brings the job back."""
+    """Cancel a job: it ends at once. Its state is kept for a while, a day by default: resume brings the job back."""
     found = call.service().job(job)
     refuse_ended(job, found)
     call.say(f"Cancelling job {describe(found)}...")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,13 +13,14 @@ from urllib.parse import urlsplit
 
 import typer
 
-from pitstop.cli import cluster, jobs, maps, show, snapshots, states
+from pitstop.cli import artifacts, cluster, jobs, maps, page, show, snapshots, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
+from pitstop.model.retention import KEPT, Retention
 
 app = typer.Typer(
     name="pitstop",
@@ -132,6 +134,14 @@ def serve(
     ] = False,
     log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each log before it is larger, in MiB")] = 64,
     log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help=f"How much to keep of what grows: {', '.join(kept.name for kept in KEPT)}; repeatable (docs/keeping.md) "
+            "[$PITSTOP_KEEP, with commas between]",
+        ),
+    ] = None,
     stop_jobs_on_exit: Annotated[
         bool, typer.Option("--stop-jobs-on-exit", help="End the runners with the server; jobs go on at the next start")
     ] = False,
@@ -163,6 +173,7 @@ def serve(
         source_distributions=source_distributions,
         log_bytes=log_size << 20,
         log_files=log_files,
+        keep=_retention(keep or ()),
     )
     server.run_server(settings)
 
@@ -202,6 +213,12 @@ def member(
     app.run_member(settings)
 
 
+def _retention(given: Iterable[str]) -> Retention:
+    """What was given, over what the environment says."""
+    told = os.environ.get("PITSTOP_KEEP", "").split(",")
+    return Retention.of((*filter(str.strip, told), *given))
+
+
 def _without_password(url: str) -> str:
     password = urlsplit(url).password
     if password is not None:
@@ -220,9 +237,11 @@ def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose sc
 
 register(app, serve)
 register(app, member)
+page.add_to(app)
 jobs.add_to(app)
 show.add_to(app)
 snapshots.add_to(app)
+artifacts.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")

@@ -44,13 +44,16 @@ def put(
     name: Name,
     key: Key,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="JSON; anything else is taken as a string")],
+    expect_version: Annotated[
+        int | None, typer.Option(min=0, help="Only if this is its version still (map entries -o json); 0: if there is none")
+    ] = None,
 ) -> None:
     """Put one entry."""
     try:
         parsed: Any = json.loads(value, parse_constant=_no_constant)
     except ValueError:
         parsed = value
-    call.service().map_put(name, {key: json_text(parsed)})
+    call.service().map_put(name, {key: json_text(parsed)}, expect_version)
     call.say(f"Put '{key}' into map '{name}'.")
 
 
@@ -65,9 +68,14 @@ def get(call: Call, name: Name, key: Key) -> None:
         print(value)
 
 
-def delete(call: Call, name: Name, key: Key) -> None:
+def delete(
+    call: Call,
+    name: Name,
+    key: Key,
+    expect_version: Annotated[int | None, typer.Option(min=1, help="Only if this is its version still")] = None,
+) -> None:
     """Delete one entry."""
-    if not call.service().map_delete(name, key):
+    if not call.service().map_delete(name, key, expect_version):
         raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
     call.say(f"Deleted '{key}' from map '{name}'.")
 
@@ -78,10 +86,10 @@ def entries(
     prefix: Annotated[str, typer.Option(help="Only keys that begin so")] = "",
     limit: AtMost = None,
 ) -> None:
-    """Print entries, by key: the key, a tab, the value as JSON."""
+    """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
     found = islice(_entries(call.service(), name, prefix, min(PAGE, limit or PAGE)), limit)
     if call.structured:
-        call.show([{"key": entry.key, "value": json.loads(entry.value)} for entry in found])
+        call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in found])
         return
     for entry in found:
         print(f"{in_one_line(entry.key)}\t{entry.value}")

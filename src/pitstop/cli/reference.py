@@ -1,6 +1,7 @@
 """Writes the parts of the documentation that are made from the code: ``python -m pitstop.cli.reference docs``.
 
-``docs/options.md`` is the table of job options. In ``docs/cli.md`` everything after the mark is the reference of commands.
+``docs/options.md`` is the table of job options, ``docs/keeping.md`` that of what is kept. In ``docs/cli.md`` everything after
+the mark is the reference of commands.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from pitstop.cli.main import app
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option, as_written
+from pitstop.model.retention import KEPT, USUAL
 
 MARK = "<!-- Below this line: written by `python -m pitstop.cli.reference docs`. -->\n"
 
@@ -28,6 +30,40 @@ at submission goes over the code. An update, of a running or of a suspended job,
 | option | write | default | what it does | `update` may change it | `configure` may change it |
 |---|---|---|---|---|---|
 """
+
+
+_KEEPING_HEAD = """# What is kept, and how long
+
+Written by `python -m pitstop.cli.reference docs`. Everything that grows is pruned, as settings of the server say:
+`pitstop serve --keep events=5000 --keep result-time=30d`, or `PITSTOP_KEEP=events=5000,result-time=30d`; what the command
+line says goes over the variable.
+A duration is a number and a unit (`36h`, `7 days`). What is out of these bounds is refused at the start.
+
+| name | default | from | to | what is kept |
+|---|---|---|---|---|
+"""
+_KEEPING_TAIL = """
+`pitstop cluster settings` shows what is in force, as do `GET /api/v1/settings` and, in Python, `client.service.settings()`.
+
+- They count from the next start of the server. What is too much then goes within the hour; of the audit trail, as new entries
+  come.
+- Results, states of ended jobs, and what jobs have to which nothing happens, are looked at once an hour.
+- A result that is one too many goes before its time, and the state of its job with it.
+- Runs prune the history of their jobs once a minute, while the server is away, too. They read the settings in `keep.json` of the
+  data folder, so that runs that go on follow a server that was started again within a minute or two.
+- Of several servers with a common store the one that leads prunes. Give all of them the same settings: each shows its own.
+- Code stays as long as a version that is kept names it: fewer versions are less room on the disk.
+- How much of a log is kept is said by `--log-size` and `--log-files` ([logging.md](logging.md)), of a map's journal by the map.
+- Named snapshots are kept until they are deleted.
+"""
+
+
+def keeping_page() -> str:
+    """docs/keeping.md."""
+    usual = USUAL.written()
+    bounds = [(kept, kept.written(kept.least), kept.written(kept.most)) for kept in KEPT]
+    rows = [f"| `{kept.name}` | {usual[kept.name]} | {least} | {most} | {kept.meaning} |\n" for kept, least, most in bounds]
+    return _KEEPING_HEAD + "".join(rows) + _KEEPING_TAIL
 
 
 def options_page(options: Iterable[Option]) -> str:
@@ -71,7 +107,8 @@ def _cell(text: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Bring both files up to date."""
+    """Bring the files up to date."""
+    (folder / "keeping.md").write_text(keeping_page())
     (folder / "options.md").write_text(options_page(OPTIONS))
     page = folder / "cli.md"
     page.write_text(with_reference(page.read_text()))

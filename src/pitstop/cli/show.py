@@ -21,7 +21,7 @@ from pitstop.cli.terminal import in_one_line
 from pitstop.errors import PitstopError, UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.log_levels import LogLevel
-from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
+from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.options import as_written
 from pitstop.service.api import Service
 from pitstop.service.history import Step
@@ -125,7 +125,7 @@ def options(call: Call, job: JobArgument) -> None:
 def history(
     call: Call,
     job: JobArgument,
-    step: Annotated[Step, typer.Option("--step", help="second: the last 15 minutes; minute: the last 24 hours")] = Step.SECOND,
+    step: Annotated[Step, typer.Option("--step", help="second: by default the last 15 minutes; minute: 24 hours")] = Step.SECOND,
 ) -> None:
     """Show how a job did over time: a line for each second, or minute, in which an epoch ended."""
     found = call.service().history(job, step)
@@ -143,9 +143,11 @@ def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new events until the job ends")] = False,
 ) -> None:
     """Show what happened to a job, oldest first: its states with their reasons, updates, snapshots; with -v stack traces, too."""
+    from pitstop.client.listener import kept_events
+
     service = call.service()
     found = service.job(job).id
-    happened = _followed(call, found) if follow else iter(service.job_events(found, limit=KEEP_EVENTS).events)
+    happened = _followed(call, found) if follow else kept_events(service, found)
     if call.structured and not follow:
         call.show([_event_facts(event) for event in happened])
         return

@@ -10,15 +10,17 @@ from types import TracebackType
 from typing import Any, Literal
 
 from pitstop.client.http import DEFAULT_URL, HttpService
-from pitstop.client.listener import StatusListener
+from pitstop.client.listener import StatusListener, kept_events
 from pitstop.errors import EngineError
 from pitstop.kit.wire import json_text
+from pitstop.maps.model import Entry
 from pitstop.model.job import JobState, Progress
-from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
+from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.history import JobHistory, Step
-from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
+from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
+from pitstop.service.kept_artifacts import Artifact
 from pitstop.service.results import JobStatus, JournalPage, LoggerLevel, UpdateResult
 
 STARTED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
@@ -78,6 +80,10 @@ class Client:
     def snapshots(self) -> list[SnapshotRecord]:
         """Named snapshots, by name."""
         return self.service.snapshots()
+
+    def artifacts(self) -> list[Artifact]:
+        """The files of jobs that the server keeps, by name, each with the versions of jobs that use it."""
+        return self.service.artifacts()
 
     def query_state(self, snapshot: str, stage: str, sql: str = "SELECT * FROM state", limit: int = 1000) -> list[dict[str, Any]]:
         """Rows of Spark SQL on the state of a stage in a snapshot: the table ``state``. UsageError if the SQL is wrong."""
@@ -151,7 +157,10 @@ class JobHandle:
         self._service.restart(self.id)
 
     def cancel(self) -> None:
-        """End at once; the state is kept for a day, so that :meth:`resume` brings it back. Nothing happens if it has ended."""
+        """End at once; the state is kept for a while, a day by default, and :meth:`resume` brings it back.
+
+        Nothing happens if it has ended.
+        """
         self._service.cancel(self.id)
 
     def configure(self, **options: Any) -> None:
@@ -209,7 +218,7 @@ class JobHandle:
         return self._service.graph(self.id, version)
 
     def versions(self) -> list[JobVersion]:
-        """The versions that it has and had, the newest first; 50 are kept."""
+        """The versions that it has and had, the newest first; by default 50 are kept."""
         return self._service.versions(self.id)
 
     def go_back(self, version: int, watch_seconds: float = 0.0, **options: Any) -> UpdateResult:
@@ -219,12 +228,16 @@ class JobHandle:
         """
         return self._service.go_back(self.id, version, options, watch_seconds)
 
+    def verbs(self) -> list[JobVerb]:
+        """What can be asked of it, and what each would be refused with as it is now; nothing is asked for."""
+        return self._service.verbs(self.id)
+
     def options(self) -> list[OptionInForce]:
         """All its options, each with the value in force and where that comes from."""
         return self._service.options(self.id)
 
     def history(self, step: Step | Literal["second", "minute"] = "second", after: float = 0.0) -> JobHistory:
-        """How it did in each second of the last 15 minutes, or minute of the last 24 hours, later than a time.
+        """How it did in each second, by default of the last 15 minutes, or minute, of the last 24 hours, later than a time.
 
         In columns: rows, epochs, watermark and state, of the job and of each of its stages. ``after``: seconds since the epoch.
         """
@@ -233,9 +246,9 @@ class JobHandle:
     def events(self, after: int = 0) -> list[JobEvent]:
         """What happened to it after that number, oldest first: changes of its state with their reasons, updates and snapshots.
 
-        The newest 1,000 are kept.
+        By default the newest 1,000 are kept.
         """
-        return self._service.job_events(self.id, after, KEEP_EVENTS).events
+        return list(kept_events(self._service, self.id, after))
 
     def add_status_listener(self, function: Callable[[StateChange], object], after: int | None = None) -> StatusListener:
         """Call ``function`` with each change of its state from now on, or after that number of its events, until it has ended.
@@ -284,9 +297,13 @@ class MapHandle:
         self._service = service
         self.name = name
 
-    def put(self, key: str, value: Any) -> None:
-        """Write one entry."""
-        self.put_all({key: value})
+    def put(self, key: str, value: Any, expected_version: int | None = None) -> None:
+        """Write one entry.
+
+        With ``expected_version`` only if that is its version still (:meth:`entry`; 0: there is none): ConflictError if somebody
+        else has written it meanwhile.
+        """
+        self._service.map_put(self.name, {key: self._text(key, value)}, expected_version)
 
     def put_all(self, entries: dict[str, Any]) -> None:
         """Write entries, all or none; UsageError if a value is no JSON."""
@@ -297,9 +314,13 @@ class MapHandle:
         value = self._service.map_get(self.name, key)
         return None if value is None else json.loads(value)
 
-    def delete(self, key: str) -> bool:
-        """False if there was no such entry."""
-        return self._service.map_delete(self.name, key)
+    def entry(self, key: str) -> Entry | None:
+        """The entry with its version and times, and its value as JSON text; None if there is no such entry."""
+        return self._service.map_entry(self.name, key)
+
+    def delete(self, key: str, version: int | None = None) -> bool:
+        """False if there was no such entry. With a version only if that is its version still, else ConflictError."""
+        return self._service.map_delete(self.name, key, version)
 
     def entries(self, prefix: str = "") -> dict[str, Any]:
         """All entries whose key begins with ``prefix``, by key."""

@@ -29,7 +29,8 @@ from pitstop.model.task import StateRows
 from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.asked import not_in_time
 from pitstop.service.history import JobHistory, Step
-from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
+from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
+from pitstop.service.kept_artifacts import Artifact
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -43,6 +44,7 @@ from pitstop.service.results import (
     SnapshotDiff,
     UpdateResult,
 )
+from pitstop.service.settings import ServerSettings
 
 T = TypeVar("T")
 
@@ -82,7 +84,7 @@ class HttpService:
         self._http.close()
 
     def sign_in_link(self) -> str:
-        """A link that signs a browser in as whoever this is, once and within a minute."""
+        """A link that signs a browser in as whoever this is, once and within five minutes."""
         return self.url + str(self._send("POST", "/sign-in-links")["path"])
 
     def submit(self, request: SubmitRequest) -> JobStatus:
@@ -155,6 +157,9 @@ class HttpService:
         timeout = _timeout(UPDATE_SECONDS + watch_seconds)
         return self._ask(UpdateResult, "POST", f"{_job(name_or_id)}/versions/{version}/go-back", json=body, timeout=timeout)
 
+    def verbs(self, name_or_id: str) -> list[JobVerb]:
+        return self._get(list[JobVerb], _job(name_or_id) + "/verbs")
+
     def options(self, name_or_id: str) -> list[OptionInForce]:
         return self._get(list[OptionInForce], _job(name_or_id) + "/options")
 
@@ -172,6 +177,9 @@ class HttpService:
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         return self._get(LogPage, _job(name_or_id) + "/logs", after=after, limit=limit)
+
+    def artifacts(self) -> list[Artifact]:
+        return self._get(list[Artifact], "/artifacts")
 
     def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
         return self._get(list[AuditEntry], "/audit", before=before, limit=limit)
@@ -212,16 +220,20 @@ class HttpService:
         return self._get(list[MapFacts], "/maps")
 
     def map_get(self, name: str, key: str) -> str | None:
+        entry = self.map_entry(name, key)
+        return entry.value if entry else None
+
+    def map_entry(self, name: str, key: str) -> Entry | None:
         # Not by the address of one entry: there a missing entry and a wrong address would both be 404.
         found = self.map_entries(name, prefix=key, limit=1)
-        return found[0].value if found and found[0].key == key else None
+        return found[0] if found and found[0].key == key else None
 
-    def map_put(self, name: str, entries: dict[str, str]) -> None:
+    def map_put(self, name: str, entries: dict[str, str], expected_version: int | None = None) -> None:
         values = {key: json.loads(value) for key, value in entries.items()}
-        self._send("POST", _map(name) + "/entries", json={"entries": values})
+        self._send("POST", _map(name) + "/entries", json=_given({"entries": values, "expected_version": expected_version}))
 
-    def map_delete(self, name: str, key: str) -> bool:
-        return bool(self._send("DELETE", _map(name) + "/entry", params={"key": key})["deleted"])
+    def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
+        return bool(self._send("DELETE", _map(name) + "/entry", params=_given({"key": key, "version": version}))["deleted"])
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         return self._get(list[Entry], _map(name) + "/entries", prefix=prefix, after=after, limit=limit)
@@ -238,6 +250,9 @@ class HttpService:
 
     def server_info(self) -> ClusterInfo:
         return self._get(ClusterInfo, "/cluster")
+
+    def settings(self) -> ServerSettings:
+        return self._get(ServerSettings, "/settings")
 
     def add_member(self) -> str:
         return str(self._send("POST", "/cluster/members")["name"])
@@ -325,7 +340,9 @@ def _timeout(seconds: float) -> httpx2.Timeout:
     return httpx2.Timeout(seconds + _SPARE_SECONDS, connect=_CONNECT_SECONDS)
 
 
+@functools.cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Made once for each kind of answer: making one takes longer than reading with it."""
     return TypeAdapter(kind)
 
 

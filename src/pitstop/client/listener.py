@@ -8,18 +8,27 @@ import time
 from collections.abc import Callable, Iterator
 
 from pitstop.errors import NotFoundError, PitstopError, UsageError
-from pitstop.model.job_event import KEEP_EVENTS, JobEvent, StateChange
+from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.service.api import Service
 
 AWAY_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """How long after the first, second … failure in a row the server is asked again."""
 POLL_SECONDS = 20.0
 """How long one request waits for a change."""
+MOST_AT_ONCE = 10_000
+"""So many events one request asks for."""
 
 Told = Callable[[StateChange], object]
 """What is called with each change."""
 
 log = logging.getLogger("pitstop.client")
+
+
+def kept_events(service: Service, job_id: str, after: int = 0) -> Iterator[JobEvent]:
+    """Each event after that number that the server keeps, which may be more than one page, oldest first."""
+    while (page := service.job_events(job_id, after, MOST_AT_ONCE)).events:
+        yield from page.events
+        after = page.next
 
 
 def events_of(
@@ -60,7 +69,7 @@ class StatusListener:
         self._service, self._job_id, self._function = service, job_id, function
         self._calling = threading.RLock()
         self._removed = threading.Event()
-        newest = service.job_events(job_id, limit=KEEP_EVENTS).next
+        newest = max((event.sequence for event in kept_events(service, job_id)), default=0)
         first = newest if after is None else after
         self._thread = threading.Thread(target=self._listen, args=(first,), name=f"status of {job_id}", daemon=True)
         self._thread.start()

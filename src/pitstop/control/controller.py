@@ -22,11 +22,13 @@ from pitstop.control.ports import CONTROL, Launcher, Outputs, Registry, Wake, Wo
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import has_state
 from pitstop.control.scaling import Scaler
-from pitstop.errors import ConflictError, EngineError, FencedError, StoreError
+from pitstop.control.trying import undecidable
+from pitstop.errors import ConflictError, FencedError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.operation import Export, Operation, OperationState
+from pitstop.model.retention import USUAL, Retention
 from pitstop.model.run import Died, Observation
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
@@ -58,6 +60,7 @@ class Controller:
         files: Files = LOCAL_FILES,
         check_lead: Callable[[], None] = lambda: None,
         scaler: Scaler | None = None,
+        retention: Retention = USUAL,
     ) -> None:
         self._registry, self._clock, self._wake, self._scaler = registry, clock, wake, scaler
         self._data, self._changed, self._files = data, changed, files
@@ -65,7 +68,9 @@ class Controller:
         preparer = Preparer(registry, workers, data, files)
         actor = Actor(registry, launcher, preparer, data, self._hear, outputs, files)
         performer = self._performer = Performer(registry, actor, preparer, lanes, clock, wake, data, files, check_lead)
-        self._housekeeper = Housekeeper(registry, launcher, performer, lanes, clock, data, outputs, files, self._hear, check_lead)
+        self._housekeeper = Housekeeper(
+            registry, launcher, performer, lanes, clock, data, outputs, files, self._hear, check_lead, retention
+        )
         self._liveness = Liveness(registry, launcher, clock)
         self._heard: deque[Observation] = deque()
         """Facts that the control plane has seen itself."""
@@ -209,8 +214,7 @@ class Controller:
         """Whoever asked for what cannot be decided is told so; a fact stays, for a release that can."""
         if not isinstance(event, Operation):
             return False
-        told = f"A defect of Pitstop keeps {event.verb.value} from being carried out; the job stays as it was: {defect}"
-        self._registry.finish_operation(event.id, EngineError(told).problem)
+        self._registry.finish_operation(event.id, undecidable(event, defect).problem)
         return True
 
     def _take(self, job_id: str, event: Event, note: Callable[[], None] | None) -> None:

@@ -16,6 +16,7 @@ from pitstop.errors import FencedError
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
+from pitstop.model.retention import Retention
 from pitstop.model.run import Observation, StateExpired
 from pitstop.snapshots.files import Files
 
@@ -39,10 +40,11 @@ class Housekeeper:
         files: Files,
         hear: Callable[[Observation], None],
         check_lead: Callable[[], None],
+        retention: Retention,
     ) -> None:
         self._registry, self._launcher, self._performer, self._lanes = registry, launcher, performer, lanes
         self._clock, self._data, self._outputs, self._files = clock, data, outputs, files
-        self._hear, self._check_lead = hear, check_lead
+        self._hear, self._check_lead, self._retention = hear, check_lead, retention
         self._next_sweep = float("-inf")
 
     def keep_house(self, jobs: list[Job]) -> None:
@@ -64,7 +66,7 @@ class Housekeeper:
             log.exception("the control loop could not prepare or sweep; trying again")
 
     def _sweep(self) -> None:
-        for job in sweep(self._registry, self._data, self._clock.now(), self._files):
+        for job in sweep(self._registry, self._data, self._clock.now(), self._files, self._retention):
             self._hear(Observation(job.id, job.token, StateExpired()))
         self._drop_unneeded()
         self._outputs.forget(self._registry.get_job)

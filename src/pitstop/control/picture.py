@@ -5,8 +5,8 @@ from __future__ import annotations
 from pitstop.control import asking
 from pitstop.control.life import LIFE, MODES
 from pitstop.model.job import JobState
-from pitstop.model.job_event import KEEP_EVENTS
 from pitstop.model.operation import REQUESTS, Submit
+from pitstop.model.retention import USUAL
 
 _HEAD = """# The life of a job
 
@@ -19,7 +19,8 @@ _EVENTS = f"""## Events
 
 Each change of a job's state is recorded in the transaction that makes it, with its time and its reason: what a user asked for, or
 why it happened by itself, with the stack trace if a run failed. So is each update, with its report and gap or with why it failed,
-and each snapshot. The newest {KEEP_EVENTS:,} events of a job are kept, as long as the job is.
+and each snapshot. The newest {USUAL.events:,} events of a job are kept, as long as the job is; another
+number is a [setting](keeping.md) of the server.
 
 ```
 $ pitstop events speeds
@@ -37,7 +38,7 @@ $ pitstop events speeds
 | command line | `pitstop events JOB`; `--follow` goes on with new events until the job has ended |
 | Python | `job.events()`; `job.add_status_listener(function)` calls a function with each change of state until it has ended |
 | REST | `GET /api/v1/jobs/JOB/events?after=SEQUENCE&wait_seconds=60` answers as soon as there is an event after that one |
-| REST, of everything | `GET /api/v1/events`: server-sent events of jobs, progress, snapshots, maps and the cluster |
+| REST, of everything | `GET /api/v1/events`: server-sent events of jobs, progress, snapshots, maps, operations and the cluster |
 
 A listener gets every change once and in order, also those made while the server was away: events have numbers without gaps, and
 who listens asks for what comes after the last one. `add_status_listener(function, after=n)` goes on where an earlier process was.

@@ -178,7 +178,7 @@ class Registry(Protocol):
         ...
 
     def add_event(self, job_id: str, event: JobEvent) -> None:
-        """Record what has happened to a job as its next event; the newest ``KEEP_EVENTS`` are kept.
+        """Record what has happened to a job as its next event; so many of the newest are kept as a setting says.
 
         Within the transaction that saves the job: what is read here is then the whole way to the state that is read there.
         """
@@ -189,9 +189,10 @@ class Registry(Protocol):
         ...
 
     def put_version(self, job_id: str, version: Version, now: float) -> None:
-        """Record a version that the job has from ``now`` on, or what has become known of it since; KEEP_VERSIONS are kept.
+        """Record a version that the job has from ``now`` on, or what has become known of it since.
 
-        One that was gone back from is overwritten by the next one, which has its number.
+        One that was gone back from is overwritten by the next one, which has its number. So many of the newest are kept as a
+        setting says.
         """
         ...
 
@@ -199,8 +200,12 @@ class Registry(Protocol):
         """The versions that a job has and had, the newest first."""
         ...
 
+    def version_artifacts(self) -> list[tuple[str, int, str]]:
+        """Job, number and path of the artifact of all versions that are kept, each job's newest first; quick for thousands."""
+        ...
+
     def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
-        """How a job did: samples ``step`` seconds apart (a key of KEEP_SECONDS), later than a time, oldest first."""
+        """How a job did: samples ``step`` seconds apart (one of STEPS), later than a time, oldest first."""
         ...
 
     def newest_events(self, job_ids: Collection[str]) -> dict[str, int]:
@@ -212,7 +217,8 @@ class Registry(Protocol):
         ...
 
     def prune(self, answered_before: float) -> None:
-        """Forget operations that were answered before a time, and commands and leases of runs before each job's last two.
+        """Forget operations that were answered before a time, and commands and leases of runs before each job's last two; and
+        of events, versions and samples what is more than the settings say.
 
         A job that goes on for years is never forgotten with what belongs to it. Space that is free then is given back.
         """
@@ -230,6 +236,13 @@ class Registry(Protocol):
 
     def open_operations(self, job_id: str) -> list[Operation]:
         """Pending and running ones of a job, oldest first."""
+        ...
+
+    def recent_operations(self, seconds: float, most: int) -> list[Operation]:
+        """Those that are not answered, and those that were in the last so many seconds, of these the newest ``most``; by id.
+
+        Quick, however many others there are.
+        """
         ...
 
     def start_operation(self, operation_id: int) -> None:

@@ -11,15 +11,11 @@ from pitstop.control.ports import Registry
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder, snapshot_begun
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Watched
 from pitstop.model.operation import UpdateJob, rescaling_snapshot
+from pitstop.model.retention import USUAL, Retention
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.checkpoint import FACTS, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
-KEEP_RESULTS = 1000
-KEEP_SECONDS = 604_800.0
-"""How long a result is kept, and with it the state of a job that has failed."""
-CANCELLED_SECONDS = 86_400.0
-"""How long the state of a job is kept that a user has cancelled without a snapshot."""
 SWEEP_SECONDS = 3600.0
 """How often results that are too old are looked for."""
 LEFT_SECONDS = 86_400.0
@@ -68,19 +64,21 @@ def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FI
     return [folder.name.removeprefix(CHECKPOINT_PREFIX) for folder in old]
 
 
-def kept_until(job: Job) -> float | None:
+def kept_until(job: Job, retention: Retention = USUAL) -> float | None:
     """When the state of an ended job is removed, in seconds since the epoch; None if it keeps none."""
     if job.state is not JobState.FAILED or job.state_dropped or job.completion_time is None:
         return None
-    return job.completion_time + (CANCELLED_SECONDS if job.user_cancelled else KEEP_SECONDS)
+    return job.completion_time + (retention.cancelled_time if job.user_cancelled else retention.result_time)
 
 
-def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> list[Job]:
-    """Forget results beyond the last 1000 or older than 7 days, with their logs; artifacts and packages that no job names.
+def sweep(
+    registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES, retention: Retention = USUAL
+) -> list[Job]:
+    """Forget results that are too many or too old, with their logs; artifacts and packages that no job names.
 
     Returns the jobs whose results stay while the time for their state is over.
     """
-    for gone in registry.delete_ended(KEEP_RESULTS, now - KEEP_SECONDS):
+    for gone in registry.delete_ended(retention.results, now - retention.result_time):
         files.remove(data.job(gone).root)
     registry.prune(now - ANSWERED_SECONDS)
     _forget_rescaling(registry, data, files)
@@ -89,7 +87,7 @@ def sweep(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL
     for job in jobs:
         if job.state.terminal:
             shutil.rmtree(data.job(job.id).work, ignore_errors=True)
-    expired = [job for job in jobs if (until := kept_until(job)) is not None and until <= now]
+    expired = [job for job in jobs if (until := kept_until(job, retention)) is not None and until <= now]
     if registry.unreadable_jobs():
         return expired  # which artifacts they name is not known
     sources = [source for job in jobs for source in _sources(registry, job)]

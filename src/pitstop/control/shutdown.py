@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 
 from pitstop.control.actions import SendCommand
 from pitstop.control.life import Leave, decide
@@ -13,11 +14,18 @@ from pitstop.model.job import Job, JobState
 LOOK_SECONDS = 0.1
 
 
-def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float) -> None:
+def end_runs(
+    registry: Registry,
+    launcher: Launcher,
+    wake: Wake,
+    seconds: float,
+    told: Callable[[Sequence[Job]], None] = lambda left: None,
+) -> None:
     """Let every run end at its next epoch boundary; end those at once that only start, or have not after so many seconds.
 
     To be called when the control loop has ended. The stopped runs leave their facts in the store: the next control
-    plane finds each job stopped without a wish to end it, and starts it again.
+    plane finds each job stopped without a wish to end it, and starts it again. ``told`` gets the jobs whose runs have not ended,
+    whenever these have become fewer.
     """
     jobs = [job for job in registry.jobs(include_ended=False) if job.state in RUNNING_STATES]
     for job in jobs:
@@ -27,8 +35,14 @@ def end_runs(registry: Registry, launcher: Launcher, wake: Wake, seconds: float)
                 wake.wake(job.id)
     deadline = time.monotonic() + seconds
     left = jobs
-    while (left := [job for job in left if not _is_over(registry, launcher, job)]) and time.monotonic() < deadline:
-        time.sleep(LOOK_SECONDS)
+    told(left)
+    while left and time.monotonic() < deadline:
+        still = [job for job in left if not _is_over(registry, launcher, job)]
+        if len(still) < len(left):
+            told(still)
+        left = still
+        if left:
+            time.sleep(LOOK_SECONDS)
     for job in jobs:
         handle = registry.handle_of(job.id, job.token)
         if handle is not None:

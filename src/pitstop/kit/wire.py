@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _CONFIG = "__pydantic_config__"
+_WHOLE = {"json_schema_serialization_defaults_required": True}
+"""An answer has all its fields, also those that have a default when one is made."""
 
 KEPT = "kept"
 """Context of pydantic for values that do not travel, but are kept."""
@@ -28,7 +30,7 @@ KEPT = "kept"
 
 def described(cls: type[T]) -> type[T]:
     """The text below each field of this dataclass describes it in the API."""
-    setattr(cls, _CONFIG, {"use_attribute_docstrings": True})
+    setattr(cls, _CONFIG, {"use_attribute_docstrings": True, **_WHOLE})
     return cls
 
 
@@ -40,7 +42,7 @@ def described_by(meanings: Callable[[], Mapping[str, str]]) -> Callable[[type[T]
             schema["properties"][name]["description"] = meaning
 
     def mark(cls: type[T]) -> type[T]:
-        setattr(cls, _CONFIG, {"json_schema_extra": describe})
+        setattr(cls, _CONFIG, {"json_schema_extra": describe, **_WHOLE})
         return cls
 
     return mark

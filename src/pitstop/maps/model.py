@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pitstop.errors import UsageError
+from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import JsonText, Moment, described
 
@@ -57,7 +57,23 @@ class Entry:
     expires: Moment | None
     """When it vanishes by itself; null: never."""
     version: int
-    """How often it was written."""
+    """How often it was written since it is there."""
+
+
+def check_version(name: str, key: str, entry: Entry | None, version: int) -> None:
+    """ConflictError unless this, which the map ``name`` has under the key, is of that version; 0 stands for no entry."""
+    found = entry.version if entry is not None else 0
+    if found != version:
+        raise ConflictError(
+            f"Somebody else has written entry '{key}' of map '{name}' meanwhile: it has {_version_text(found)}, and was expected "
+            f"to have {_version_text(version)}. Read it again.",
+            found=found,
+            expected=version,
+        )
+
+
+def _version_text(version: int) -> str:
+    return f"version {version}" if version else "version 0, which is none"
 
 
 class EventKind(StrEnum):

@@ -45,9 +45,19 @@ class MapStore(Protocol):
         """Write entries and journal events in one transaction, making the map if there is none; returns how many."""
         ...
 
+    def put_if(self, name: str, key: str, value: str, version: int) -> None:
+        """Write one entry if that is its version, 0 standing for no entry, in one step: of several who have read it, one
+        writes. ConflictError for the others.
+
+        An entry that was removed and written anew begins with 1 again.
+        """
+        ...
+
     def get(self, name: str, key: str) -> Entry | None: ...
 
-    def delete(self, name: str, key: str) -> bool: ...
+    def delete(self, name: str, key: str, version: int | None = None) -> bool:
+        """False if there is none; with a version as ``put_if``."""
+        ...
 
     def clear(self, name: str) -> int: ...
 

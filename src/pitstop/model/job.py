@@ -116,10 +116,6 @@ class Version:
     """Names its checkpoint, once it has one."""
 
 
-KEEP_VERSIONS = 50
-"""So many of the newest versions are kept of each job."""
-
-
 @dataclass(frozen=True)
 class KeptVersion:
     """A version that a job has, or had."""

@@ -9,9 +9,6 @@ from pitstop.kit.wire import Moment, described
 from pitstop.model.job import JobState
 from pitstop.model.report import Report
 
-KEEP_EVENTS = 1000
-"""So many of the newest events are kept of each job."""
-
 
 @described
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 from pitstop.model.job import Progress
 
-KEEP_SECONDS: dict[int, int] = {1: 15 * 60, 60: 24 * 60 * 60}
-"""Seconds between samples -> seconds for which they are kept."""
-LONGEST = max(KEEP_SECONDS)
+STEPS = (1, 60)
+"""Seconds between samples; how long each are kept is a setting (Retention.history)."""
+LONGEST = max(STEPS)
 STAGE_FIGURES = ("rows_in", "rows_out", "state_rows", "state_bytes", "late_rows")
 """What is kept of each stage, in this order. Rows and late rows are totals since the job was submitted."""
 

@@ -20,6 +20,7 @@ from starlette.requests import cookie_parser
 
 from pitstop.errors import DeniedError, ForbiddenError, ForeignError, PitstopError
 from pitstop.kit.wire import described
+from pitstop.rest.page import is_page
 
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", "/sign-in"})
 """What answers without a token: probes, the description, which is in the documentation anyway, and who is to sign in."""
@@ -29,7 +30,7 @@ OWN_SITES = frozenset({"same-origin", "none"})
 """What a browser says of a request that no other site has made (Fetch Metadata)."""
 LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
 SESSION_SECONDS = 12 * 60 * 60
-LINK_SECONDS = 60.0
+LINK_SECONDS = 300.0
 MOST_LINKS = 100
 """Links that are not used yet; the oldest goes when there are more."""
 
@@ -75,6 +76,8 @@ class Access:
         host = headers.get("host", "")
         if not self._is_ours(host):
             return ForeignError(f"'{host}' is no name of this server: call it by its address, or start it with --host-name.")
+        if method in LOOKS and is_page(path):
+            return None  # a link on another site may lead here: what it opens shows nothing by itself
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if (origin is not None and urlsplit(origin).netloc != host) or (site is not None and site not in OWN_SITES):
             return ForeignError("A page of another site has asked for this: pages may only ask the server that they come from.")
@@ -137,7 +140,7 @@ class Access:
 
 
 class Links:
-    """Links that sign a browser in, once each and within a minute."""
+    """Links that sign a browser in, once each and within five minutes."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

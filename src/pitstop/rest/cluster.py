@@ -12,6 +12,7 @@ from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
 from pitstop.service.api import ServerService
 from pitstop.service.results import ClusterInfo
+from pitstop.service.settings import ServerSettings
 
 
 def router(service: ServerService) -> APIRouter:
@@ -23,12 +24,18 @@ def router(service: ServerService) -> APIRouter:
         """State, version, members."""
         return await reading(service.server_info)
 
+    @routes.get("/settings", summary="Read the settings of the server")
+    async def get_settings() -> ServerSettings:
+        """How much it keeps of what grows, and for how long: what `pitstop serve --keep` has set, and what is as usual."""
+        return await reading(service.settings)
+
     @routes.get("/audit", summary="Read who changed what")
     async def get_audit(
         before: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Only entries with a lower sequence")] = None,
         limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many")] = 1000,
     ) -> list[AuditEntry]:
-        """Every request that was to change something, by somebody who was let in, the newest first; 10,000 are kept."""
+        """Every request that was to change something, by somebody who was let in, the newest first. As many
+        are kept as the setting `audit` says, 10,000 by default."""
         return await reading(service.audit, before, limit)
 
     @routes.post("/cluster/members", status_code=201, summary="Add a member")

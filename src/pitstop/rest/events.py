@@ -149,6 +149,7 @@ class Streams:
             found[FeedKind.PROGRESS, job.id] = job.progress
         found |= {(FeedKind.SNAPSHOT, snapshot.name): snapshot for snapshot in service.snapshots()}
         found |= {(FeedKind.MAP, facts.name): facts for facts in service.maps()}
+        found |= {(FeedKind.OPERATION, str(operation.id)): operation for operation in service.operations()}
         found[FeedKind.CLUSTER, "cluster"] = service.server_info()
         return found
 
@@ -172,8 +173,8 @@ def router(service: ServerService) -> APIRouter:
         seconds: Annotated[float | None, Query(gt=0, description="The stream ends after so many; else with the server")] = None,
         last_event_id: Annotated[str | None, Header(description="The id of the last event that was read")] = None,
     ) -> StreamingResponse:
-        """Server-sent events: `job`, `progress`, `snapshot`, `map` and `cluster`, with `key` and `value`; `value` is null for
-        what is there no more.
+        """Server-sent events: `job`, `progress`, `snapshot`, `map`, `operation` and `cluster`, with `key` and `value`; `value` is
+        null for what is there no more. An operation is what was asked of a job: it is told of until a minute after its answer.
 
         The first event is `ready`: who reads the lists after it misses nothing. `resync` says that events are missing: read the
         lists anew. With `Last-Event-ID` events go on after that one. `heartbeat` comes when there is nothing else.

@@ -29,7 +29,7 @@ from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.api import ServerService, SubmitRequest
 from pitstop.service.history import JobHistory, Step
-from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
+from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
 from pitstop.service.results import CheckResult, JobEvents, JobStatus, KeptState, LogPage, UpdateResult
 
 NameOrId = Annotated[str, Path(description="Name or id of a job")]
@@ -138,9 +138,9 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         return answer
 
     @routes.get("/kept-states", summary="List the state that ended jobs keep")
-    async def kept_states() -> list[KeptState]:
+    async def kept_states(request: Request, response: Response, wanted: PageWanted) -> list[KeptState]:
         """Of jobs that have failed or were cancelled, and can be brought back by `POST /jobs/{job}/resume`; the largest first."""
-        return await reading(service.kept_states)
+        return page_of(await reading(service.kept_states), lambda state: (-state.bytes, state.id), wanted, request, response)
 
     @routes.get("/jobs/{job}", summary="Get a job, or wait for it", response_model=JobStatus)
     async def get_job(
@@ -175,6 +175,11 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         """Those that it has and had, the newest first; 50 are kept."""
         return await reading(service.versions, job)
 
+    @routes.get("/jobs/{job}/verbs", summary="List what may be asked of a job")
+    async def list_verbs(job: NameOrId) -> list[JobVerb]:
+        """Each request that changes a job, with what it would be refused with as the job is now. Nothing is asked for."""
+        return await reading(service.verbs, job)
+
     @routes.get("/jobs/{job}/options", summary="Get a job's options")
     async def get_options(job: NameOrId) -> list[OptionInForce]:
         """Each with the value in force, and where that comes from."""
@@ -183,7 +188,7 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
     @routes.get("/jobs/{job}/history", summary="Read how a job did over time")
     async def get_history(
         job: NameOrId,
-        step: Annotated[Step, Query(description="second: the last 15 minutes; minute: the last 24 hours")] = Step.SECOND,
+        step: Annotated[Step, Query(description="second: by default the last 15 minutes; minute: 24 hours")] = Step.SECOND,
         after: Annotated[float, Query(ge=0, le=1e12, description="Later than this, in seconds since the epoch")] = 0.0,
     ) -> JobHistory:
         """Rows, epochs, watermark and state, of the job and of each of its stages, in columns as charts take them."""

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.errors import NotFoundError
-from pitstop.kit.wire import from_json_text, json_text
+from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
-from pitstop.rest.models import DeletedModel, EntriesBody, MapSettingsBody, SizeModel, ValueModel
+from pitstop.rest.models import MOST_NUMBER, DeletedModel, EntriesBody, MapSettingsBody, SizeModel
 from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
@@ -18,8 +18,6 @@ from pitstop.service.results import JournalPage, MapFacts
 
 Name = Annotated[str, Path(description="Name of a map")]
 Key = Annotated[str, Query(description="Any text")]
-MOST_NUMBER = 2**63 - 1
-"""The largest whole number of the store."""
 Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many")]
 
 
@@ -77,20 +75,23 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
 
     @routes.post("/maps/{name}/entries", status_code=204, summary="Put entries")
     async def put_map_entries(name: Name, body: EntriesBody) -> None:
-        """All of them in one transaction; makes the map if there is none."""
-        await writing(
-            service.map_put, name, {key: json_text(value, f"The value of {key!r}") for key, value in body.entries.items()}
-        )
+        """All of them in one transaction; makes the map if there is none. 409 if an entry has another version than expected."""
+        entries = {key: json_text(value, f"The value of {key!r}") for key, value in body.entries.items()}
+        await writing(service.map_put, name, entries, body.expected_version)
 
     @routes.get("/maps/{name}/entry", summary="Get an entry")
-    async def get_map_entry(name: Name, key: Key) -> ValueModel:
+    async def get_map_entry(name: Name, key: Key) -> Entry:
         """404 if there is none."""
-        value = await reading(service.map_get, name, key)
-        if value is None:
+        entry = await reading(service.map_entry, name, key)
+        if entry is None:
             raise NotFoundError(f"Map '{name}' has no entry '{key}'.")
-        return ValueModel(key=key, value=from_json_text(value))
+        return entry
 
     @routes.delete("/maps/{name}/entry", summary="Delete an entry")
-    async def delete_map_entry(name: Name, key: Key) -> DeletedModel:
-        """Not an error if there is none."""
-        return DeletedModel(deleted=await writing(service.map_delete, name, key))
+    async def delete_map_entry(
+        name: Name,
+        key: Key,
+        version: Annotated[int | None, Query(ge=1, le=MOST_NUMBER, description="Only if this is its version still")] = None,
+    ) -> DeletedModel:
+        """Not an error if there is none. With a version it is: 409 if the entry has another one, or is gone."""
+        return DeletedModel(deleted=await writing(service.map_delete, name, key, version))

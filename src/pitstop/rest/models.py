@@ -32,6 +32,8 @@ UpdateOptions = Annotated[dict[str, Any], _options_schema(option for option in O
 
 LONGEST_WATCH = 7 * 86_400.0
 """Seconds."""
+MOST_NUMBER = 2**63 - 1
+"""The largest whole number of the store."""
 
 
 class _Request(BaseModel):
@@ -169,13 +171,9 @@ class EntriesBody(_Request):
     """Entries to write, all or none."""
 
     entries: dict[str, JsonValue] = Field(description="Key -> any JSON value")
-
-
-class ValueModel(BaseModel):
-    """The value of one key."""
-
-    key: str = Field(description="Its key")
-    value: JsonValue = Field(description="Its value")
+    expected_version: int | None = Field(
+        None, ge=0, le=MOST_NUMBER, description="Of one entry: write it only if this is its version still; 0: if there is none"
+    )
 
 
 class DeletedModel(BaseModel):

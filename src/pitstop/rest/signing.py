@@ -75,7 +75,7 @@ def browser_router(access: Access, links: Links) -> APIRouter:
         """Leads to the page, with a session."""
         role = links.use(code)
         if role is None:
-            raise DeniedError(f"This link was used already, or is older than {LINK_SECONDS:.0f} seconds: ask for another one.")
+            raise DeniedError("This link was used already, or is older than five minutes: `pitstop ui` makes another one.")
         return begin(request, RedirectResponse("/", 303), role)
 
     @routes.post("/sign-in", summary="Sign in by a token", status_code=204, max_body_size=MOST_BYTES)

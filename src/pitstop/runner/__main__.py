@@ -19,6 +19,7 @@ from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.data_folder import DataFolder, WorkerFolder
+from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
 from pitstop.runner.run import Runner
@@ -81,7 +82,7 @@ def _run(
     prepared: Prepared | None,
 ) -> int:
     waking = database.wake() or UnixSocketWake(settings.data)
-    link = SqlRunnerLink(database, waking)
+    link = SqlRunnerLink(database, waking, retention=FollowedRetention(settings.data.retention))
     engine = SparkEngine(settings, SqlMapStore(database), spark, prepared)
     return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import structlog
@@ -24,7 +24,7 @@ from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, ki
 from pitstop.launchers.spark_standalone import start_master
 from pitstop.model.cluster import MemberState, SparkCluster
 from pitstop.model.data_folder import DaemonFolder, DataFolder
-from pitstop.model.job import JobState
+from pitstop.model.job import Job, JobState
 from pitstop.server.leading import Loop
 from pitstop.service.results import ClusterInfo, MemberInfo
 
@@ -294,6 +294,7 @@ class ServedCluster:
         self._registry, self._members, self._own, self._leadership = registry, members, own, leadership
         self._changed = changed
         self._end: Callable[[], None] = lambda: None
+        self._ending: list[str] = []
         self.shutting_down = False
         """Jobs and members end with the server."""
 
@@ -305,7 +306,8 @@ class ServedCluster:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
         members = [MemberInfo.of(member, running) for member in self._members.list()]
         state = "PASSIVE" if self.shutting_down else "ACTIVE"
-        return ClusterInfo(state, __version__, len(members), members, len(running), self._leadership.leader())
+        leader = self._leadership.leader()
+        return ClusterInfo(state, __version__, len(members), members, len(running), leader, self._ending)
 
     def add_member(self) -> str:
         return self._with_members().add()
@@ -320,8 +322,14 @@ class ServedCluster:
 
     def end_with_all(self) -> None:
         """End this server as one of a cluster that is shut down."""
-        self.shutting_down = True
-        self._end()
+        if not self.shutting_down:
+            self.shutting_down = True
+            self._end()
+
+    def tell_ending(self, left: Sequence[Job]) -> None:
+        """Only these jobs have not ended yet."""
+        self._ending = sorted(job.name or job.id for job in left)
+        self._changed()
 
     def _with_members(self) -> OwnCluster:
         if self._own is None:

@@ -17,6 +17,7 @@ from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
 from pitstop.errors import UsageError
 from pitstop.kit.clock import Clock, SystemClock
+from pitstop.kit.private import write_private
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
@@ -24,6 +25,7 @@ from pitstop.launchers.on_members import MembersLauncher
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import LOOPBACK, ClusterSettings, address_for_others
 from pitstop.model.data_folder import DataFolder
+from pitstop.model.retention import Retention
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.server.cluster import OwnCluster, ServedCluster, WithMaster
 from pitstop.server.leading import Lead, Leading, Loop, SoleLeader
@@ -34,7 +36,7 @@ from pitstop.service.dependencies import Dependencies, Installer, NothingInstall
 from pitstop.service.local import LocalService
 from pitstop.store.assignments import SqlAssignments
 from pitstop.store.audit import SqlAudit
-from pitstop.store.database import open_database
+from pitstop.store.database import Database, open_database
 from pitstop.store.leadership import SqlLeadership
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.members import SqlMembers
@@ -59,7 +61,7 @@ class ControlPlane:
         self._database = open_database(url)
         shared = self._database.wake()
         self._wake: Wake = shared or UnixSocketWake(data)
-        self._registry, self._changes = SqlRegistry(self._database), Changes()
+        self._registry, self._changes = self._registry_in(self._database), Changes()
         self._fences = SqlLeadership(self._database, address) if shared is not None else None
         self._leadership: Leadership = self._fences or SoleLeader(address)
         shutil.rmtree(data.workers, ignore_errors=True)
@@ -97,6 +99,7 @@ class ControlPlane:
             self._served.end_with_all,
         )
         self._loop: threading.Thread | None = None
+        self._ending, self._ended = threading.Lock(), False
         dependencies = Dependencies(data, _installer(settings))
         self.service = LocalService(
             self._registry,
@@ -106,8 +109,9 @@ class ControlPlane:
             self._wake,
             self._changes,
             self._served,
-            SqlAudit(self._database),
+            SqlAudit(self._database, settings.keep),
             dependencies=dependencies,
+            retention=settings.keep,
         )
 
     def start(self, end: Callable[[], None]) -> None:
@@ -122,7 +126,7 @@ class ControlPlane:
                 log.exception("the control loop has ended: the server ends, too")
                 end()
 
-        self._served.when_shut_down(end)
+        self._served.when_shut_down(lambda: threading.Thread(target=self._shut_down, args=(end,), name="shutting-down").start())
         if self._cluster is not None:
             self._cluster.start()
         self._loop = threading.Thread(target=loop, name="leading", daemon=True)
@@ -134,24 +138,44 @@ class ControlPlane:
 
     def end(self) -> None:
         """End the loop and the spares. Runs go on, or end with the server if the settings say so."""
-        led = self._leading.leads
-        self._leading.stop()
-        if self._loop is not None:
-            self._loop.join(LOOP_SECONDS)
-        self._processes.end_spares()
-        stop_jobs = self._settings.stop_jobs_on_exit or self._served.shutting_down
-        if stop_jobs and led:
-            end_runs(self._registry, self._launcher, self._wake, STOP_SECONDS)
+        self._end_loop()
         if self._cluster is not None:
-            self._cluster.end(with_members=stop_jobs)
+            self._cluster.end(with_members=self._stops_jobs)
         self._processes.close()
         self._database.close()
+
+    def _shut_down(self, end: Callable[[], None]) -> None:
+        """End all jobs while clients can still see how far that is; then the server."""
+        try:
+            self._end_loop()
+        finally:
+            end()
+
+    def _end_loop(self) -> None:
+        """End what decides, and the runs if these are to end. Done once; who comes meanwhile waits for it."""
+        with self._ending:
+            if self._ended:
+                return
+            self._ended = True
+            led = self._leading.leads
+            self._leading.stop()
+            if self._loop is not None:
+                self._loop.join(LOOP_SECONDS)
+            self._processes.end_spares()
+            if self._stops_jobs and led:
+                end_runs(self._registry, self._launcher, self._wake, STOP_SECONDS, self._served.tell_ending)
+
+    @property
+    def _stops_jobs(self) -> bool:
+        return self._settings.stop_jobs_on_exit or self._served.shutting_down
 
     def _controller(self, lead: Lead) -> Loop:
         """What leads, once for each lead."""
         registry, changed, clock = self._registry, self._changes.notify, SystemClock()
         if self._fences is not None:
-            registry, changed = SqlRegistry(self._database.fenced(self._fences.fence(lead.epoch))), self._tell_all
+            fenced = self._database.fenced(self._fences.fence(lead.epoch))
+            registry, changed = self._registry_in(fenced), self._tell_all
+        _tell_runs(self._data, self._settings.keep)
         controller = Controller(
             registry,
             self._launcher,
@@ -163,8 +187,12 @@ class ControlPlane:
             changed,
             check_lead=lead.check,
             scaler=self._scaler(registry, clock),
+            retention=self._settings.keep,
         )
         return controller if self._cluster is None else WithMaster(self._cluster, lead.lasts, controller)
+
+    def _registry_in(self, database: Database) -> SqlRegistry:
+        return SqlRegistry(database, retention=self._settings.keep)
 
     def _scaler(self, registry: SqlRegistry, clock: Clock) -> Scaler | None:
         if self._cluster is None:
@@ -178,6 +206,14 @@ class ControlPlane:
     def _tell_all(self) -> None:
         self._changes.notify()
         self._wake.wake(CHANGED)
+
+
+def _tell_runs(data: DataFolder, retention: Retention) -> None:
+    """Runs prune the history of their jobs themselves, also on other machines, and those that were there before this server."""
+    try:
+        write_private(data.retention, retention.to_json())
+    except OSError as error:  # a full disk keeps nobody from leading
+        log.warning("runs are not told how much history to keep", path=str(data.retention), reason=str(error))
 
 
 def _installer(settings: Settings) -> Installer:

@@ -10,6 +10,7 @@ from pitstop.errors import UsageError
 from pitstop.kit.private import read_private, write_private
 from pitstop.kit.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
+from pitstop.model.retention import USUAL, Retention
 
 SHORTEST_TOKEN = 8
 
@@ -58,6 +59,8 @@ class Settings:
     """A log, of the server or a job, is rotated before it is larger."""
     log_files: int = 5
     """So many older parts of each log are kept beside it."""
+    keep: Retention = USUAL
+    """How much is kept of what grows, and for how long."""
 
     @property
     def rotation(self) -> Rotation:

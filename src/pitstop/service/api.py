@@ -16,7 +16,8 @@ from pitstop.model.task import StateRows
 from pitstop.service.asked import Asked, Sign
 from pitstop.service.changes import Changes
 from pitstop.service.history import JobHistory, Step
-from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce
+from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
+from pitstop.service.kept_artifacts import Artifact
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
@@ -27,9 +28,11 @@ from pitstop.service.results import (
     LoggerLevel,
     LogPage,
     MapFacts,
+    OperationStatus,
     SnapshotDiff,
     UpdateResult,
 )
+from pitstop.service.settings import ServerSettings
 
 OPERATION_SECONDS = 300.0
 """How long a verb waits for its answer."""
@@ -102,7 +105,10 @@ class Service(Protocol):
         ...
 
     def cancel(self, name_or_id: str) -> None:
-        """End a job at once. Its state is kept for a day: resume brings it back. Does nothing to a job that has ended."""
+        """End a job at once. Its state is kept for a while, a day by default: resume brings it back.
+
+        Does nothing to a job that has ended.
+        """
         ...
 
     def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
@@ -166,19 +172,23 @@ class Service(Protocol):
         """
         ...
 
+    def verbs(self, name_or_id: str) -> list[JobVerb]:
+        """What can be asked of the job, and what each would be refused with as the job is now; nothing is asked for."""
+        ...
+
     def options(self, name_or_id: str) -> list[OptionInForce]:
         """All options of the job, each with the value in force and where that comes from."""
         ...
 
     def history(self, name_or_id: str, step: Step = Step.SECOND, after: float = 0.0) -> JobHistory:
-        """How the job did in each second of the last 15 minutes, or minute of the last 24 hours, later than a time.
+        """How the job did in each second, or minute, of the last while, later than a time.
 
-        ``after``: seconds since the epoch.
+        ``after``: seconds since the epoch. By default 15 minutes of seconds are kept, and a day of minutes (``settings``).
         """
         ...
 
     def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
-        """At most ``limit`` events of the job after number ``after``, oldest first; the newest 1,000 are kept.
+        """At most ``limit`` events of the job after number ``after``, oldest first; by default the newest 1,000 are kept.
 
         While there are none it waits so long for one, unless the job has ended.
         """
@@ -186,6 +196,10 @@ class Service(Protocol):
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         """At most ``limit`` lines of the job's log from byte ``after`` on."""
+        ...
+
+    def artifacts(self) -> list[Artifact]:
+        """The files of jobs that are kept, by name, each with the versions of jobs that use it."""
         ...
 
     def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
@@ -242,12 +256,20 @@ class Service(Protocol):
         """The value of a key as JSON text; None if there is none."""
         ...
 
-    def map_put(self, name: str, entries: dict[str, str]) -> None:
-        """Write entries (key -> JSON text), all or none; makes the map if there is none of that name."""
+    def map_entry(self, name: str, key: str) -> Entry | None:
+        """The entry of a key with its version and times; None if there is none."""
         ...
 
-    def map_delete(self, name: str, key: str) -> bool:
-        """False if there was no such entry."""
+    def map_put(self, name: str, entries: dict[str, str], expected_version: int | None = None) -> None:
+        """Write entries (key -> JSON text), all or none; makes the map if there is none of that name.
+
+        ``expected_version``, for one entry only: it is written if that is its version still (0: there is none); ConflictError if
+        somebody else has written it meanwhile.
+        """
+        ...
+
+    def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
+        """False if there was no such entry. With a version only if that is its version still, else ConflictError."""
         ...
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
@@ -268,6 +290,10 @@ class Service(Protocol):
 
     def server_info(self) -> ClusterInfo:
         """State, version and members of the cluster."""
+        ...
+
+    def settings(self) -> ServerSettings:
+        """Settings of the server: how much it keeps of what grows."""
         ...
 
     def add_member(self) -> str:
@@ -312,6 +338,10 @@ class ServerService(Service, Protocol):
 
     def progress_waiter(self) -> Waiter:
         """Who is woken when a run has reported its progress; for one at a time."""
+        ...
+
+    def operations(self) -> list[OperationStatus]:
+        """What was asked of jobs and is not answered, or was in the last minute; by number."""
         ...
 
     def jobs_named(self, names: Collection[str]) -> dict[str, JobStatus]:

@@ -6,9 +6,6 @@ from typing import Protocol
 
 from pitstop.model.audit import AuditEntry
 
-KEEP_ENTRIES = 10_000
-"""So many of the newest entries are kept."""
-
 
 class AuditTrail(Protocol):
     """Entries, numbered in the order in which they are recorded."""

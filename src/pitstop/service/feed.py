@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, cast
 
-from pitstop.kit.jsonable import to_json
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 MOST_KEPT = 10_000
 """Events that a reader can catch up with."""
@@ -31,6 +32,8 @@ class FeedKind(StrEnum):
     """A named snapshot (its name)."""
     MAP = "map"
     """A map and its journal (its name)."""
+    OPERATION = "operation"
+    """What was asked of a job, until a minute after it was answered (its number)."""
     CLUSTER = "cluster"
     """State, members and leader of the cluster ("cluster")."""
 
@@ -51,8 +54,8 @@ class FeedEvent:
     @cached_property
     def json(self) -> str:
         """``key`` and ``value`` as they travel: made once for all who read it."""
-        value = None if self.value is None else to_json(self.value)
-        return json.dumps({"key": self.key, "value": value}, ensure_ascii=False, separators=(",", ":"))
+        value = "null" if self.value is None else _form(cast(Any, type(self.value))).dump_json(self.value).decode()
+        return f'{{"key":{json.dumps(self.key, ensure_ascii=False)},"value":{value}}}'
 
 
 class Feed:
@@ -83,6 +86,14 @@ class Feed:
             return None
         # By their places from the newest on: whoever follows is near it, and there are many who do.
         return [self._events[place] for place in range(kept - missed, min(kept, kept - missed + most))]
+
+
+@cache
+def _form(kind: Any) -> TypeAdapter[Any]:
+    """How values of this kind travel, as in every other answer."""
+    from pydantic import TypeAdapter  # the command line has no use for it
+
+    return TypeAdapter(kind)
 
 
 def _differs(before: Any, now: Any) -> bool:

@@ -16,9 +16,9 @@ class Step(StrEnum):
     """How far apart the moments of a history are."""
 
     SECOND = "second"
-    """Those of the last 15 minutes."""
+    """By default those of the last 15 minutes."""
     MINUTE = "minute"
-    """Those of the last 24 hours."""
+    """By default those of the last 24 hours."""
 
     @property
     def seconds(self) -> int:

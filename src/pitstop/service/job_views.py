@@ -1,4 +1,4 @@
-"""A job's pipeline as a graph, its versions, and its options with where each value comes from."""
+"""A job's pipeline as a graph, its versions, its options with where each value comes from, and what may be asked of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import Any
 
+from pitstop.control.ports import Registry
+from pitstop.control.trying import requests_of, tried
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.wire import Moment, described
 from pitstop.model.config import OPTIONS, JobConfig
 from pitstop.model.job import Job, KeptVersion, Version
 from pitstop.model.layout import StageKind
+from pitstop.model.operation import Verb
 from pitstop.plan.model import Plan, PlanStage
 
 
@@ -116,6 +119,19 @@ class JobVersion:
     """The options that were asked for."""
 
 
+@described
+@dataclass(frozen=True)
+class JobVerb:
+    """Something that can be asked of a job."""
+
+    verb: Verb
+    """What is asked for."""
+    refused: str | None
+    """What it would be refused with now, in the very words; null: it is allowed."""
+    nothing_to_do: bool
+    """It is allowed, and the job would stay as it is: what is asked for holds already."""
+
+
 def graph_of(job: Job, version: Version) -> JobGraph:
     """The graph of a version of a job. ConflictError if it was never compiled."""
     if version.plan is None:
@@ -162,6 +178,15 @@ def options_of(job: Job) -> list[OptionInForce]:
         else:
             origin = Origin.DEFAULT if value == usual[option.field] else Origin.CODE
         found.append(OptionInForce(option.name, value, origin, option.meaning))
+    return found
+
+
+def verbs_of(registry: Registry, job: Job) -> list[JobVerb]:
+    """What a user can ask of a job, and what would become of it now."""
+    found = []
+    for request in requests_of(job):
+        trial = tried(registry, job, request)
+        found.append(JobVerb(request.verb, trial.refusal.message if trial.refusal else None, trial.nothing_to_do))
     return found
 
 

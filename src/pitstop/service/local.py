@@ -35,6 +35,7 @@ from pitstop.model.operation import (
     Updated,
     snapshot_of,
 )
+from pitstop.model.retention import USUAL, Retention
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
@@ -73,8 +74,9 @@ class LocalService(Reads, MapVerbs, LogLevels):
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_job_id,
         dependencies: Dependencies | None = None,
+        retention: Retention = USUAL,
     ) -> None:
-        Reads.__init__(self, registry, data, changes)
+        Reads.__init__(self, registry, data, changes, retention)
         MapVerbs.__init__(self, maps)
         LogLevels.__init__(self, data, self._find)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
@@ -122,7 +124,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]:
         job = self._find(name_or_id)
-        updates.refuse_unless_updatable(job)
+        updates.refuse_unless_updatable(self._registry, job)
         request = updates.with_args_of(job, request)
         return self._ask_update(job, request, updates.options_after(job, request), watch_seconds)
 
@@ -135,7 +137,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
     ) -> Asked[UpdateResult]:
         job = self._find(name_or_id)
-        updates.refuse_unless_updatable(job)
+        updates.refuse_unless_updatable(self._registry, job)
         wanted = version_of(job, self._registry.versions(job.id), version)
         if wanted.number == job.version.number:
             raise ConflictError(f"Version {version} is what job '{job.display_name}' has now.")

@@ -20,17 +20,28 @@ class MapVerbs:
         return [self._map_facts(name) for name in self._maps.names()]
 
     def map_get(self, name: str, key: str) -> str | None:
-        entry = self._maps.get(name, key)
+        entry = self.map_entry(name, key)
         return entry.value if entry else None
 
-    def map_put(self, name: str, entries: dict[str, str]) -> None:
+    def map_entry(self, name: str, key: str) -> Entry | None:
+        return self._maps.get(name, key)
+
+    def map_put(self, name: str, entries: dict[str, str], expected_version: int | None = None) -> None:
         check_name("map", name)
         for key in entries:
             check_text(f"Key {key!r} for map '{name}'", key)
-        self._maps.put_all(name, entries.items())
+        if expected_version is None:
+            self._maps.put_all(name, entries.items())
+            return
+        if len(entries) != 1:
+            raise UsageError(
+                f"An expected version is that of one entry: put just one into map '{name}' then, not {len(entries)}."
+            )
+        for key, value in entries.items():
+            self._maps.put_if(name, key, value, expected_version)
 
-    def map_delete(self, name: str, key: str) -> bool:
-        return self._maps.delete(name, key)
+    def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
+        return self._maps.delete(name, key, version)
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         return self._maps.entries(name, prefix, after, limit)

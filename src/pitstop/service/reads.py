@@ -11,18 +11,36 @@ from pitstop.errors import NotFoundError
 from pitstop.kit.rotating import read_from
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState, Progress
+from pitstop.model.retention import Retention
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.diff import compare
 from pitstop.service.asked import Answered, Asked, JobHappened, JobIs, Sign, not_in_time, wait
 from pitstop.service.changes import Changes
 from pitstop.service.history import JobHistory, Step, history_of
-from pitstop.service.job_views import JobGraph, JobVersion, OptionInForce, graph_of, options_of, shown, version_of, versions_of
-from pitstop.service.results import JobEvents, JobStatus, KeptState, LogPage, SnapshotDiff
+from pitstop.service.job_views import (
+    JobGraph,
+    JobVerb,
+    JobVersion,
+    OptionInForce,
+    graph_of,
+    options_of,
+    shown,
+    verbs_of,
+    version_of,
+    versions_of,
+)
+from pitstop.service.kept_artifacts import Artifact, artifacts_of
+from pitstop.service.results import JobEvents, JobStatus, KeptState, LogPage, OperationStatus, SnapshotDiff
+from pitstop.service.settings import ServerSettings
 from pitstop.service.snapshot_facts import differences
 from pitstop.snapshots import manifest
 
 MOST_KEPT = 10_000
 """Views of jobs that are kept."""
+ANSWERED_SECONDS = 60.0
+"""How long an operation is shown after it was answered."""
+MOST_ANSWERED = 1_000
+"""So many of these at most."""
 PAGE_BYTES = 1 << 20
 """So much of a log at once. A longer line is given in pieces of this size."""
 
@@ -30,8 +48,8 @@ PAGE_BYTES = 1 << 20
 class Reads:
     """The part of the service that only looks at jobs and snapshots."""
 
-    def __init__(self, registry: Registry, data: DataFolder, changes: Changes) -> None:
-        self._registry, self._data, self.changes = registry, data, changes
+    def __init__(self, registry: Registry, data: DataFolder, changes: Changes, retention: Retention) -> None:
+        self._registry, self._data, self.changes, self._retention = registry, data, changes, retention
         self._statuses = _Statuses(self._view)
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
@@ -47,7 +65,7 @@ class Reads:
     def kept_states(self) -> list[KeptState]:
         found = []
         for job in self._registry.jobs():
-            until = kept_until(job)
+            until = kept_until(job, self._retention)
             size = state_bytes(self._data, job) if until is not None else 0
             if until is not None and size:
                 found.append(KeptState(job.id, job.name, job.user_cancelled, until, size))
@@ -98,6 +116,9 @@ class Reads:
         job = self._find(name_or_id)
         return [shown(job, kept) for kept in versions_of(job, self._registry.versions(job.id))]
 
+    def verbs(self, name_or_id: str) -> list[JobVerb]:
+        return verbs_of(self._registry, self._find(name_or_id))
+
     def options(self, name_or_id: str) -> list[OptionInForce]:
         return options_of(self._find(name_or_id))
 
@@ -124,6 +145,17 @@ class Reads:
         # Who begins at the beginning gets what there is; who goes on is told what is missing.
         return LogPage(lines, begin + read, max(0, begin - after) if after else 0)
 
+    def operations(self) -> list[OperationStatus]:
+        return [OperationStatus.of(found) for found in self._registry.recent_operations(ANSWERED_SECONDS, MOST_ANSWERED)]
+
+    def artifacts(self) -> list[Artifact]:
+        # The versions before the jobs: a version that is recorded in between is then that of its job.
+        kept = self._registry.version_artifacts()
+        return artifacts_of(self._data, [job for job, _ in self._registry.overview()], kept)
+
+    def settings(self) -> ServerSettings:
+        return ServerSettings.of(self._retention)
+
     def snapshots(self) -> list[SnapshotRecord]:
         return self._registry.snapshots()
 
@@ -139,7 +171,7 @@ class Reads:
         return self._view(job, self._registry.progress(job.id))
 
     def _view(self, job: Job, progress: Progress) -> JobStatus:
-        return JobStatus.of(job, progress, self._has_state(job), kept_until(job))
+        return JobStatus.of(job, progress, self._has_state(job), kept_until(job, self._retention))
 
     def _has_state(self, job: Job) -> bool:
         """Looks at what is there: somebody may have removed it by hand."""

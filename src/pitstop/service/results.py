@@ -16,6 +16,7 @@ from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
 from pitstop.model.job_event import JobEvent, StateChange
+from pitstop.model.operation import Operation, OperationState, Verb, snapshot_of
 from pitstop.model.report import Report
 
 if TYPE_CHECKING:
@@ -278,6 +279,47 @@ class SnapshotDiff:
 
 @described
 @dataclass(frozen=True)
+class OperationStatus:
+    """What was asked of a job, and what has come of it."""
+
+    id: int
+    """Its number."""
+    job_id: str
+    """The job that it was asked of."""
+    verb: Verb
+    """What was asked for."""
+    snapshot: str | None
+    """The name of the snapshot that it makes; null: it makes none."""
+    state: OperationState
+    """pending until it is begun, running until it is answered; then done or failed."""
+    submitted: Moment
+    """When it was asked for."""
+    answered: Moment | None
+    """When it was answered; null: not yet."""
+    error: str | None
+    """The sentence that says why it failed."""
+    code: str | None
+    """The stable code of that error."""
+
+    @classmethod
+    def of(cls, operation: Operation) -> OperationStatus:
+        """The view of a record."""
+        error = operation.error
+        return cls(
+            operation.id,
+            operation.job_id,
+            operation.verb,
+            snapshot_of(operation.request),
+            operation.state,
+            operation.created,
+            operation.finished,
+            error.message if error is not None else None,
+            error.code if error is not None else None,
+        )
+
+
+@described
+@dataclass(frozen=True)
 class MapFacts:
     """A map and its journal."""
 
@@ -359,3 +401,5 @@ class ClusterInfo:
     """Jobs whose state is RUNNING."""
     leader: str | None = None
     """Address of the control plane that leads; null for the seconds in which none does."""
+    ending: list[str] = field(default_factory=list)
+    """Of a cluster that is shut down (state PASSIVE): the names, or ids, of the jobs whose runs have not ended yet."""

@@ -7,14 +7,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pitstop.control.actions import Finish
-from pitstop.control.life import decide
 from pitstop.control.ports import Registry
+from pitstop.control.trying import an_update, tried
 from pitstop.errors import VersionError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import JobConfig, renamed_stages
 from pitstop.model.job import Job, JobSource, JobState, Version
-from pitstop.model.operation import Operation, UpdateJob
+from pitstop.model.operation import UpdateJob
 from pitstop.service.api import SubmitRequest
 
 OF_ONE_START = ("initial_snapshot", "renamed")
@@ -54,12 +53,11 @@ def update_request(
     return UpdateJob(source, options, check_name("snapshot", snapshot), watch_seconds)
 
 
-def refuse_unless_updatable(job: Job) -> None:
+def refuse_unless_updatable(registry: Registry, job: Job) -> None:
     """Raise what an update would be refused with, before anything is stored or installed for it."""
-    asked = Operation(0, job.id, UpdateJob(job.version.source, {}, ""))
-    for action in decide(job, asked, now=0.0).actions:
-        if isinstance(action, Finish) and action.error is not None:
-            raise action.error.error()
+    refusal = tried(registry, job, an_update(job)).refusal
+    if refusal is not None:
+        raise refusal
 
 
 class Watch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import delete, insert, select
 
 from pitstop.model.audit import AuditEntry, Door
-from pitstop.service.audit import KEEP_ENTRIES
+from pitstop.model.retention import USUAL, Retention
 from pitstop.store import schema
 from pitstop.store.database import Database
 
@@ -17,8 +17,8 @@ _SELDOM = 100
 class SqlAudit:
     """service.audit.AuditTrail in a table."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, retention: Retention = USUAL) -> None:
+        self._database, self._keep = database, retention.audit
 
     def add(self, entry: AuditEntry) -> None:
         values = {name: getattr(entry, name) for name in ("at", "role", "user", "method", "path", "status")}
@@ -26,7 +26,7 @@ class SqlAudit:
             made = connection.execute(insert(_TABLE).values(**values, door=entry.door.value))
             number = int(made.inserted_primary_key[0]) if made.inserted_primary_key is not None else 0
             if number % _SELDOM == 0:
-                connection.execute(delete(_TABLE).where(_TABLE.c.sequence <= number - KEEP_ENTRIES))
+                connection.execute(delete(_TABLE).where(_TABLE.c.sequence <= number - self._keep))
 
     def entries(self, before: int | None, limit: int) -> list[AuditEntry]:
         query = select(_TABLE).order_by(_TABLE.c.sequence.desc()).limit(limit)

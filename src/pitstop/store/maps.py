@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from pitstop.maps.journal import Update, lost, past_prefix
-from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig
+from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, check_version
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.store import map_rows as rows
 from pitstop.store.database import Database, open_database
@@ -51,15 +51,27 @@ class SqlMapStore:
         self._change(name, changes, None, None, None)
         return len(changes)
 
+    def put_if(self, name: str, key: str, value: str, version: int) -> None:
+        with self._database.write_rows() as cursor:
+            # Held until the end: nobody else writes the map between the look and the write.
+            found, now = rows.ensure_map(cursor, name), self._now()
+            check_version(name, key, rows.get_entry(cursor, found, key, now), version)
+            writer = MapWriter(cursor, found, now)
+            writer.change([(key, value)])
+            writer.finish()
+
     def get(self, name: str, key: str) -> Entry | None:
         with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             return rows.get_entry(cursor, found, key, self._now()) if found else None
 
-    def delete(self, name: str, key: str) -> bool:
+    def delete(self, name: str, key: str, version: int | None = None) -> bool:
         with self._database.write_rows() as cursor:
             found, now = rows.hold_map(cursor, name), self._now()
-            if found is None or rows.get_entry(cursor, found, key, now) is None:
+            entry = rows.get_entry(cursor, found, key, now) if found is not None else None
+            if version is not None:
+                check_version(name, key, entry, version)
+            if found is None or entry is None:
                 return False
             writer = MapWriter(cursor, found, now)
             writer.change([(key, None)])

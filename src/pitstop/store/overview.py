@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.store.dialects.ports import Cursor
-from pitstop.store.records import job_of, progress_of, readable
+from pitstop.store.records import job_of, progress_of, readable, source_of
 
 MOST_KEPT = 10_000
 """Values kept of each kind."""
@@ -97,6 +97,12 @@ def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str,
         rows = cursor.execute(f"SELECT id, {state} FROM jobs WHERE id IN ({marks})", some)
         found |= {job_id: known[word] for job_id, word in rows if word in known}
     return found
+
+
+def version_artifacts(cursor: Cursor, source: str) -> list[tuple[str, int, str]]:
+    """As control.ports.Registry.version_artifacts; ``source``: SQL for it. No more of a version is read."""
+    rows = cursor.execute(f"SELECT job_id, number, {source} FROM job_versions ORDER BY job_id, number DESC")
+    return readable(lambda row: (row[0], row[1], source_of(*row).artifact), rows)
 
 
 def newest_events(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:

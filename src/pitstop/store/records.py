@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ import structlog
 
 from pitstop.errors import EngineError, Problem
 from pitstop.kit.jsonable import from_json
-from pitstop.model.job import Job, KeptVersion, Progress, Version
+from pitstop.model.job import Job, JobSource, KeptVersion, Progress, Version
 from pitstop.model.job_event import JOB_EVENTS, JobEvent, StateChange
 from pitstop.model.operation import REQUESTS, RESULTS, Operation, OperationState, Verb
 from pitstop.model.run import FACTS, ORDERS, Command, Observation
@@ -66,6 +67,11 @@ def event_of(row: Any) -> JobEvent:
 def version_of(row: Any) -> KeptVersion:
     """A version of a job from its row; raises EngineError if this release cannot read it."""
     return _read(f"Version {row.number} of job {row.job_id}", lambda: KeptVersion(from_json(Version, row.body), row.since))
+
+
+def source_of(job_id: str, number: int, text: str | None) -> JobSource:
+    """The code of a version of a job from its JSON; raises EngineError if this release cannot read it."""
+    return _read(f"The code of version {number} of job {job_id}", lambda: from_json(JobSource, json.loads(text or "null")))
 
 
 def sample_of(row: Any) -> Sample:

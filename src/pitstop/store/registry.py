@@ -8,22 +8,24 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import structlog
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, Table, delete, func, insert, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
+from pitstop.control.trying import name_taken
 from pitstop.errors import ConflictError, EngineError, Problem, StoreError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import to_json
-from pitstop.model.job import KEEP_VERSIONS, Job, JobState, KeptVersion, Progress, Version
-from pitstop.model.job_event import KEEP_EVENTS, JobEvent
+from pitstop.model.job import Job, JobState, KeptVersion, Progress, Version
+from pitstop.model.job_event import JobEvent
 from pitstop.model.operation import Operation, OperationState, Request, Result
+from pitstop.model.retention import USUAL, Retention
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.sample import Sample
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
-from pitstop.store.overview import Overview, newest_events, open_among, states_of
+from pitstop.store.overview import Overview, newest_events, open_among, states_of, version_artifacts
 from pitstop.store.records import event_of, job_of, observation_of, operation_of, progress_of, readable, version_of
 from pitstop.store.samples import forget_old, samples_of
 
@@ -39,14 +41,16 @@ _OF_JOBS = (
     schema.job_versions,
 )
 """What goes with its job."""
+_AT_ONCE = 500
+"""So many jobs are named in one statement: databases take only so many values."""
 _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 
 
 class SqlRegistry:
     """Registry over a :class:`Database`."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
-        self._database, self._clock = database, clock or SystemClock()
+    def __init__(self, database: Database, clock: Clock | None = None, retention: Retention = USUAL) -> None:
+        self._database, self._clock, self._retention = database, clock or SystemClock(), retention
         self._lease_clock = store_clock(database, clock)
         self._overview = Overview()
 
@@ -62,7 +66,7 @@ class SqlRegistry:
 
     def _name_taken(self, job: Job) -> ConflictError:
         others = [other for other in self.find_jobs(job.name or "") if other.active]
-        return ConflictError(f"Another active job with equal name ({job.name}) exists: {others[0].id if others else 'unknown'}")
+        return name_taken(job, others)
 
     def get_job(self, job_id: str) -> Job | None:
         with self._database.read() as connection:
@@ -126,8 +130,8 @@ class SqlRegistry:
             number = (last or 0) + 1
             numbered = dataclasses.replace(event, sequence=number)
             connection.execute(insert(table).values(job_id=job_id, sequence=number, body=to_json(numbered)))
-            if number > KEEP_EVENTS:
-                old = (table.c.job_id == job_id) & (table.c.sequence <= number - KEEP_EVENTS)
+            if number > self._retention.events:
+                old = (table.c.job_id == job_id) & (table.c.sequence <= number - self._retention.events)
                 connection.execute(delete(table).where(old))
 
     def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
@@ -146,10 +150,10 @@ class SqlRegistry:
         ended.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
         gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
         with self._database.write() as connection:
-            for table in (schema.jobs, *_OF_JOBS):
-                column = table.c.id if table is schema.jobs else table.c.job_id
-                if gone:
-                    connection.execute(delete(table).where(column.in_(gone)))
+            for begin in range(0, len(gone), _AT_ONCE):
+                for table in (schema.jobs, *_OF_JOBS):
+                    column = table.c.id if table is schema.jobs else table.c.job_id
+                    connection.execute(delete(table).where(column.in_(gone[begin : begin + _AT_ONCE])))
         return gone
 
     def prune(self, answered_before: float) -> None:
@@ -159,7 +163,10 @@ class SqlRegistry:
             for table in (schema.commands, schema.leases):
                 last = select(schema.jobs.c.token).where(schema.jobs.c.id == table.c.job_id).scalar_subquery()
                 connection.execute(delete(table).where(table.c.token < last - 1))
-            forget_old(connection, self._clock.now())
+            # Of jobs, too, to which nothing happens since fewer are to be kept.
+            _keep_newest(connection, schema.job_events, "sequence", self._retention.events)
+            _keep_newest(connection, schema.job_versions, "number", self._retention.versions)
+            forget_old(connection, self._clock.now(), self._retention)
         try:
             self._database.give_back_space()
         except StoreError as error:  # a copy of what is live needs room, too, or somebody writes for very long
@@ -174,13 +181,17 @@ class SqlRegistry:
             since = there.since if there is not None and goes_on else now
             values = {"job_id": job_id, "number": version.number, "since": since, "body": to_json(version)}
             connection.execute(self._database.dialect.upsert(table, ("job_id", "number"), values))
-            connection.execute(delete(table).where(mine & (table.c.number <= version.number - KEEP_VERSIONS)))
+            connection.execute(delete(table).where(mine & (table.c.number <= version.number - self._retention.versions)))
 
     def versions(self, job_id: str) -> list[KeptVersion]:
         table = schema.job_versions
         with self._database.read() as connection:
             rows = connection.execute(select(table).where(table.c.job_id == job_id).order_by(table.c.number.desc())).all()
         return readable(version_of, rows)
+
+    def version_artifacts(self) -> list[tuple[str, int, str]]:
+        with self._database.read_rows() as cursor:
+            return version_artifacts(cursor, self._database.dialect.json_text("body", "source"))
 
     def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
         return samples_of(self._database, job_id, step, after)
@@ -230,6 +241,16 @@ class SqlRegistry:
         query = select(table).where((table.c.job_id == job_id) & table.c.state.in_(_OPEN)).order_by(table.c.id)
         with self._database.read() as connection:
             return readable(operation_of, connection.execute(query))
+
+    def recent_operations(self, seconds: float, most: int) -> list[Operation]:
+        table = schema.operations
+        newest_first = table.c.finished.desc()
+        answered = select(table).where(table.c.finished >= self._clock.now() - seconds).order_by(newest_first).limit(most)
+        # Two looks into two indexes: of one condition with an OR, a database may make a walk through the table.
+        query = union_all(select(table).where(table.c.state.in_(_OPEN)), select(answered.subquery()))
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        return sorted(readable(operation_of, rows), key=lambda operation: operation.id)
 
     def start_operation(self, operation_id: int) -> None:
         table = schema.operations
@@ -301,6 +322,16 @@ class SqlRegistry:
 
 def _lease(job_id: str, token: int) -> Select[Any]:
     return select(schema.leases).where((schema.leases.c.job_id == job_id) & (schema.leases.c.token == token))
+
+
+def _keep_newest(connection: Connection, table: Table, column: str, most: int) -> None:
+    """Remove what is numbered lower than each job's newest, but for so many."""
+    number, mine = table.c[column], table.c.job_id == schema.jobs.c.id
+    # Two looks into the index for each job, however much it has.
+    ends = (select(end(number)).where(mine).scalar_subquery() for end in (func.min, func.max))
+    for job_id, oldest, newest in connection.execute(select(schema.jobs.c.id, *ends)).all():
+        if newest is not None and oldest <= newest - most:
+            connection.execute(delete(table).where((table.c.job_id == job_id) & (number <= newest - most)))
 
 
 def _key_of(result: Any) -> int:

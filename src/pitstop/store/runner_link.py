@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, select, update
@@ -12,6 +12,7 @@ from pitstop.errors import FencedError, NotFoundError
 from pitstop.kit.clock import Clock
 from pitstop.kit.jsonable import to_json
 from pitstop.model.job import Job, Progress
+from pitstop.model.retention import Retention
 from pitstop.model.run import Command, Observation
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store import schema
@@ -22,10 +23,16 @@ from pitstop.store.samples import SampleWriter
 
 
 class SqlRunnerLink:
-    """RunnerLink over a :class:`Database`. A recorded fact wakes the control plane, progress wakes whoever follows it."""
+    """RunnerLink over a :class:`Database`. A recorded fact wakes the control plane, progress wakes whoever follows it.
 
-    def __init__(self, database: Database, wake: Wake, clock: Clock | None = None) -> None:
+    ``retention`` is asked with each progress for how long the samples of its job are kept.
+    """
+
+    def __init__(
+        self, database: Database, wake: Wake, clock: Clock | None = None, retention: Callable[[], Retention] = Retention
+    ) -> None:
         self._database, self._wake, self._now = database, wake, store_clock(database, clock)
+        self._retention = retention
         self._job_id, self._token = "", 0
         self._samples = SampleWriter(database.dialect, "", 0)
 
@@ -80,11 +87,11 @@ class SqlRunnerLink:
         self._wake.wake(CONTROL)
 
     def report(self, progress: Progress) -> None:
-        values = {"job_id": self._job_id, "body": to_json(progress)}
+        values, retention = {"job_id": self._job_id, "body": to_json(progress)}, self._retention()
         with self._database.write_beside() as connection:
             self._hold(connection)
             connection.execute(self._database.dialect.upsert(schema.job_progress, ("job_id",), values))
-            self._samples.write(connection, progress, self._now(connection))
+            self._samples.write(connection, progress, self._now(connection), retention)
         self._wake.wake(PROGRESS)
 
     def progress(self) -> Progress:

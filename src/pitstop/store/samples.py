@@ -1,4 +1,4 @@
-"""How jobs did over time: a row for each second of the last minutes, and one for each minute of the last day."""
+"""How jobs did over time: a row for each second of the last minutes, and one for each minute of the last hours or days."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from sqlalchemy import ColumnElement, Connection, delete, or_, select
 
 from pitstop.kit.jsonable import to_json
 from pitstop.model.job import Progress
-from pitstop.model.sample import KEEP_SECONDS, LONGEST, Sample
+from pitstop.model.retention import Retention
+from pitstop.model.sample import LONGEST, STEPS, Sample
 from pitstop.store import schema
 from pitstop.store.database import Database
 from pitstop.store.dialects.ports import Dialect
@@ -22,14 +23,14 @@ class SampleWriter:
         self._dialect, self._job_id, self._token = dialect, job_id, token
         self._last: dict[int, Sample] = {}
 
-    def write(self, connection: Connection, progress: Progress, now: float) -> None:
+    def write(self, connection: Connection, progress: Progress, now: float, retention: Retention) -> None:
         """Record what this progress says of the present second and minute, and forget what is too old once a minute."""
-        for step in KEEP_SECONDS:
+        for step in STEPS:
             sample = Sample.of(progress, self._token, now, step)
             before = self._last.get(step)
             if step == LONGEST and (before is None or before.at != sample.at):
                 before = self._known(connection, sample.at)
-                connection.execute(delete(_TABLE).where(_TABLE.c.job_id == self._job_id, _old(now)))
+                connection.execute(delete(_TABLE).where(_TABLE.c.job_id == self._job_id, _old(now, retention)))
             self._last[step] = sample = sample if before is None else sample.after(before)
             values = {"job_id": self._job_id, "step": step, "at": sample.at, "body": to_json(sample)}
             connection.execute(self._dialect.upsert(_TABLE, ("job_id", "step", "at"), values))
@@ -50,10 +51,10 @@ def samples_of(database: Database, job_id: str, step: int, after: float) -> list
     return readable(sample_of, rows)
 
 
-def forget_old(connection: Connection, now: float) -> None:
+def forget_old(connection: Connection, now: float, retention: Retention) -> None:
     """Remove what is too old, of jobs that do not run, too."""
-    connection.execute(delete(_TABLE).where(_old(now)))
+    connection.execute(delete(_TABLE).where(_old(now, retention)))
 
 
-def _old(now: float) -> ColumnElement[bool]:
-    return or_(*[(_TABLE.c.step == step) & (_TABLE.c.at <= now - kept) for step, kept in KEEP_SECONDS.items()])
+def _old(now: float, retention: Retention) -> ColumnElement[bool]:
+    return or_(*[(_TABLE.c.step == step) & (_TABLE.c.at <= now - kept) for step, kept in retention.history.items()])

@@ -68,7 +68,8 @@ operations = Table(
     Column("error", JSON),
     Column("result", JSON),
     Column("created", Float, nullable=False),
-    Column("finished", Float),
+    # Those that were answered lately are looked for all the time.
+    Column("finished", Float, index=True),
     sqlite_autoincrement=True,
 )
 

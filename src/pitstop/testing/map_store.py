@@ -11,7 +11,7 @@ from pitstop.errors import FencedError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.ids import check_name
 from pitstop.maps.journal import Event, Stored, Update, apply_changes, change_of, expirations, lost, removals
-from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig
+from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig, check_version
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.testing.registry import MemoryRegistry
 
@@ -75,14 +75,22 @@ class MemoryMapStore:
         self._change(name, changes, None, None, None)
         return len(changes)
 
+    def put_if(self, name: str, key: str, value: str, version: int) -> None:
+        with self._lock:
+            check_version(check_name("map", name), key, self.get(name, key), version)
+            self._change(name, [(key, value)], None, None, None)
+
     def get(self, name: str, key: str) -> Entry | None:
         with self._lock:
             found = self._maps[name].entries.get(key) if name in self._maps else None
             return found if found is not None and self._lives(found) else None
 
-    def delete(self, name: str, key: str) -> bool:
+    def delete(self, name: str, key: str, version: int | None = None) -> bool:
         with self._lock:
-            return self.get(name, key) is not None and self._change(name, [(key, None)], None, None, None)
+            entry = self.get(name, key)
+            if version is not None:
+                check_version(name, key, entry, version)
+            return entry is not None and self._change(name, [(key, None)], None, None, None)
 
     def clear(self, name: str) -> int:
         with self._lock:

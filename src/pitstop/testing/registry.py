@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pitstop.control.ports import CONTROL, PROGRESS, RunHandle, Wake
-from pitstop.errors import ConflictError, FencedError, NotFoundError, Problem
+from pitstop.control.trying import name_taken
+from pitstop.errors import FencedError, NotFoundError, Problem
 from pitstop.kit.clock import Clock, SystemClock
-from pitstop.model.job import KEEP_VERSIONS, Job, JobState, KeptVersion, Progress, Version
-from pitstop.model.job_event import KEEP_EVENTS, JobEvent
+from pitstop.model.job import Job, JobState, KeptVersion, Progress, Version
+from pitstop.model.job_event import JobEvent
 from pitstop.model.operation import Operation, OperationState, Request, Result
+from pitstop.model.retention import USUAL, Retention
 from pitstop.model.run import Command, Observation, Order
-from pitstop.model.sample import KEEP_SECONDS, Sample
+from pitstop.model.sample import STEPS, Sample
 from pitstop.model.snapshot import SnapshotRecord
 
 K = TypeVar("K")
@@ -39,8 +41,8 @@ class MemoryRegistry:
     Transactions keep what they overwrite and put it back if they fail; one thread at a time is in one.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.clock = clock or SystemClock()
+    def __init__(self, clock: Clock | None = None, retention: Retention = USUAL) -> None:
+        self.clock, self._retention = clock or SystemClock(), retention
         self._lock = threading.RLock()
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         """(table, key, value before or None) of each write of the transaction under way."""
@@ -83,7 +85,7 @@ class MemoryRegistry:
     def _check_name(self, job: Job) -> None:
         for other in self._jobs.values():
             if other.id != job.id and other.active and job.active and other.name is not None and other.name == job.name:
-                raise ConflictError(f"Another active job with equal name ({job.name}) exists: {other.id}")
+                raise name_taken(job, [other])
 
     def get_job(self, job_id: str) -> Job | None:
         with self._lock:
@@ -128,7 +130,7 @@ class MemoryRegistry:
         with self.transaction():
             before = self._events.get(job_id, ())
             number = before[-1].sequence + 1 if before else 1
-            kept = (*before, dataclasses.replace(event, sequence=number))[-KEEP_EVENTS:]
+            kept = (*before, dataclasses.replace(event, sequence=number))[-self._retention.events :]
             self._put(self._events, job_id, kept)
 
     def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
@@ -171,8 +173,13 @@ class MemoryRegistry:
                     job = self._jobs.get(job_id)
                     if job is not None and token < job.token - 1:
                         self._drop(table, (job_id, token))
+            for job_id, events in list(self._events.items()):
+                self._put(self._events, job_id, events[-self._retention.events :])
+            for job_id, versions in list(self._versions.items()):
+                oldest = max(versions, default=0) - self._retention.versions
+                self._put(self._versions, job_id, {at: kept for at, kept in versions.items() if at > oldest})
             for job_id, samples in list(self._samples.items()):
-                self._put(self._samples, job_id, _new_enough(samples, self.clock.now()))
+                self._put(self._samples, job_id, self._new_enough(samples, self.clock.now()))
 
     def progress(self, job_id: str) -> Progress:
         with self._lock:
@@ -184,12 +191,20 @@ class MemoryRegistry:
             there = found.get(version.number)
             since = there.since if there is not None and there.version.source == version.source else now
             found[version.number] = KeptVersion(version, since)
-            self._put(self._versions, job_id, {at: kept for at, kept in found.items() if at > version.number - KEEP_VERSIONS})
+            oldest = version.number - self._retention.versions
+            self._put(self._versions, job_id, {at: kept for at, kept in found.items() if at > oldest})
 
     def versions(self, job_id: str) -> list[KeptVersion]:
         with self._lock:
             found = self._versions.get(job_id, {})
             return [found[number] for number in sorted(found, reverse=True)]
+
+    def version_artifacts(self) -> list[tuple[str, int, str]]:
+        with self._lock:
+            of_jobs = sorted(self._versions.items())
+            return [
+                (job, number, of[number].version.source.artifact) for job, of in of_jobs for number in sorted(of, reverse=True)
+            ]
 
     def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
         with self._lock:
@@ -200,11 +215,11 @@ class MemoryRegistry:
         """Record what a progress says of the present second and minute, and forget what is too old."""
         with self.transaction():
             now, found = self.clock.now(), dict(self._samples.get(job_id, {}))
-            for step in KEEP_SECONDS:
+            for step in STEPS:
                 sample = Sample.of(progress, token, now, step)
                 before = found.get((step, sample.at))
                 found[step, sample.at] = sample if before is None else sample.after(before)
-            self._put(self._samples, job_id, _new_enough(found, now))
+            self._put(self._samples, job_id, self._new_enough(found, now))
 
     def set_progress(self, job_id: str, progress: Progress) -> None:
         with self.transaction():
@@ -227,6 +242,13 @@ class MemoryRegistry:
 
     def open_operations(self, job_id: str) -> list[Operation]:
         return [operation for operation in self._sorted(self._open) if operation.job_id == job_id]
+
+    def recent_operations(self, seconds: float, most: int) -> list[Operation]:
+        since = self.clock.now() - seconds
+        every = self._sorted(self._operations)
+        answered = [operation for operation in every if operation.finished is not None and operation.finished >= since]
+        newest = sorted(answered, key=lambda operation: operation.finished or 0.0, reverse=True)[:most]
+        return sorted([*self._sorted(self._open), *newest], key=lambda operation: operation.id)
 
     def start_operation(self, operation_id: int) -> None:
         with self.transaction():
@@ -333,13 +355,13 @@ class MemoryRegistry:
         with self._lock:
             return [table[key] for key in sorted(table)]
 
+    def _new_enough(self, samples: dict[tuple[int, int], Sample], now: float) -> dict[tuple[int, int], Sample]:
+        kept = self._retention.history
+        return {(step, at): sample for (step, at), sample in samples.items() if at > now - kept[step]}
+
     def _next_id(self) -> int:
         self._last_id += 1
         return self._last_id
-
-
-def _new_enough(samples: dict[tuple[int, int], Sample], now: float) -> dict[tuple[int, int], Sample]:
-    return {(step, at): sample for (step, at), sample in samples.items() if at > now - KEEP_SECONDS[step]}
 
 
 class MemoryRunnerLink:

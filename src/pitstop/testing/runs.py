@@ -14,6 +14,7 @@ from pitstop.kit.version import __version__
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
+from pitstop.model.retention import Retention
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.engine import Opened, Ties
 from pitstop.runner.run import RENEW_SECONDS, Runner
@@ -108,11 +109,18 @@ class ThreadRun:
     """One run of a job in a thread of this process."""
 
     def __init__(
-        self, spec: RunSpec, handle: RunHandle, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float]
+        self,
+        spec: RunSpec,
+        handle: RunHandle,
+        data: DataFolder,
+        database: Database,
+        wake: MemoryWake,
+        now: Callable[[], float],
+        retention: Retention,
     ) -> None:
         self.token = spec.token
         self._database, self._wake, self._engine = database, wake, ScriptedEngine(data, now)
-        link = SqlRunnerLink(database, wake)
+        link = SqlRunnerLink(database, wake, retention=lambda: retention)
         self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._engine, log=lambda *_: None)
         self._waiter, self._killed = wake.waiter(spec.job_id), threading.Event()
         self._thread = threading.Thread(target=self._run, name=handle, daemon=True)
@@ -155,15 +163,17 @@ class ThreadRun:
 class ThreadLauncher:
     """control.ports.Launcher whose runs are threads of this process."""
 
-    def __init__(self, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float]) -> None:
-        self._data, self._database, self._wake, self._now = data, database, wake, now
+    def __init__(
+        self, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float], retention: Retention
+    ) -> None:
+        self._data, self._database, self._wake, self._now, self._retention = data, database, wake, now, retention
         self._runs: dict[RunHandle, ThreadRun] = {}
         self._last_of: dict[str, ThreadRun] = {}
 
     def start(self, spec: RunSpec) -> None:
         handle = RunHandle(f"run-{len(self._runs) + 1}")
         self._runs[handle] = self._last_of[spec.job_id] = ThreadRun(
-            spec, handle, self._data, self._database, self._wake, self._now
+            spec, handle, self._data, self._database, self._wake, self._now, self._retention
         )
 
     def run_of(self, job_id: str) -> ThreadRun:

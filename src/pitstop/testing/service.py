@@ -17,6 +17,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.model.cluster import Member
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
+from pitstop.model.retention import USUAL, Retention
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
@@ -36,16 +37,23 @@ WAIT_SECONDS = 30.0
 class ScriptedService(LocalService):
     """LocalService whose jobs are scripts (``testing.scripts``), with a clock and ids that a test may set."""
 
-    def __init__(self, folder: Path, now: Callable[[], float] = time.time, new_id: Callable[[], str] = new_job_id) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        now: Callable[[], float] = time.time,
+        new_id: Callable[[], str] = new_job_id,
+        retention: Retention = USUAL,
+    ) -> None:
         data, wake, changes, workers = DataFolder(folder), MemoryWake(), Changes(), ScriptedWorkers()
         url = sqlite_url(data.store)
         self._database = open_database(url)
-        self.registry, maps = SqlRegistry(self._database), SqlMapStore(self._database, now)
-        self._launcher = ThreadLauncher(data, self._database, wake, now)
+        self.registry, maps = SqlRegistry(self._database, retention=retention), SqlMapStore(self._database, now)
+        self._launcher = ThreadLauncher(data, self._database, wake, now, retention)
+        outputs, audit = KeptOutputs(maps, data), SqlAudit(self._database, retention)
         self._controller = Controller(
-            self.registry, self._launcher, workers, _Clock(now), wake, data, KeptOutputs(maps, data), changes.notify
+            self.registry, self._launcher, workers, _Clock(now), wake, data, outputs, changes.notify, retention=retention
         )
-        super().__init__(self.registry, maps, workers, data, wake, changes, _Cluster(), SqlAudit(self._database), now, new_id)
+        super().__init__(self.registry, maps, workers, data, wake, changes, _Cluster(), audit, now, new_id, retention=retention)
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()
 

@@ -187,6 +187,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "graph",
         "versions",
         "options",
+        "artifacts",
         "audit",
         "metrics",
         "logs",
@@ -197,6 +198,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "map",
         "snapshot",
         "cluster",
+        "ui",
         "completion",
     ]
     out = bare("--help")[1]

@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from pitstop.client.http import HttpService
@@ -232,3 +233,22 @@ def test_bash_completes_commands_and_words(environment, start):
 def test_what_is_submitted_over_http_is_what_the_service_has(state, url):
     job = HttpService(url, TOKEN).submit(request("x"))
     assert state.job("x").id == job.id
+
+
+def test_the_page_opens_in_the_users_browser_signed_in(start, environment, tmp_path):
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path}/opened\n')
+    script.chmod(0o700)
+    process = start("ui", env=environment | {"BROWSER": str(script)})
+    assert process.communicate(timeout=30) == ("The page is open in your browser.\n", "")
+    link = (tmp_path / "opened").read_text()
+    answer = httpx2.get(link)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert "pitstop-session-" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("arguments", [("ui", "--link"), ("ui",)])
+def test_without_a_screen_the_link_is_printed(start, environment, arguments):
+    bare = {name: value for name, value in environment.items() if name not in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")}
+    out, _ = start(*arguments, env=bare | {"PATH": "/nowhere"}).communicate(timeout=30)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/sign-in\?code=[\w-]{40,}\n", out)

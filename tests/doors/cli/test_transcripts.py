@@ -8,11 +8,13 @@ import pytest
 import yaml
 
 from pitstop.model.job import JobState, Progress
+from pitstop.model.retention import KEPT, USUAL
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, running
 
 JOB = "0401-9f77-b9c0-0001"
 SUBMITTED = "2020-03-15T14:37:01.011"
+KEEP = [{"name": name, "value": value, "usual": value} for name, value in USUAL.written().items()]
 DESCRIBED = f"id={JOB}, name=hello-world, submissionTime={SUBMITTED}"
 
 
@@ -156,6 +158,15 @@ def test_cluster(cli):
         "127.0.0.1:8701           6a0c5f4e-0000-4000-8000-000000000001 here             2     ACTIVE\n",
         "",
     )
+
+
+def test_settings_of_the_server(cli):
+    code, out, err = cli("cluster", "settings")
+    heads, *rows = out.splitlines()
+    assert (code, err, heads.split()) == (0, "", ["SETTING", "VALUE", "USUAL", "MEANING"])
+    assert len(rows) == 8
+    assert rows[2].split("  ")[0] == "--keep cancelled-time"
+    assert "1 day" in rows[2]
 
 
 def test_members_are_added_and_removed(cli):
@@ -330,6 +341,7 @@ def test_check_prints_the_report_and_its_exit_code_is_the_verdict(cli, state, ar
         (("restart", JOB), {"status": "RUNNING"}),
         (("cancel", JOB), {"status": "FAILED", "user_cancelled": True}),
         (("cluster",), {"state": "ACTIVE", "size": 1}),
+        (("cluster", "settings"), {"keep": [told | {"meaning": kept.meaning} for told, kept in zip(KEEP, KEPT, strict=True)]}),
         (("map", "list"), [{"name": "m", "size": 1}]),
         (("map", "get", "m", "ä"), {"x": "ö"}),
         (("map", "size", "m"), {"size": 1}),

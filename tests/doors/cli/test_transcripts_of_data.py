@@ -2,6 +2,7 @@
 
 import json
 
+from pitstop.service.api import SubmitRequest
 from tests.doors.doors import running
 
 JOB = "0401-9f77-b9c0-0001"
@@ -16,6 +17,23 @@ def test_list_snapshots_is_the_manuals_table(cli, state):
         "2020-03-15T14:37:01.011 1,196           hello-world              snapshot-v1\n",
         "",
     )
+
+
+def test_artifacts_are_listed_with_the_versions_that_use_them(cli, state):
+    running(state)
+    state.update(JOB, SubmitRequest("newer.py", b"# newer"))
+    state.go_back(JOB, 1)
+    running(state, "other")
+    head, old, new = cli("artifacts")[1].splitlines()
+    assert head.split() == ["NAME", "SHA-256", "BYTES", "STORED", "USED", "BY"]
+    assert old.split()[:3] == ["job.py", "e3b0c44298fc", "0"]
+    # Both were submitted in the same moment.
+    assert sorted(old.rpartition("  ")[2].split("; ")) == ["hello-world 3 *, 1", "other 1 *"]
+    assert (new.split()[:3], new.endswith("hello-world 2")) == (["newer.py", "5e7672ec9cdc", "7"], True), new
+    facts = json.loads(cli("artifacts", "-o", "json")[1])
+    assert [artifact["name"] for artifact in facts] == ["job.py", "newer.py"]
+    assert facts[1]["used_by"] == [{"job": JOB, "name": "hello-world", "version": 2, "current": False}]
+    assert facts[1]["path"].endswith(f"{facts[1]['sha256']}/newer.py")
 
 
 def test_maps_are_read_and_written(cli):
@@ -41,6 +59,20 @@ def test_maps_are_read_and_written(cli):
         "         5 2020-03-15T14:37:01.011 REMOVED  a",
     ]
     assert (code, err) == (0, "2 events after 1 are no longer kept; the oldest is 4.\n")
+
+
+def test_an_entry_that_somebody_else_has_written_meanwhile_is_left_alone(cli):
+    assert cli("map", "put", "cars", "a", "-1", "--expect-version", 0) == (0, "Put 'a' into map 'cars'.\n", "")
+    assert cli("map", "put", "cars", "a", "-2", "--expect-version", 1)[0] == 0
+    told = (
+        "ERROR: Somebody else has written entry 'a' of map 'cars' meanwhile: it has version 2, and was expected to have version 1"
+    )
+    for words in (("put", "cars", "a", "-3"), ("delete", "cars", "a")):
+        code, out, err = cli("map", *words, "--expect-version", 1)
+        assert (code, out) == (1, "")
+        assert err.startswith(told)
+    assert json.loads(cli("map", "entries", "cars", "-o", "json")[1]) == [{"key": "a", "value": -2, "version": 2}]
+    assert cli("map", "delete", "cars", "a", "--expect-version", 2)[0] == 0
 
 
 def test_long_maps_and_journals_are_printed_whole(cli, state):

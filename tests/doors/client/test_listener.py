@@ -31,6 +31,20 @@ class Heard(list):
         self.append(change.text)
 
 
+def test_whoever_asks_for_events_gets_more_than_one_page_of_them(client, state, monkeypatch):
+    monkeypatch.setattr(listeners, "MOST_AT_ONCE", 2)
+    job = client.job(running(state))
+    job.restart()
+    job.wait_started()
+    assert [event.sequence for event in job.events()] == [1, 2, 3, 4, 5]
+    assert [event.sequence for event in job.events(after=3)] == [4, 5]
+    heard = Heard()
+    listener = job.add_status_listener(heard)
+    job.cancel()
+    assert listener.join(SECONDS)
+    assert heard == ["User: RUNNING -> FAILED (Cancel)"], "from now on, whatever was before"
+
+
 def test_a_restart_is_heard_change_by_change_and_the_end_of_the_job_is_the_last(client, state):
     job, heard = client.job(running(state)), Heard()
     listener = job.add_status_listener(heard)

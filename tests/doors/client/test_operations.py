@@ -70,6 +70,11 @@ def outcome(client, state, job, cell):
     return f"settles in {state.wait_for(job, (there,), SECONDS).status}"
 
 
+def foretold(client, job, verb):
+    """What the list of verbs says would come of the request: its refusal, and whether there is nothing to do."""
+    return next((found.refused, found.nothing_to_do) for found in client.verbs(job) if found.verb is verb)
+
+
 def expected(state, job, cell):
     if cell.refused:
         found = state.job(job)
@@ -82,4 +87,9 @@ def test_what_is_asked_of_a_job(client, state, row):
     cells = [cell for cell in CELLS if (cell.state, cell.mode, cell.special) == row and cell.verb not in NOT_OF_DOORS]
     jobs = {cell.verb: brought(state, *row, name=cell.verb.value) for cell in cells}
     wanted = {cell.verb.value: expected(state, jobs[cell.verb], cell) for cell in cells}
+    told = {cell.verb.value: foretold(client, jobs[cell.verb], cell.verb) for cell in cells}
     assert {cell.verb.value: outcome(client, state, jobs[cell.verb], cell) for cell in cells} == wanted
+    refusals = {
+        verb: words.removeprefix("refused: ") if words.startswith("refused: ") else None for verb, words in wanted.items()
+    }
+    assert told == {cell.verb.value: (refusals[cell.verb.value], cell.changes_nothing) for cell in cells}

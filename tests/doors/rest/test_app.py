@@ -155,7 +155,7 @@ def test_the_log_is_paged_by_bytes(http, state):
 def test_maps_speak_json(http):
     assert http.put("/api/v1/maps/cars", json={"journal_capacity": 2}).status_code == 204
     assert http.post("/api/v1/maps/cars/entries", json={"entries": {"a/b": {"x": [1, None]}, "c": "ä"}}).status_code == 204
-    assert http.get("/api/v1/maps/cars/entry?key=a/b").json() == {"key": "a/b", "value": {"x": [1, None]}}
+    assert http.get("/api/v1/maps/cars/entry?key=a/b").json()["value"] == {"x": [1, None]}
     entry = http.get("/api/v1/maps/cars/entries", params={"after": "a/b"}).json()[0]
     moment = "2020-03-15T14:37:01.011000Z"
     assert entry == {"key": "c", "value": "ä", "created": moment, "updated": moment, "expires": None, "version": 1}
@@ -292,7 +292,7 @@ def test_a_store_that_an_older_release_has_poisoned_can_be_read(http, state):
     entry = http.get("/api/v1/maps/m/entries").json()[0]
     assert (entry["value"], entry["expires"][:4]) == ("NaN", "9999")
     assert http.get("/api/v1/maps").status_code == http.get("/api/v1/maps/m/journal").status_code == 200
-    assert http.get("/api/v1/maps/m/entry?key=k").json() == {"key": "k", "value": "NaN"}
+    assert http.get("/api/v1/maps/m/entry?key=k").json()["value"] == "NaN"
 
 
 @pytest.mark.parametrize("path", ["/api/v1/jobs", "/api/v1/jobs?all=true", f"/api/v1/jobs/{JOB}", "/api/v1/jobs/hello-world"])
@@ -314,3 +314,28 @@ def test_a_store_that_cannot_be_read_is_told_by_the_quick_answers_too(http, stat
         response = http.get(path)
         assert response.status_code == 500
         assert problem(response) == ("ENGINE", "The store is away.")
+
+
+def test_an_entry_of_a_map_comes_with_its_version_and_times(http, state):
+    state.map_configure("cars", ttl_seconds=60)
+    assert http.post("/api/v1/maps/cars/entries", json={"entries": {"a": {"n": None}}, "expected_version": 0}).status_code == 204
+    at, gone = "2020-03-15T14:37:01.011000Z", "2020-03-15T14:38:01.011000Z"
+    found = http.get("/api/v1/maps/cars/entry?key=a").json()
+    assert found == {"key": "a", "value": {"n": None}, "created": at, "updated": at, "expires": gone, "version": 1}
+    refused = http.post("/api/v1/maps/cars/entries", json={"entries": {"a": 1}, "expected_version": 0})
+    assert (refused.status_code, *problem(refused)) == (
+        409,
+        "CONFLICT",
+        "Somebody else has written entry 'a' of map 'cars' meanwhile: it has version 1, and was expected to have "
+        "version 0, which is none. Read it again.",
+    )
+    assert refused.json()["details"] == {"found": 1, "expected": 0}
+    assert http.delete("/api/v1/maps/cars/entry?key=a&version=2").status_code == 409
+    assert http.delete("/api/v1/maps/cars/entry?key=a&version=1").json() == {"deleted": True}
+
+
+@pytest.mark.parametrize("version", [-1, 2**63, "x", 1.5])
+def test_a_version_that_none_can_be_is_told(http, version):
+    body = {"entries": {"a": 1}, "expected_version": version}
+    assert problem(http.post("/api/v1/maps/cars/entries", json=body))[0] == "USAGE"
+    assert problem(http.delete("/api/v1/maps/cars/entry", params={"key": "a", "version": version}))[0] == "USAGE"

@@ -8,7 +8,7 @@ import pytest
 from pitstop.client.http import HttpService
 from pitstop.errors import NotFoundError, StoreError
 from pitstop.model.audit import AuditEntry, Door
-from pitstop.service.audit import KEEP_ENTRIES
+from pitstop.model.retention import USUAL, Retention
 from pitstop.store.audit import SqlAudit
 from pitstop.testing.http import serving
 from tests.doors.doors import running
@@ -66,12 +66,13 @@ def test_a_store_that_is_away_for_the_audit_keeps_nobody_from_their_answer(state
     assert HttpService(url, TOKEN).audit() == []
 
 
-def test_the_newest_are_kept(state):
-    audit = SqlAudit(state._database)
+@pytest.mark.parametrize("retention", [USUAL, Retention(audit=120)])
+def test_as_many_of_the_newest_are_kept_as_the_settings_say(state, retention):
+    audit = SqlAudit(state._database, retention)
     entry = AuditEntry(1.5, "operator", None, Door.OTHER, "POST", "/x", 200)
     with state.registry.transaction():
-        for _ in range(KEEP_ENTRIES + 150):
+        for _ in range(retention.audit + 150):
             audit.add(entry)
-    kept = audit.entries(None, 10 * KEEP_ENTRIES)
-    assert KEEP_ENTRIES <= len(kept) <= KEEP_ENTRIES + 100
-    assert (kept[0].sequence, kept[0].user) == (KEEP_ENTRIES + 150, None)
+    kept = audit.entries(None, 10 * retention.audit)
+    assert retention.audit <= len(kept) <= retention.audit + 100
+    assert (kept[0].sequence, kept[0].user) == (retention.audit + 150, None)

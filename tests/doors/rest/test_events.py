@@ -8,10 +8,13 @@ import threading
 import httpx2
 import pytest
 
+from pitstop.errors import ConflictError
 from pitstop.model.job import JobState, Progress
 from pitstop.rest import events
+from pitstop.service import reads
 from pitstop.service.feed import Feed, FeedKind
 from pitstop.testing.http import serving
+from pitstop.testing.runs import ScriptedQuery
 from tests.doors.doors import running, until
 
 TOKEN = "the-long-token"
@@ -45,6 +48,21 @@ def read(lines):
             fields = {}
 
 
+def test_a_value_of_an_event_is_what_a_read_answers_moments_included(state, url):
+    with following(url, "?kind=job&kind=snapshot&kind=cluster") as told:
+        next(told)
+        job = running(state)
+        state.export_snapshot(job, "one")
+        newest = {}
+        while not {("job", job), ("snapshot", "one")} <= newest.keys():
+            _, kind, data = next(told)
+            newest[kind, data["key"]] = data["value"]
+    read_job, taken = (httpx2.get(f"{url}/api/v1/{path}", headers=HEADERS).json() for path in (f"jobs/{job}", "snapshots"))
+    assert newest["job", job] | {"progress": None} == read_job | {"progress": None}
+    assert [newest["snapshot", "one"]] == taken
+    assert taken[0]["created"].startswith("20")
+
+
 def test_changes_of_jobs_snapshots_and_maps_come_with_what_is_there_now(state, url):
     with following(url) as told:
         assert next(told)[1:] == ("ready", {})
@@ -60,6 +78,53 @@ def test_changes_of_jobs_snapshots_and_maps_come_with_what_is_there_now(state, u
                 break
         state.delete_snapshot("one")
         assert next(data for _, kind, data in told if kind == "snapshot") == {"key": "one", "value": None}
+
+
+def test_what_is_asked_of_a_job_is_told_as_begun_and_as_done(state, url, monkeypatch):
+    job, goes_on, export = running(state), threading.Event(), ScriptedQuery.export
+
+    def slow(query, name):
+        assert goes_on.wait(20)
+        return export(query, name)
+
+    monkeypatch.setattr(ScriptedQuery, "export", slow)
+    with following(url, "?kind=operation") as told:
+        next(told)
+        asking = threading.Thread(target=state.export_snapshot, args=(job, "one"))
+        asking.start()
+        seen = []
+        for _, kind, data in told:
+            value = data["value"] if kind == "operation" else None
+            if value is None or value["verb"] != "export":
+                continue
+            assert data["key"] == str(value["id"])
+            assert (value["job_id"], value["snapshot"], value["error"], value["code"]) == (job, "one", None, None)
+            seen.append(value)
+            if value["state"] == "running":
+                assert value["answered"] is None
+                goes_on.set()
+            if value["state"] == "done":
+                break
+        asking.join()
+    assert [value["state"] for value in seen][-2:] == ["running", "done"]
+    assert {value["id"] for value in seen} == {seen[0]["id"]}
+    assert seen[-1]["submitted"] <= seen[-1]["answered"]
+
+
+def test_what_was_refused_is_told_with_its_sentence_and_forgotten_after_a_while(state, url, monkeypatch):
+    monkeypatch.setattr(reads, "ANSWERED_SECONDS", 1.0)
+    job = running(state)
+    with following(url, "?kind=operation") as told:
+        next(told)
+        with pytest.raises(ConflictError) as refused:
+            state.discard(job)
+        of_it = (
+            data for _, kind, data in told if kind == "operation" and (not data["value"] or data["value"]["verb"] == "discard")
+        )
+        value = next(data["value"] for data in of_it if data["value"] and data["value"]["state"] == "failed")
+        assert (value["error"], value["code"]) == (refused.value.message, "CONFLICT")
+        assert next(data["value"] for data in of_it if data["key"] == str(value["id"])) is None
+    assert state.operations() == []
 
 
 def test_only_the_kinds_that_are_asked_for_come(state, url):

@@ -48,6 +48,29 @@ def test_what_is_there_all_the_time_comes_once_whatever_goes_meanwhile(http, sta
     assert found == ["map-0", "map-1", "map-11", "map-2", "map-3", "map-4", "map-5"]
 
 
+def test_artifacts_come_in_pages_that_are_the_list_also_where_several_have_one_name(http, state):
+    for number in range(5):
+        running(state, f"job-{number}", f"# {number}")
+    whole = http.get("/api/v1/artifacts").json()
+    assert [artifact["name"] for artifact in whole] == ["job.py"] * 5
+    found = list(pages(http, "/api/v1/artifacts?limit=2&name=job"))
+    assert ([len(page) for page in found], [artifact for page in found for artifact in page]) == ([2, 2, 1], whole)
+    assert http.get("/api/v1/artifacts?name=nosuch").json() == []
+
+
+def test_what_ended_jobs_keep_comes_in_pages_the_largest_first(http, state):
+    ids = [running(state, f"job-{number}") for number in range(5)]
+    for number, job in enumerate(ids):
+        state.cancel(job)
+        lineage = state.job(job).lineage
+        (state.log_of(job).parent / f"checkpoint-{lineage}" / "more").write_bytes(b" " * (number % 3) * 1_000)
+    whole = http.get("/api/v1/kept-states").json()
+    assert [kept["bytes"] for kept in whole] == sorted((kept["bytes"] for kept in whole), reverse=True)
+    assert [kept["id"] for kept in whole] == [ids[number] for number in (2, 1, 4, 0, 3)]
+    found = list(pages(http, "/api/v1/kept-states?limit=2"))
+    assert ([len(page) for page in found], [kept for page in found for kept in page]) == ([2, 2, 1], whole)
+
+
 def test_lists_are_narrowed_by_state_name_and_job(http, state):
     first, second = running(state, "cars"), running(state, "cars-too")
     state.cancel(second)
@@ -69,11 +92,12 @@ def test_lists_are_narrowed_by_state_name_and_job(http, state):
 @pytest.mark.parametrize(
     "cursor", ["x", "", "bm9uZQ", "W10", "eyJhIjoxfQ", "W251bGxd", "\u00e4", "W1tbW1tb" * 200, "W3siYSI6MX1d"]
 )
-@pytest.mark.parametrize("path", ["jobs", "maps", "snapshots"])
+@pytest.mark.parametrize("path", ["jobs", "maps", "snapshots", "artifacts", "kept-states"])
 def test_a_cursor_that_is_none_is_told(http, state, path, cursor):
     job = running(state)
     state.export_snapshot(job, "one")
     state.map_put("cars", {"a": 1})
+    state.cancel(running(state, "ended"))
     answer = http.get(f"/api/v1/{path}", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (400, "USAGE")
     assert http.get(f"/api/v1/{path}", params={"limit": 0}).status_code == 400

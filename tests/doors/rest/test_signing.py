@@ -38,7 +38,7 @@ def test_a_link_signs_a_browser_in_once_as_whoever_asked_for_it(browser, token, 
     assert browser.get("/api/v1/me").status_code == 401
 
 
-def test_a_link_is_worth_nothing_after_a_minute_and_the_oldest_of_many_goes():
+def test_a_link_is_worth_nothing_after_five_minutes_and_the_oldest_of_many_goes():
     now = [0.0]
     links = Links(lambda: now[0])
     late, right = links.new(Role.VIEWER), links.new(Role.VIEWER)

@@ -86,6 +86,12 @@ class Cell:
         return self.says in SENTENCES
 
     @property
+    def changes_nothing(self) -> bool:
+        """It is allowed, and what is asked for holds already."""
+        changes = self.verb is Verb.CONFIGURE or (self.verb is Verb.DISCARD and self.special != "state_dropped")
+        return self.says == "ok" and not changes
+
+    @property
     def answered(self) -> bool:
         return not self.says.endswith("…")
 

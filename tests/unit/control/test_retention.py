@@ -10,10 +10,9 @@ import pytest
 from sqlalchemy import text
 
 from pitstop.control.retention import (
-    CANCELLED_SECONDS,
     FRESH_SECONDS,
-    KEEP_SECONDS,
     LEFT_SECONDS,
+    kept_until,
     remove_replaced,
     remove_unnamed_snapshots,
     sweep,
@@ -22,6 +21,7 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version, Watched
 from pitstop.model.operation import UpdateJob, rescaling_snapshot
+from pitstop.model.retention import USUAL, Retention
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
@@ -90,16 +90,23 @@ def test_no_artifact_goes_while_the_record_of_a_job_cannot_be_read(tmp_path):
     assert not Path(source.artifact).parent.exists()
 
 
-@pytest.mark.parametrize(("cancelled", "seconds"), [(True, CANCELLED_SECONDS), (False, KEEP_SECONDS)])
-def test_an_ended_job_keeps_its_state_for_its_time_and_then_it_is_to_go(tmp_path, cancelled, seconds):
+OTHERWISE = Retention(results=3, result_time=20 * 86_400.0, cancelled_time=7200.0)
+
+
+@pytest.mark.parametrize(
+    ("retention", "cancelled", "seconds"),
+    [(USUAL, True, 86_400), (USUAL, False, 604_800), (OTHERWISE, True, 7200), (OTHERWISE, False, 20 * 86_400)],
+)
+def test_an_ended_job_keeps_its_state_for_its_time_and_then_it_is_to_go(tmp_path, retention, cancelled, seconds):
     registry = SqlRegistry(open_database(sqlite_url(tmp_path / "s.db")))
     version = Version(1, artifact(tmp_path, "code"), {}, JobConfig())
     ended = Job("id", "job", 0.0, version, JobState.FAILED, failure="x", completion_time=NOW, user_cancelled=cancelled)
     registry.add_job(ended)
-    assert sweep(registry, DataFolder(tmp_path), NOW + seconds - 1) == []
-    assert sweep(registry, DataFolder(tmp_path), NOW + seconds) == [ended]
+    assert kept_until(ended, retention) == NOW + seconds
+    assert sweep(registry, DataFolder(tmp_path), NOW + seconds - 1, retention=retention) == []
+    assert sweep(registry, DataFolder(tmp_path), NOW + seconds, retention=retention) == [ended]
     registry.save_job(dataclasses.replace(ended, state_dropped=True))
-    assert sweep(registry, DataFolder(tmp_path), NOW + seconds) == []
+    assert sweep(registry, DataFolder(tmp_path), NOW + seconds, retention=retention) == []
 
 
 def ended(registry, data, number, at):
@@ -118,6 +125,17 @@ def test_a_result_is_kept_for_seven_days(tmp_path):
     sweep(registry, data, NOW)
     assert [job.id for job in registry.jobs()] == [young]
     assert (data.job(young).root.exists(), data.job(old).root.exists()) == (True, False)
+
+
+def test_as_many_results_are_kept_and_for_as_long_as_the_settings_say(tmp_path):
+    registry, data = MemoryRegistry(), DataFolder(tmp_path)
+    days = (0, 8, 19, 21)
+    ids = [ended(registry, data, day, NOW - day * 86_400) for day in days]
+    sweep(registry, data, NOW, retention=OTHERWISE)
+    assert {job.id for job in registry.jobs()} == set(ids[:3])
+    ended(registry, data, 1, NOW - 86_400)
+    sweep(registry, data, NOW, retention=OTHERWISE)
+    assert {job.id for job in registry.jobs()} == {"id-0", "id-1", "id-8"}
 
 
 def test_at_most_a_thousand_results_are_kept_and_jobs_that_go_on_do_not_count(tmp_path):

@@ -75,3 +75,25 @@ def test_jobs_without_a_run_are_left_alone(world):
     end_runs(world.registry, world.launcher, world.wake, 0.0)
     assert world.launcher.killed == []
     assert world.registry.handle_of("id-1", 1) == RunHandle("process-1")
+
+
+def test_who_asks_is_told_which_jobs_have_not_ended_yet(world):
+    processes = [world.start(world.job(name, state=JobState.RUNNING)) for name in ("id-1", "id-2")]
+    for process in processes:
+        process.claim()
+    seen, waiter = [], world.wake.waiter("id-2")
+
+    def work():
+        waiter.wait(5)
+        world.launcher.die(processes[1])
+
+    def told(left):
+        seen.append([job.id for job in left])
+        if left and len(left) == 1:
+            world.launcher.die(processes[0])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    end_runs(world.registry, world.launcher, world.wake, 30, told)
+    thread.join()
+    assert seen == [["id-1", "id-2"], ["id-1"], []]

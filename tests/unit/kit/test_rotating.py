@@ -52,7 +52,8 @@ def test_positions_go_on_through_parts_and_their_sizes_are_bounded(tmp_path):
     assert all(part.size <= 100 for part in full_parts(log))
     for position in range(0, len(whole), 97):
         assert everything(log, position)[0] == whole[position:]
-    assert read_from(log, len(whole) + 5, 10) == (len(whole), b"")
+    for beyond in (len(whole) + 5, 2**44, 2**63 - 1):
+        assert read_from(log, beyond, 10) == (len(whole), b"")
 
 
 def test_only_so_many_parts_are_kept_and_who_comes_late_begins_at_the_oldest(tmp_path):

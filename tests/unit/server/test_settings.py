@@ -7,6 +7,7 @@ from pitstop.cli.context import Call
 from pitstop.cli.main import app
 from pitstop.errors import UsageError
 from pitstop.kit.private import write_private
+from pitstop.model.retention import USUAL, Retention
 from pitstop.server.settings import Settings, kept_token
 
 
@@ -74,3 +75,35 @@ def test_a_variable_that_is_set_to_nothing_names_no_store(monkeypatch):
     monkeypatch.setattr(server, "run_server", started.append)
     app(["serve"], obj=Call(), standalone_mode=False)
     assert started[0].store is None
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Call ``pitstop serve`` with these arguments, and PITSTOP_KEEP; the settings of the server that starts."""
+
+    def call(*arguments, keep=None):
+        started = []
+        monkeypatch.delenv("PITSTOP_KEEP", raising=False)
+        if keep is not None:
+            monkeypatch.setenv("PITSTOP_KEEP", keep)
+        monkeypatch.setattr(server, "run_server", started.append)
+        app(["serve", *arguments], obj=Call(), standalone_mode=False)
+        return started[0]
+
+    return call
+
+
+def test_how_much_is_kept_is_said_on_the_command_line_over_the_environment(served):
+    assert served().keep == served(keep="").keep == served(keep=" , ").keep == USUAL
+    told = "events=70, result-time=30d,"
+    assert served(keep=told).keep == Retention(events=70, result_time=30 * 86_400.0)
+    both = served("--keep", "events=80", "--keep", "minutes-history=2 days", keep=told).keep
+    assert both == Retention(events=80, result_time=30 * 86_400.0, minutes_history=2 * 86_400.0)
+
+
+@pytest.mark.parametrize("way", ["argument", "variable"])
+def test_a_server_that_is_to_keep_nonsense_does_not_start(served, way):
+    with pytest.raises(UsageError, match=r"^Nothing that is kept is named 'logs'; there are: results, "):
+        served(*(("--keep", "logs=5") if way == "argument" else ()), keep="logs=5" if way == "variable" else None)
+    with pytest.raises(UsageError, match=r"^events can't be less than 10: 3$"):
+        served("--keep", "events=3")

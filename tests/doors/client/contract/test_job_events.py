@@ -9,7 +9,8 @@ from pitstop.errors import (
     NotFoundError,
 )
 from pitstop.model.job import JobState
-from pitstop.model.job_event import KEEP_EVENTS, StateChange
+from pitstop.model.job_event import StateChange
+from pitstop.model.retention import USUAL
 from pitstop.service.results import JobEvents
 from tests.doors.doors import MOMENT, brought_to, request, running
 
@@ -83,7 +84,7 @@ def test_changes_that_are_kept_no_more_are_counted(pair):
     service, state = pair
     job = running(state)
     with state.registry.transaction():
-        for _ in range(KEEP_EVENTS + 3):
+        for _ in range(USUAL.events + 3):
             state.registry.add_event(job, StateChange(MOMENT, S.RUNNING, S.NOT_RUNNING, "again", False))
     page = service.job_events(job, after=2, limit=1)
     assert (page.lost, page.events[0].sequence) == (3, 6)

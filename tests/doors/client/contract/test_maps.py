@@ -6,9 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pitstop.errors import (
-    UsageError,
-)
+from pitstop.client import Client
+from pitstop.errors import ConflictError, UsageError
 from pitstop.service.results import MapFacts
 from tests.doors.doors import MOMENT
 
@@ -66,3 +65,33 @@ def test_a_journal_tells_what_happened_and_what_it_has_lost(pair):
 def test_a_map_has_a_proper_name(pair, name):
     with pytest.raises(UsageError, match="cannot name a map"):
         pair[0].map_put(name, {"k": "1"})
+
+
+def test_an_entry_is_written_and_removed_only_if_nobody_else_has_written_it_meanwhile(pair):
+    cars = Client(pair[0]).map("cars")
+    cars.put("a", {"n": 1}, expected_version=0)
+    read = cars.entry("a")
+    assert (json.loads(read.value), read.version, read.expires) == ({"n": 1}, 1, None)
+    assert (read.created, read.updated) == (pytest.approx(MOMENT, abs=1e-6),) * 2
+    cars.put("a", {"n": 2})
+    sentence = "entry 'a' of map 'cars' meanwhile: it has version 2, and was expected to have version 1"
+    with pytest.raises(ConflictError, match=sentence) as refused:
+        cars.put("a", {"n": 3}, expected_version=read.version)
+    assert refused.value.details == {"found": 2, "expected": 1}
+    with pytest.raises(ConflictError, match=sentence):
+        cars.delete("a", version=1)
+    with pytest.raises(ConflictError, match="was expected to have version 0, which is none"):
+        cars.put("a", {"n": 3}, expected_version=0)
+    cars.put("a", {"n": 3}, expected_version=2)
+    assert cars.get("a") == {"n": 3}
+    assert cars.delete("a", version=3)
+    with pytest.raises(ConflictError, match="it has version 0, which is none"):
+        cars.delete("a", version=3)
+    assert (cars.entry("a"), cars.delete("a")) == (None, False)
+
+
+@pytest.mark.parametrize("entries", [{}, {"a": "1", "b": "2"}])
+def test_an_expected_version_is_that_of_one_entry(pair, entries):
+    with pytest.raises(UsageError, match=f"put just one into map 'm' then, not {len(entries)}"):
+        pair[0].map_put("m", entries, 1)
+    assert pair[0].maps() == []

@@ -10,7 +10,9 @@ from pitstop.errors import (
 )
 from pitstop.kit.version import __version__
 from pitstop.model.job import JobState
+from pitstop.model.retention import KEPT
 from pitstop.service.results import ClusterInfo
+from pitstop.service.settings import KeepSetting
 from pitstop.testing.service import MEMBER
 from tests.doors.doors import request, running
 
@@ -51,6 +53,12 @@ def test_errors_keep_their_class_and_details_on_the_way(pair, monkeypatch):
 
 def test_the_cluster_tells_its_state_and_members(pair):
     assert pair[0].server_info() == ClusterInfo("ACTIVE", __version__, 1, [MEMBER], 0, MEMBER.address)
+
+
+def test_a_server_tells_how_much_it_keeps(pair):
+    keep = pair[0].settings().keep
+    assert [setting.name for setting in keep] == [kept.name for kept in KEPT]
+    assert KeepSetting("result-time", "7 days", "7 days", KEPT[1].meaning) in keep
 
 
 def test_members_are_added_and_leave(pair):

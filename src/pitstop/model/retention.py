@@ -1,0 +1,153 @@
+"""How much is kept of what grows, and for how long: settings of the server."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pitstop.errors import UsageError
+from pitstop.kit import durations
+from pitstop.model.options import whole
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One of these settings. Parsing, help, the API and docs/keeping.md are made from these records."""
+
+    name: str
+    """As users write it; the field of Retention has ``_`` for ``-``."""
+    meaning: str
+    """What is kept, in words."""
+    least: int
+    """As ``most`` in the field's own unit."""
+    most: int
+    is_time: bool = False
+    """True for a duration, which the field holds in seconds; else it is a number of things."""
+
+    @property
+    def field(self) -> str:
+        """The field of Retention that holds it."""
+        return self.name.replace("-", "_")
+
+    def read(self, text: str) -> float:
+        """The value of a text as users write it; UsageError if it is none. Retention checks how large it is."""
+        if self.is_time:
+            return durations.milliseconds(text, self.name) / 1000
+        number: int = whole(self.least, self.most)(self.name, text)
+        return number
+
+    def written(self, value: float) -> str:
+        """A value as users write it."""
+        if not self.is_time:
+            return str(int(value))
+        text = durations.text(round(value * 1000))
+        return text.removesuffix("s") if text.startswith("1 ") else text
+
+
+# Sweeps come once an hour, and a run prunes its history once a minute: what is shorter could not be kept to. The longest
+# histories are some forty thousand samples, which are answered at once.
+KEPT = (
+    Kept("results", "Results of jobs that have ended, the newest, each with its log, events, versions and history.", 1, 100_000),
+    Kept("result-time", "How long a result is kept, and with it the state of a job that has failed.", _HOUR, 36_500 * _DAY, True),
+    Kept(
+        "cancelled-time",
+        "How long the state of a job is kept that a user has cancelled without a snapshot; no longer than its result.",
+        _HOUR,
+        36_500 * _DAY,
+        True,
+    ),
+    Kept("events", "Events of each job, the newest.", 10, 1_000_000),
+    Kept("versions", "Versions of each job, the newest: what it can be taken back to.", 1, 1000),
+    Kept("audit", "Entries of the audit trail, the newest. A hundred more may be there before the oldest go.", 100, 10_000_000),
+    Kept("seconds-history", "How long it is kept how each job did in every second.", _MINUTE, 12 * _HOUR, True),
+    Kept("minutes-history", "How long it is kept how each job did in every minute.", _HOUR, 31 * _DAY, True),
+)
+"""All of them."""
+_BY_NAME = {kept.name: kept for kept in KEPT}
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How much is kept of what grows. UsageError for what makes no sense."""
+
+    results: int = 1000
+    """So many results of ended jobs, the newest."""
+    result_time: float = 7.0 * _DAY
+    """How long a result is kept, and with it the state of a job that has failed, in seconds."""
+    cancelled_time: float = 1.0 * _DAY
+    """How long the state of a job is kept that a user has cancelled without a snapshot, in seconds."""
+    events: int = 1000
+    """So many events of each job, the newest."""
+    versions: int = 50
+    """So many versions of each job, the newest."""
+    audit: int = 10_000
+    """So many entries of the audit trail, the newest."""
+    seconds_history: float = 15.0 * _MINUTE
+    """How long samples of every second are kept, in seconds."""
+    minutes_history: float = 1.0 * _DAY
+    """How long samples of every minute are kept, in seconds."""
+
+    def __post_init__(self) -> None:
+        for kept in KEPT:
+            value = getattr(self, kept.field)
+            least, most = kept.written(kept.least), kept.written(kept.most)
+            if not kept.least <= value <= kept.most:  # NaN is neither
+                told = kept.written(value) if math.isfinite(value) else value
+                raise UsageError(f"{kept.name} is from {least} to {most}, not {told}.")
+        if self.cancelled_time > self.result_time:
+            raise UsageError(
+                f"The state of a cancelled job goes with its result at the latest: cancelled-time "
+                f"({_BY_NAME['cancelled-time'].written(self.cancelled_time)}) can't be longer than result-time "
+                f"({_BY_NAME['result-time'].written(self.result_time)})."
+            )
+
+    @classmethod
+    def of(cls, given: Iterable[str]) -> Retention:
+        """What ``NAME=VALUE`` settings say, the later ones over the earlier; what they do not is as usual."""
+        values: dict[str, float] = {}
+        for text in given:
+            name, equals, value = (part.strip() for part in text.partition("="))
+            if not equals:
+                raise UsageError(
+                    f"'{text}' does not say how much to keep: write NAME=VALUE, such as events=500 or result-time=30d."
+                )
+            if name not in _BY_NAME:
+                raise UsageError(f"Nothing that is kept is named '{name}'; there are: {', '.join(_BY_NAME)}.")
+            values[_BY_NAME[name].field] = _BY_NAME[name].read(value)
+        return dataclasses.replace(cls(), **values)  # type: ignore[arg-type]  # each record reads what its field holds
+
+    @classmethod
+    def from_json(cls, text: str) -> Retention:
+        """What :meth:`to_json` wrote, of another release, too: what this one does not know counts for nothing.
+
+        ValueError if the text holds something else.
+        """
+        found = json.loads(text)
+        if not isinstance(found, dict):
+            raise ValueError("no object of names and values")
+        try:
+            return cls.of(f"{name}={value}" for name, value in found.items() if name in _BY_NAME)
+        except UsageError as error:
+            raise ValueError(error.message) from None
+
+    def to_json(self) -> str:
+        """As users write it, for files."""
+        return json.dumps(self.written(), indent=1) + "\n"
+
+    def written(self) -> dict[str, str]:
+        """Name -> value, as users write them."""
+        return {kept.name: kept.written(getattr(self, kept.field)) for kept in KEPT}
+
+    @property
+    def history(self) -> Mapping[int, float]:
+        """Seconds between samples -> seconds for which they are kept."""
+        return {1: self.seconds_history, 60: self.minutes_history}
+
+
+USUAL = Retention()
+"""Where nobody has said otherwise."""

@@ -1,0 +1,42 @@
+"""For how long a run keeps the history of its job: as the server says that leads, be it changed while the run goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pitstop.model.retention import USUAL, Retention
+from pitstop.runner.logs import Log, log
+
+LOOK_SECONDS = 30.0
+"""How often a run looks whether that has changed."""
+
+
+class FollowedRetention:
+    """Called, it tells what stands in the server's file (DataFolder.retention); as usual as long as there is none."""
+
+    def __init__(self, path: Path, say: Log = log, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._path, self._say, self._monotonic = path, say, monotonic
+        self._known, self._seen, self._told = USUAL, b"", ""
+        self._next = float("-inf")
+
+    def __call__(self) -> Retention:
+        if self._monotonic() >= self._next:
+            self._next = self._monotonic() + LOOK_SECONDS
+            self._look()
+        return self._known
+
+    def _look(self) -> None:
+        """What cannot be read, now or at all, changes nothing: no run ends for its history."""
+        try:
+            found = self._path.read_bytes()
+            if found != self._seen:
+                self._seen = found
+                self._known = Retention.from_json(found.decode())
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError) as error:
+            if str(error) != self._told:
+                self._told = str(error)
+                self._say("WARN", "pitstop.runner", f"The file {self._path} does not tell how much history to keep: {error}")

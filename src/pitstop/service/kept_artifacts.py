@@ -1,0 +1,88 @@
+"""The files of jobs that are kept, and which versions of jobs use them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from os import stat_result
+from pathlib import Path, PurePath
+
+from pitstop.kit.wire import Moment, described
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job
+
+
+@described
+@dataclass(frozen=True)
+class ArtifactUse:
+    """A version of a job that runs, or ran, an artifact."""
+
+    job: str
+    """Id of the job."""
+    name: str | None
+    """Name of the job."""
+    version: int
+    """Number of the version."""
+    current: bool
+    """It is the job's now."""
+
+
+@described
+@dataclass(frozen=True)
+class Artifact:
+    """A file of jobs that the server keeps."""
+
+    name: str
+    """Its name. Several files may have it."""
+    sha256: str
+    """Of its content, in hex."""
+    bytes: int
+    """Its size."""
+    stored: Moment
+    """When it came."""
+    path: str
+    """Where it is on the server."""
+    used_by: list[ArtifactUse]
+    """Jobs that are remembered, the newest first, with those of their kept versions that use it."""
+
+
+Place = tuple[str, str]
+"""The folder of a content, and a name in it: wherever the data folder was when a version was recorded."""
+
+
+def artifacts_of(data: DataFolder, jobs: Iterable[Job], kept: Iterable[tuple[str, int, str]]) -> list[Artifact]:
+    """All artifacts, by name. ``kept``: job, number and artifact of the versions of all jobs."""
+    used = _used(jobs, kept)
+    found = [
+        Artifact(file.name, file.parent.name, facts.st_size, facts.st_mtime, str(file), used.get(_place(file), []))
+        for file, facts in _files(data)
+    ]
+    return sorted(found, key=lambda artifact: (artifact.name, artifact.sha256))
+
+
+def _files(data: DataFolder) -> Iterator[tuple[Path, stat_result]]:
+    """What is being written, or removed, begins with a dot."""
+    for file in data.artifacts.glob("[!.]*/[!.]*"):
+        with contextlib.suppress(OSError):  # it is gone since
+            if file.is_file() and file.name.isprintable():
+                yield file, file.stat()
+
+
+def _used(jobs: Iterable[Job], kept: Iterable[tuple[str, int, str]]) -> dict[Place, list[ArtifactUse]]:
+    versions: dict[str, dict[int, str]] = defaultdict(dict)
+    for job_id, number, artifact in kept:
+        versions[job_id][number] = artifact
+    used: dict[Place, list[ArtifactUse]] = defaultdict(list)
+    for job in jobs:
+        present = job.version
+        # Not among those that are kept if a release has begun it that kept none.
+        for number, artifact in sorted((versions[job.id] | {present.number: present.source.artifact}).items(), reverse=True):
+            use = ArtifactUse(job.id, job.name, number, number == present.number)
+            used[_place(PurePath(artifact))].append(use)
+    return used
+
+
+def _place(file: PurePath) -> Place:
+    return file.parent.name, file.name
