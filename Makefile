@@ -2,6 +2,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+WEB := $(VENV)/.web
 SECONDS ?=
 CHAINS ?= 30
 SEED ?= 1
@@ -16,15 +17,16 @@ SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
-APART := matrix or hosts or members
+APART := matrix or hosts or members or page
 
-.PHONY: help install demo story test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members \
+.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web \
 	bench bench-beside lint lock pictures clean
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
 	@echo "make story              the update of a running job, step by step, with checks"
+	@echo "make story-page         the story in a browser, with pictures for docs"
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long          ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
@@ -37,6 +39,7 @@ help:
 	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
 	@echo "make test-members       jobs follow the members of a cluster; its short form is the story in test-long"
 	@echo "make test-hosts         members on several hosts, made of network namespaces, whose wires are cut; needs root"
+	@echo "make web                the page, built anew from web/;  make test-web [SHORT=1]: that it is, and every screen in Chromium"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           the pages in docs that are drawn from code"
@@ -48,11 +51,19 @@ $(STAMP): requirements.lock pyproject.toml scripts/install
 	@scripts/install $(VENV)
 	@touch $(STAMP)
 
+$(WEB): $(STAMP) requirements-web.lock web/package-lock.json scripts/web-tools
+	@scripts/web-tools $(VENV)
+	@touch $(WEB)
+
 demo: $(STAMP)
 	@cd examples/fleet && exec ../../$(PY) demo.py $(if $(SECONDS),--seconds $(SECONDS))
 
 story: $(STAMP)
 	@cd examples/fleet && exec ../../$(PY) story.py
+
+story-page: $(WEB)
+	@mkdir -p docs/pictures
+	@cd examples/fleet && exec ../../$(PY) story_page.py --pictures ../../docs/pictures
 
 classes: $(STAMP)
 	@JAVA_TOOL_OPTIONS= $(PY) -m pitstop.runner.archiving 2>/dev/null || echo "note: sessions of Spark start from no archive of its classes"
@@ -95,6 +106,13 @@ test-members: $(STAMP)
 
 test-hosts: $(STAMP)
 	@$(PY) -m pytest -m hosts tests/hosts
+
+web: $(WEB)
+	@scripts/web build $(VENV)
+
+test-web: $(WEB)
+	@scripts/web check $(VENV)
+	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible") tests/page
 
 bench: $(STAMP)
 	@$(PY) benchmarks/run.py $(MEASURES)

@@ -1,0 +1,1 @@
+function e(e){return e?e.startsWith(`-`)?[{id:e.slice(1),desc:!0}]:[{id:e,desc:!1}]:[]}function t(e){let t=e[0];return t&&(t.desc?`-${t.id}`:t.id)}export{t as n,e as t};

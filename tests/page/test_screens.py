@@ -1,0 +1,89 @@
+"""Every screen: readable for everybody, in every size, without an error."""
+
+import pytest
+
+SCREENS = {
+    "overview": "/",
+    "jobs": "/jobs",
+    "some jobs": "/jobs?name=fleet&status=RUNNING,FAILED&sort=-submitted",
+    "submit": "/submit",
+    "submit from a snapshot": "/submit?snapshot=monday",
+    "job": "/jobs/fleet-ingest",
+    "job's snapshots": "/jobs/fleet-ingest?tab=snapshots",
+    "job's versions": "/jobs/fleet-ingest?tab=versions",
+    "job's configuration": "/jobs/fleet-ingest?tab=configuration",
+    "job's log": "/jobs/fleet-ingest?tab=log",
+    "job's events": "/jobs/fleet-ingest?tab=events",
+    "failed job": "/jobs/broken",
+    "update": "/jobs/fleet-ingest/update",
+    "snapshots": "/snapshots",
+    "snapshot": "/snapshots/monday",
+    "maps": "/maps",
+    "map": "/maps/vehicles",
+    "map's journal": "/maps/vehicles?tab=journal",
+    "moving picture": "/maps/vehicles?tab=picture",
+    "cluster": "/cluster",
+    "audit": "/cluster?tab=audit",
+    "logging": "/cluster?tab=logging",
+    "kept states": "/cluster?tab=kept",
+    "health": "/cluster?tab=health",
+}
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+AT_REST = "() => document.getAnimations().every(each => each.effect.getTiming().iterations === Infinity)"
+"""No colour is on its way to another one any more."""
+every_screen = pytest.mark.parametrize("path", SCREENS.values(), ids=SCREENS)
+
+
+@every_screen
+def test_a_screen_is_accessible_in_light_and_dark(seat, path):
+    here = seat()
+    page = here.go(path)
+    page.locator("[role=status][aria-label=Loading]").first.wait_for(state="detached")
+    assert page.locator("h1").count() == 1
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"[data-mantine-color-scheme={scheme}]").wait_for()
+        page.evaluate(DRAWN)
+        page.wait_for_function(AT_REST)
+        assert here.violations() == [], scheme
+
+
+@every_screen
+def test_a_screen_fits_small_and_large_windows(seat, path):
+    page = seat(viewport={"width": 390, "height": 844}).go(path)
+    page.locator("[role=status][aria-label=Loading]").first.wait_for(state="detached")
+    for width in (390, 2560):
+        page.set_viewport_size({"width": width, "height": 844})
+        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0, f"the page scrolls sideways, {width} pixels wide"
+
+
+def test_every_place_is_a_link_of_the_menu_and_of_the_palette(seat):
+    page = seat().go("/")
+    for place in ("Jobs", "Snapshots", "Maps", "Cluster", "Overview"):
+        page.get_by_role("navigation").get_by_role("link", name=place).click()
+        page.get_by_role("heading", level=1, name=place).wait_for()
+    page.keyboard.press("Control+k")
+    page.get_by_placeholder("A job, a snapshot, a map, a place…").fill("fleet-ingest")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", level=1, name="fleet-ingest").wait_for()
+
+
+def test_an_address_that_is_none_says_so(seat):
+    here = seat()
+    page = here.go("/jobs/no-such-job", heading=False)
+    page.get_by_text("No job with name or id 'no-such-job' was found").wait_for()
+    assert all("404" in fault for fault in here.faults), "the browser itself tells of answers that refuse"
+    here.faults.clear()
+
+
+def test_the_title_says_where_one_is(seat):
+    page = seat().go("/maps/vehicles")
+    assert page.title() == "vehicles · Pitstop"
+
+
+def test_what_fails_is_told_first_and_in_words(seat):
+    page = seat().go("/")
+    first = page.get_by_role("alert").first
+    assert "broken" in first.inner_text()
+    assert "ValueError" in first.inner_text()

@@ -1,0 +1,82 @@
+import { Button, Stack, Table, Text, TextInput } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { answered, api } from "../../api/client";
+import { keys } from "../../api/queries";
+import { Empty, Loaded } from "../../parts/Trouble";
+import { When } from "../../parts/When";
+
+const PAGE = 100;
+
+/** Who changed what, through which door, the newest first. */
+export function Audit() {
+  const [wanted, setWanted] = useState("");
+  const audit = useInfiniteQuery({
+    queryKey: keys.audit,
+    initialPageParam: undefined as number | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      answered(api.GET("/api/v1/audit", { params: { query: { before: pageParam, limit: PAGE } }, signal })),
+    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.sequence),
+  });
+  return (
+    <Stack>
+      <TextInput
+        label="Only with this in user or path"
+        value={wanted}
+        onChange={(event) => setWanted(event.currentTarget.value)}
+        maw={360}
+      />
+      <Loaded query={audit}>
+        {({ pages }) => {
+          const all = pages.flat();
+          const found = all.filter((entry) => `${entry.user ?? ""} ${entry.path}`.includes(wanted));
+          if (!all.length) return <Empty title="Nobody has changed anything yet" />;
+          return (
+            <>
+              <Table.ScrollContainer minWidth={700} tabIndex={0} aria-label="Audit">
+                <Table>
+                  <Table.Thead>
+                    <Table.Tr>
+                      {["When", "Who", "Role", "Through", "What", "Answer"].map((head) => (
+                        <Table.Th key={head}>{head}</Table.Th>
+                      ))}
+                    </Table.Tr>
+                  </Table.Thead>
+                  <Table.Tbody>
+                    {found.map((entry) => (
+                      <Table.Tr key={entry.sequence}>
+                        <Table.Td>
+                          <When at={entry.at} />
+                        </Table.Td>
+                        <Table.Td className="breaks">{entry.user ?? "–"}</Table.Td>
+                        <Table.Td>{entry.role}</Table.Td>
+                        <Table.Td>{entry.door}</Table.Td>
+                        <Table.Td className="breaks">
+                          {entry.method} {entry.path}
+                        </Table.Td>
+                        <Table.Td>{entry.status < 400 ? "done" : `refused (${entry.status})`}</Table.Td>
+                      </Table.Tr>
+                    ))}
+                  </Table.Tbody>
+                </Table>
+              </Table.ScrollContainer>
+              <Text size="sm" c="dimmed" role="status">
+                {found.length} of the newest {all.length} are shown.
+              </Text>
+              {audit.hasNextPage && (
+                <Button
+                  variant="default"
+                  onClick={() => void audit.fetchNextPage()}
+                  loading={audit.isFetchingNextPage}
+                  w={160}
+                >
+                  Older ones
+                </Button>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </Stack>
+  );
+}

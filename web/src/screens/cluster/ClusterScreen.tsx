@@ -1,0 +1,86 @@
+import { Badge, Group, Stack, Tabs, Text, Title } from "@mantine/core";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useCluster } from "../../api/queries";
+import { Loaded } from "../../parts/Trouble";
+import { SIGNAL } from "../../parts/theme";
+import { Audit } from "./Audit";
+import { Health } from "./Health";
+import { KeptStates } from "./KeptStates";
+import { LogLevels } from "./LogLevels";
+import { MemberList } from "./MemberList";
+import { ShutDown } from "./ShutDown";
+
+const route = getRouteApi("/cluster");
+
+/** The cluster: who does the work, who has changed what, how to end it all in good order. */
+export function ClusterScreen() {
+  const cluster = useCluster();
+  const { tab } = route.useSearch();
+  const go = useNavigate({ from: "/cluster" });
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          Cluster
+        </Title>
+        <ShutDown />
+      </Group>
+      <Loaded query={cluster}>
+        {(found) => (
+          <Group gap="xl">
+            <Badge size="lg" radius="sm" tt="none" color={found.state === "ACTIVE" ? SIGNAL.good : SIGNAL.attention}>
+              {found.state}
+            </Badge>
+            <Fact name="Version" value={found.version} />
+            <Fact name="Members" value={String(found.size)} />
+            <Fact name="Running jobs" value={String(found.running_jobs)} />
+            <Fact name="Leads" value={found.leader ?? "nobody at this moment"} />
+          </Group>
+        )}
+      </Loaded>
+      <Tabs
+        value={tab ?? "members"}
+        onChange={(next) =>
+          void go({ search: { tab: next === "members" ? undefined : (next ?? undefined) }, replace: true })
+        }
+        keepMounted={false}
+      >
+        <Tabs.List>
+          <Tabs.Tab value="members">Members</Tabs.Tab>
+          <Tabs.Tab value="audit">Audit</Tabs.Tab>
+          <Tabs.Tab value="logging">Logging</Tabs.Tab>
+          <Tabs.Tab value="kept">Kept states</Tabs.Tab>
+          <Tabs.Tab value="health">Health</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="members" pt="md">
+          <MemberList />
+        </Tabs.Panel>
+        <Tabs.Panel value="audit" pt="md">
+          <Audit />
+        </Tabs.Panel>
+        <Tabs.Panel value="logging" pt="md">
+          <LogLevels />
+        </Tabs.Panel>
+        <Tabs.Panel value="kept" pt="md">
+          <KeptStates />
+        </Tabs.Panel>
+        <Tabs.Panel value="health" pt="md">
+          <Health />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <Text size="sm">
+      <Text span c="dimmed" inherit>
+        {name}
+      </Text>{" "}
+      <Text span fw={600} inherit className="figure">
+        {value}
+      </Text>
+    </Text>
+  );
+}

@@ -1,0 +1,56 @@
+import { NumberInput, Text } from "@mantine/core";
+import { useState } from "react";
+import { answered, api, type Job, type JobVersion } from "../../../api/client";
+import { pathTo } from "../../../logic/commands";
+import { useAsked } from "../api/act";
+import { ActionForm } from "./ActionForm";
+
+type Props = { job: Job; version: JobVersion; onClose: () => void; onDone: () => void };
+
+/** Updates a job to the code, arguments and options of an earlier version. */
+export function GoBackForm({ job, version, onClose, onDone }: Props) {
+  const [seconds, setSeconds] = useState(0);
+  const body = { watch_seconds: seconds, options: {} };
+  const mutation = useAsked(
+    () =>
+      answered(
+        api.POST("/api/v1/jobs/{job}/versions/{version}/go-back", {
+          params: { path: { job: job.id, version: version.number } },
+          body,
+        }),
+      ),
+    onDone,
+  );
+  const watch = seconds > 0 ? ["--watch", String(seconds)] : [];
+  return (
+    <ActionForm
+      title={`Go back to version ${version.number}`}
+      onClose={onClose}
+      does={`Go back to version ${version.number}`}
+      doing="Going back…"
+      keeps={`Keep version ${job.version}`}
+      mutation={mutation}
+      command={{
+        cli: ["pitstop", "rollback", "--to", String(version.number), ...watch, job.name ?? job.id],
+        method: "POST",
+        path: pathTo("jobs", job.id, "versions", String(version.number), "go-back"),
+        body,
+      }}
+    >
+      <Text>
+        <bdi className="breaks">{job.name ?? job.id}</bdi> is updated to the code, arguments and options of version{" "}
+        {version.number} ({version.artifact}), as version {job.version + 1}. It goes on from the present state: no event
+        is missed. If the state does not fit, that is refused and version {job.version} goes on.
+      </Text>
+      <NumberInput
+        label="Watch it for so many seconds"
+        description={`If it fails within that time, version ${job.version} comes back by itself. 0: it is not watched.`}
+        value={seconds}
+        onChange={(value) => setSeconds(Math.max(0, Number(value) || 0))}
+        min={0}
+        max={604_800}
+        step={10}
+      />
+    </ActionForm>
+  );
+}

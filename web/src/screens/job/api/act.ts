@@ -1,0 +1,53 @@
+/** What the screen asks of a job; each answers when it is done. */
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { answered, api } from "../../../api/client";
+import { type Command, pathTo } from "../../../logic/commands";
+import { tellProblem } from "../../../parts/confirm";
+
+/** Verbs that take nothing but a job. */
+export type PlainVerb = "suspend" | "resume" | "restart" | "cancel" | "rollback" | "discard";
+
+const CALLS = {
+  suspend: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/suspend", { params: { path } }),
+  resume: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/resume", { params: { path } }),
+  restart: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/restart", { params: { path } }),
+  cancel: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/cancel", { params: { path } }),
+  rollback: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/rollback", { params: { path } }),
+  discard: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/discard", { params: { path } }),
+};
+
+/** Does something once it is asked to. A dialog that is open shows what went wrong; one that is closed has the page tell it. */
+export function useAsked<T>(ask: () => Promise<T>, onDone?: (answer: T) => void) {
+  const shown = useRef(false);
+  useEffect(() => {
+    shown.current = true;
+    return () => {
+      shown.current = false;
+    };
+  }, []);
+  return useMutation({
+    mutationFn: ask,
+    onSuccess: onDone,
+    onError: (error) => {
+      if (!shown.current) tellProblem(error);
+    },
+  });
+}
+
+/** A plain verb without a dialog. Jobs are named by their ids: a name may pass on to another job. */
+export function usePlainVerb(job: string, verb: PlainVerb) {
+  return useMutation({ mutationFn: () => askPlain(job, verb), onError: tellProblem });
+}
+
+export function askPlain(job: string, verb: PlainVerb): Promise<unknown> {
+  return answered(CALLS[verb]({ job }) as Promise<{ data?: unknown }>);
+}
+
+/** The job as people name it for the command line: an id, where it has no name. */
+export type Named = { id: string; name: string | null };
+
+export function plainCommand(job: Named, verb: PlainVerb): Command {
+  const name = job.name ?? job.id;
+  return { cli: ["pitstop", verb, name], method: "POST", path: pathTo("jobs", job.id, verb) };
+}

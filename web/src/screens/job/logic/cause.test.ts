@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import type { Job } from "../../../api/client";
+import { causesOf } from "./cause";
+
+const job = (facts: Partial<Job>): Job =>
+  ({
+    status: "RUNNING",
+    user_cancelled: false,
+    failure: null,
+    failure_details: null,
+    suspension_cause: null,
+    interruption: null,
+    update_failure: null,
+    has_state: false,
+    progress: { busy_seconds: 0 },
+    ...facts,
+  }) as Job;
+
+test("a job that runs well has no cause", () => {
+  expect(causesOf(job({}))).toEqual([]);
+});
+
+test("a failure is told in its words, its trace is apart", () => {
+  expect(causesOf(job({ status: "FAILED", failure: "No such folder", failure_details: "Traceback" }))).toEqual([
+    { grave: true, title: "Failed", text: "No such folder", details: "Traceback" },
+  ]);
+});
+
+test("who was cancelled by a user did not fail, and can be brought back while the state is kept", () => {
+  const found = causesOf(job({ status: "FAILED", user_cancelled: true, failure: "Cancelled", has_state: true }));
+  expect(found).toEqual([
+    {
+      grave: false,
+      title: "Cancelled by a user",
+      text: "Resume brings it back where its last epoch ended.",
+      details: null,
+    },
+  ]);
+});
+
+test("of a long cause the first three lines are shown, and all of it in the details", () => {
+  const found = causesOf(
+    job({ status: "SUSPENDED", suspension_cause: "Execution failure:\na\nb\nc\nd", failure_details: "Traceback" }),
+  );
+  expect(found).toEqual([
+    { grave: true, title: "Suspended after an error", text: "a\nb\nc", details: "a\nb\nc\nd\n\nTraceback" },
+  ]);
+});
+
+test("a line of 10,000 signs is cut", () => {
+  const found = causesOf(job({ interruption: "x".repeat(10_000) }))[0];
+  expect(found?.text.length).toBe(601);
+  expect(found?.details?.length).toBe(10_000);
+});
+
+test("who has rolled an update back needs no alarm", () => {
+  const grave = (update_failure: string) => causesOf(job({ update_failure }))[0]?.grave;
+  expect(grave("Version 2 of job 'a' was rolled back on request: version 1 goes on.")).toBe(false);
+  expect(grave("Version 2 failed")).toBe(true);
+});

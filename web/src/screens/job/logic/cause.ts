@@ -1,0 +1,68 @@
+/** Why a job is as it is, in words. */
+import type { Job } from "../../../api/client";
+
+export type Cause = {
+  grave: boolean;
+  title: string;
+  /** Its first lines. */
+  text: string;
+  /** The rest, and stack traces. */
+  details: string | null;
+};
+
+const MOST_LINES = 3;
+const MOST_SIGNS = 600;
+/** An epoch that takes longer is worth a word. */
+const LONG_SECONDS = 30;
+
+/** All that a reader of this job should know of, the gravest first. */
+export function causesOf(job: Job): Cause[] {
+  const found: Cause[] = [];
+  if (job.status === "FAILED" && job.user_cancelled) {
+    found.push({ grave: false, title: "Cancelled by a user", text: afterEnd(job), details: job.failure_details });
+  } else if (job.status === "FAILED") {
+    const cause = cut(job.failure ?? "It ended with an error that left no words.", job.failure_details);
+    found.push({ grave: true, title: "Failed", ...cause });
+    if (job.has_state) found.push({ grave: false, title: "Its state is kept", text: afterEnd(job), details: null });
+  }
+  if (job.status.startsWith("SUSPENDED") && job.suspension_cause) {
+    const failed = job.suspension_cause.startsWith("Execution failure");
+    const text = job.suspension_cause.replace(/^Execution failure:\s*/, "");
+    const title = failed ? "Suspended after an error" : "Suspended";
+    found.push({ grave: failed, title, ...cut(text, job.failure_details) });
+  }
+  if (job.interruption) {
+    found.push({
+      grave: true,
+      title: "The last run ended by itself; the job starts again",
+      ...cut(job.interruption, null),
+    });
+  }
+  if (job.update_failure) {
+    const asked = job.update_failure.includes("rolled back on request");
+    found.push({ grave: !asked, title: "The last update was taken back", ...cut(job.update_failure, null) });
+  }
+  if (job.status === "RUNNING" && job.progress.busy_seconds >= LONG_SECONDS) {
+    const text = `The epoch that is under way has taken ${job.progress.busy_seconds} s so far.`;
+    found.push({ grave: false, title: "A long epoch", text, details: null });
+  }
+  return found;
+}
+
+function afterEnd(job: Job): string {
+  return job.has_state
+    ? "Resume brings it back where its last epoch ended."
+    : "Its state is not kept: it cannot be brought back.";
+}
+
+/** The first lines, and what follows them before the details that are there already. */
+function cut(text: string, details: string | null): { text: string; details: string | null } {
+  const lines = text.trim().split("\n");
+  let first = lines.slice(0, MOST_LINES).join("\n");
+  let more = lines.length > MOST_LINES;
+  if (first.length > MOST_SIGNS) {
+    first = `${first.slice(0, MOST_SIGNS)}…`;
+    more = true;
+  }
+  return { text: first, details: more ? [text.trim(), details].filter(Boolean).join("\n\n") : details };
+}

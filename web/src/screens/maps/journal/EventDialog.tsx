@@ -1,0 +1,43 @@
+import { Anchor, Group, Modal, Stack, Text } from "@mantine/core";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { JournalEvent } from "../../../api/client";
+import { count } from "../../../logic/format";
+import { When } from "../../../parts/When";
+import { DifferenceTable } from "../values/DifferenceTable";
+import { changesOf } from "./changes";
+import { KindBadge } from "./KindBadge";
+
+const route = getRouteApi("/maps/$map");
+
+/** All that one event of the journal has changed. */
+export function EventDialog({ event, onClose }: { event: JournalEvent; onClose: () => void }) {
+  const search = route.useSearch();
+  const found = changesOf(event);
+  return (
+    <Modal opened onClose={onClose} size="xl" title={`Event ${count(event.sequence)}`}>
+      <Stack gap="sm">
+        <Group gap="md">
+          <KindBadge kind={event.kind} />
+          <Anchor
+            component={Link}
+            className="breaks"
+            size="sm"
+            from={route.id}
+            search={{ ...search, key: event.key } as never}
+            onClick={onClose}
+          >
+            {event.key || "(empty key)"}
+          </Anchor>
+          <Text size="sm" c="dimmed">
+            <When at={event.at} />
+          </Text>
+        </Group>
+        {found.length ? (
+          <DifferenceTable label="What has changed" found={found} />
+        ) : (
+          <Text size="sm">It was written again with the same value.</Text>
+        )}
+      </Stack>
+    </Modal>
+  );
+}

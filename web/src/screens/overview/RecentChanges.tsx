@@ -1,0 +1,68 @@
+import { Anchor, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { answered, api } from "../../api/client";
+import { onFeed } from "../../api/live";
+import { keys } from "../../api/queries";
+import { Loaded } from "../../parts/Trouble";
+import { When } from "../../parts/When";
+
+const MOST = 8;
+
+/** Who changed what, the newest first. Read anew whenever a job, snapshot, map or member changes. */
+export function RecentChanges() {
+  const client = useQueryClient();
+  const recent = useQuery({
+    queryKey: [...keys.audit, "recent"],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/audit", { params: { query: { limit: MOST } }, signal })),
+  });
+  useEffect(() => {
+    let timer = 0;
+    const end = onFeed((event) => {
+      if (event.kind === "progress" || event.kind === "map" || timer) return;
+      timer = window.setTimeout(() => {
+        timer = 0;
+        void client.invalidateQueries({ queryKey: keys.audit });
+      }, 500);
+    });
+    return () => {
+      end();
+      window.clearTimeout(timer);
+    };
+  }, [client]);
+  return (
+    <Paper withBorder p="md" h="100%" mih={260}>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h5">
+          Recent changes
+        </Title>
+        <Anchor component={Link} to="/cluster" search={{ tab: "audit" } as never} size="sm">
+          All
+        </Anchor>
+      </Group>
+      <Loaded query={recent} height={180}>
+        {(entries) => (
+          <Stack gap={6}>
+            {entries.length === 0 && <Text size="sm">Nobody has changed anything yet.</Text>}
+            {entries.map((entry) => (
+              <Group key={entry.sequence} justify="space-between" wrap="nowrap" gap="xs">
+                <Text size="sm" truncate title={`${entry.method} ${entry.path}`}>
+                  {entry.user ?? entry.role} · {entry.method} {entry.path.replace("/api/v1", "")}
+                </Text>
+                <Text
+                  size="sm"
+                  c={entry.status < 400 ? "dimmed" : "var(--mantine-color-error)"}
+                  style={{ flexShrink: 0 }}
+                >
+                  {entry.status < 400 ? "" : `refused (${entry.status}) · `}
+                  <When at={entry.at} />
+                </Text>
+              </Group>
+            ))}
+          </Stack>
+        )}
+      </Loaded>
+    </Paper>
+  );
+}

@@ -1,0 +1,139 @@
+import { NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
+import { IconDownload, IconPlayerPlay } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { type KeyboardEvent, useState } from "react";
+import { answered, api } from "../../api/client";
+import { curlLine } from "../../logic/commands";
+import { count } from "../../logic/format";
+import { ActionButton } from "../../parts/ActionButton";
+import { CopyAs } from "../../parts/CopyAs";
+import { Empty, ProblemAlert } from "../../parts/Trouble";
+import { useViewerRefusal } from "../../parts/viewer";
+import { stateExport, stateQuery } from "./commands";
+import { download } from "./download";
+import type { SavedStage } from "./manifestFacts";
+import { Results } from "./Results";
+import { Seconds } from "./Seconds";
+import classes from "./snapshots.module.css";
+
+type Props = {
+  snapshot: string;
+  stages: SavedStage[];
+  stage: string | null;
+  onStage: (stage: string | undefined) => void;
+};
+const MOST_ROWS = 100_000;
+
+/** The state of a stage as a table: asked with SQL, or taken out as a file. */
+export function State({ snapshot, stages, stage, onStage }: Props) {
+  const chosen = stages.find((each) => each.stage === stage)?.stage ?? (stage === null ? stages[0]?.stage : undefined);
+  if (!stages.length) {
+    return (
+      <Empty title="No stage of this pipeline keeps state">Windows, aggregates, joins and state of your own do.</Empty>
+    );
+  }
+  return (
+    <Stack>
+      <Select
+        label="Stage"
+        data={stages.map((each) => ({
+          value: each.stage,
+          label: `${each.stage} · ${each.kind} · ${count(each.rows)} rows`,
+        }))}
+        value={chosen ?? null}
+        onChange={(next) => onStage(next ?? undefined)}
+        error={chosen === undefined ? `There is no stage '${stage}' with state.` : null}
+        allowDeselect={false}
+        maw={480}
+      />
+      {chosen !== undefined && <Query key={chosen} snapshot={snapshot} stage={chosen} />}
+    </Stack>
+  );
+}
+
+function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
+  const viewer = useViewerRefusal();
+  const [sql, setSql] = useState("SELECT * FROM state");
+  const [limit, setLimit] = useState<string | number>(1000);
+  const most = Math.round(Math.min(MOST_ROWS, Math.max(1, Number(limit) || 1000)));
+  const query = useMutation({
+    mutationFn: () =>
+      answered(
+        api.POST("/api/v1/snapshots/{name}/stages/{stage}/query", {
+          params: { path: { name: snapshot, stage } },
+          body: { sql, limit: most },
+        }),
+      ),
+  });
+  const file = useMutation({ mutationFn: () => download(snapshot, stage) });
+  const refused = viewer ?? (sql.trim() ? null : "Write a query first.");
+  const byKey = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    if (!refused && !query.isPending) query.mutate();
+  };
+  const taken = stateExport(snapshot, stage);
+  return (
+    <>
+      <div className={classes.run}>
+        <Textarea
+          label="Spark SQL"
+          description="The rows of the stage are the table `state`. Ctrl Enter runs it."
+          className={classes.editor}
+          value={sql}
+          onChange={(event) => setSql(event.currentTarget.value)}
+          onKeyDown={byKey}
+          autosize
+          minRows={3}
+          maxRows={14}
+          spellCheck={false}
+        />
+        <NumberInput
+          label="Rows at most"
+          value={limit}
+          onChange={setLimit}
+          min={1}
+          max={MOST_ROWS}
+          allowDecimal={false}
+          thousandSeparator=","
+        />
+      </div>
+      <div className={classes.actions}>
+        <ActionButton
+          leftSection={<IconPlayerPlay size={16} aria-hidden="true" />}
+          refused={refused}
+          disabled={query.isPending}
+          onClick={() => query.mutate()}
+        >
+          {query.isPending ? "Running…" : "Run"}
+        </ActionButton>
+        <CopyAs label="the query" command={stateQuery(snapshot, stage, sql, most)} />
+        <ActionButton
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden="true" />}
+          disabled={file.isPending}
+          onClick={() => file.mutate()}
+        >
+          {file.isPending ? "Taking it out…" : "Download parquet"}
+        </ActionButton>
+        <CopyAs
+          label="taking the state out"
+          command={taken}
+          curl={`${curlLine(taken, window.location.origin)} -o state.parquet`}
+        />
+        <Text size="sm" c="dimmed" role="status">
+          {query.isPending || file.isPending ? (
+            <>
+              The server starts a Spark process and reads the state: <Seconds /> so far.
+            </>
+          ) : (
+            "Each takes some seconds: the server starts a Spark process for it."
+          )}
+        </Text>
+      </div>
+      {query.error && <ProblemAlert error={query.error} />}
+      {file.error && <ProblemAlert error={file.error} />}
+      {query.data && <Results found={query.data} limit={query.data.rows.length} />}
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+/** The answer of a query as a table. */
+
+export type Answer = { columns: string[][]; rows: unknown[][]; more: boolean };
+export type GridRow = { place: number; values: unknown[] };
+
+const NUMBERS = /^(tinyint|smallint|int|bigint|float|double|decimal.*)$/;
+
+/** Rows that know their place: two of them may be equal. */
+export function gridRows(answer: Answer): GridRow[] {
+  return answer.rows.map((values, place) => ({ place, values }));
+}
+
+/** True for Spark types whose values are numbers. */
+export function isNumeric(type: string): boolean {
+  return NUMBERS.test(type);
+}
+
+/** What a value is sorted by: numbers as numbers, all else as its text; nothing stands last. */
+export function sortValue(value: unknown): string | number | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === "number" ? value : cellText(value);
+}
+
+/** A value as it is shown; null is told apart by its cell. */
+export function cellText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** How wide a column is: by its head and its first values, within bounds. */
+export function widthOf(answer: Answer, column: number): string {
+  const head = answer.columns[column]?.join("  ") ?? "";
+  const texts = answer.rows.slice(0, 100).map((row) => cellText(row[column] ?? "NULL"));
+  const longest = Math.max(head.length + 3, ...texts.map((text) => text.length));
+  return `minmax(${Math.min(44, Math.max(9, longest + 2))}ch, 1fr)`;
+}

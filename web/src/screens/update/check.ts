@@ -1,0 +1,50 @@
+/** Checking a draft: the server compiles it, and tells what would become of saved state. */
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { type Report, upload } from "../../api/client";
+import type { Command } from "../../logic/commands";
+import { artifactFile, artifactRequest } from "../../parts/artifact";
+import { type Draft, draftOptions, draftWords } from "./draft";
+
+export type Checked = { plan: Record<string, unknown>; report: Report | null; text: string };
+export type Against = { job?: string; snapshot?: string };
+export type CheckAsked = {
+  draft: Draft;
+  against: Against;
+  /** Options of the version before, over which the draft's go. */
+  before?: Record<string, unknown>;
+};
+
+/** Checks what is asked; what the last check has found stays until the next one has found something. */
+export function useCheck() {
+  const [found, setFound] = useState<{ asked: CheckAsked; checked: Checked } | null>(null);
+  const check = useMutation({
+    mutationFn: (asked: CheckAsked) =>
+      upload<Checked>("/api/v1/check", checkBody(asked), artifactFile(asked.draft.artifact)),
+    onSuccess: (checked, asked) => setFound({ asked, checked }),
+  });
+  return { run: check.mutate, pending: check.isPending, error: check.error, found };
+}
+
+/** The request. */
+export function checkBody({ draft, against, before = {} }: CheckAsked): object {
+  return { ...artifactRequest(draft.artifact), ...against, options: { ...before, ...draftOptions(draft) } };
+}
+
+/** The same as a line for a terminal. */
+export function checkCommand(asked: CheckAsked): Command {
+  const { job, snapshot } = asked.against;
+  const { options, last } = draftWords(asked.draft);
+  const against = [...(job ? ["-j", job] : []), ...(snapshot ? ["-s", snapshot] : [])];
+  return {
+    cli: ["pitstop", "check", ...against, ...options, ...afterDashes(last)],
+    method: "POST",
+    path: "/api/v1/check",
+    body: checkBody(asked),
+  };
+}
+
+/** What a command line takes for its own options, were it not said that its options are over. */
+export function afterDashes(last: string[]): string[] {
+  return last.some((word) => word.startsWith("-")) ? ["--", ...last] : last;
+}
