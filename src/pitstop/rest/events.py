@@ -43,6 +43,8 @@ class Streams:
         self._incarnation = secrets.token_hex(4)
         self._open: set[asyncio.Event] = set()
         self._changed = asyncio.Event()
+        self._over = False
+        """The server ends, and what was there at its end has been looked at."""
         self._looked: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._heard: Changes | None = None
@@ -66,7 +68,8 @@ class Streams:
             told = place is not None
             place = self._feed.newest if place is None else place
             yield self._written("ready" if told or last is None else "resync", place)
-            while not self._service.changes.closed and (until is None or asyncio.get_running_loop().time() < until):
+            while until is None or asyncio.get_running_loop().time() < until:
+                over = self._over
                 came.clear()
                 events = self._feed.after(place, MOST_AT_ONCE)
                 if events is None:
@@ -77,6 +80,8 @@ class Streams:
                     text = b"".join(self._event(event) for event in events if event.kind in kinds)
                     if text:
                         yield text
+                elif over:
+                    return
                 else:
                     beat = asyncio.get_running_loop().time() + HEART_BEAT_SECONDS
                     with contextlib.suppress(TimeoutError):
@@ -108,7 +113,7 @@ class Streams:
         if self._loop is not loop:
             self._loop, self._looked, self._changed = loop, None, asyncio.Event()
         if self._heard is not self._service.changes:
-            self._heard = self._service.changes
+            self._heard, self._over = self._service.changes, False
             self._heard.listen(self._tell)
         if self._looked is None or self._looked.done():
             await self._look()
@@ -123,21 +128,28 @@ class Streams:
     async def _keep_looking(self) -> None:
         self._ear.open()
         try:
-            while self._open:
+            while self._open and not self._over:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):
                         await self._changed.wait()
                 self._changed.clear()
+                closed = self._service.changes.closed
                 with contextlib.suppress(PitstopError):  # the store is away: what changes meanwhile is told when it is back
                     await self._look()
-                await asyncio.sleep(PAUSE_SECONDS)
+                self._over = closed
+                if not closed:
+                    await asyncio.sleep(PAUSE_SECONDS)
         finally:
             self._ear.close()
+            self._wake_streams()
 
     async def _look(self) -> None:
-        if self._service.changes.closed or self._feed.look(await reading(self._world)):
-            for came in self._open:
-                came.set()
+        if self._feed.look(await reading(self._world)):
+            self._wake_streams()
+
+    def _wake_streams(self) -> None:
+        for came in self._open:
+            came.set()
 
     def _world(self) -> dict[Key, Any]:
         """All that events tell of."""

@@ -225,6 +225,16 @@ def test_streams_end_with_the_server(state):
             assert [kind for _, kind, _ in told if kind not in ("cluster", "progress", "job")] == []
 
 
+def test_what_changed_last_before_the_server_ends_is_told(state):
+    with contextlib.ExitStack() as server:
+        url = server.enter_context(serving(state, TOKEN))
+        with following(url, "?kind=job") as told:
+            next(told)
+            job = running(state)
+            state.changes.close()
+            assert (job, "RUNNING") in [(data["key"], data["value"]["status"]) for _, kind, data in told if kind == "job"]
+
+
 def test_a_stream_ends_when_its_reader_wants(url):
     with following(url, "?seconds=0.1") as told:
         assert {kind for _, kind, _ in told} <= {"ready", "heartbeat", "cluster"}

@@ -53,6 +53,7 @@ export function follow(client: QueryClient): () => void {
   let gathering = 0;
 
   const flush = () => {
+    window.clearTimeout(gathering);
     gathering = 0;
     const events = waiting;
     waiting = [];
@@ -70,6 +71,7 @@ export function follow(client: QueryClient): () => void {
     source = null;
     window.clearTimeout(silence);
     window.clearTimeout(again);
+    flush();
     become("lost");
     // The server may have gone, or may not know any more who asks: then nothing but signing in helps.
     void client.invalidateQueries({ queryKey: keys.me });

@@ -41,7 +41,7 @@ function Dialog({ onClose }: { onClose: () => void }) {
   const connection = useConnection();
   const cluster = useCluster().data;
   const [word, setWord] = useState("");
-  const [ending, setEnding] = useState<Ending>({ phase: "asked", left: [] });
+  const [ending, setEnding] = useState<Ending>({ phase: "asked", left: null });
   const end = useMutation({ mutationFn: () => answered(api.POST("/api/v1/cluster/shutdown")) });
   useEffect(
     () => setEnding((before) => endingOf(before, { begun: end.isSuccess, cluster, connection })),
@@ -96,7 +96,7 @@ function Progress({ ending }: { ending: Ending }) {
       {ending.phase === "ending" && (
         <>
           <Text>Jobs are ending at an epoch boundary…</Text>
-          {ending.left.length > 0 && (
+          {ending.left && (
             <List size="sm">
               {ending.left.map((name) => (
                 <List.Item key={name}>{name}</List.Item>
@@ -110,8 +110,9 @@ function Progress({ ending }: { ending: Ending }) {
       )}
       {ending.phase === "lost" && (
         <Text>
-          The server has ended. Before that these jobs had not ended yet; they go on from their last epoch:{" "}
-          {ending.left.join(", ")}
+          {ending.left
+            ? `The server has ended. Before that these jobs had not ended yet; they go on from their last epoch: ${ending.left.join(", ")}`
+            : "The connection to the server broke before it said how far its jobs are; each goes on from its last epoch."}
         </Text>
       )}
       {ending.phase !== "ending" && <Text>Start it again with pitstop serve: all goes on where it stopped.</Text>}
