@@ -19,22 +19,26 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 from playwright.sync_api import sync_playwright
 
 from pitstop.client import HttpService, connect
 from pitstop.kit.ids import new_job_id
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import SubmitRequest
+from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
-from update_gap import write_version
+from update_gap import EPOCHS, wait_epochs, write_version
 
 JOBS, SNAPSHOTS, ENTRIES, VEHICLES = 1000, 500, 1_000_000, 10_000
 CHUNK = 20_000
 LOADS = 5
 FRAME_SECONDS = 10.0
+WATCHED_SECONDS = 60.0
 MOVED_A_SECOND = 2000
 SCREENS = {
     "overview": ("/", "h2"),
@@ -48,6 +52,16 @@ SCREENS = {
 }
 """Address, and what stands there when the screen shows what it is for."""
 CHROMIUM = ["--no-sandbox", "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+PAINTED = """() => new Promise(done => {
+  const painted = entry => entry.name === "first-contentful-paint" && done(entry.startTime);
+  new PerformanceObserver(list => list.getEntries().forEach(painted)).observe({ type: "paint", buffered: true });
+})"""
+WATCH = """() => {
+  const rows = [...document.querySelectorAll("dt")].find(term => term.textContent === "Rows out").nextElementSibling;
+  window.seen = [];
+  const look = () => window.seen.push([rows.textContent, Date.now()]);
+  new MutationObserver(look).observe(rows, { childList: true, characterData: true, subtree: true });
+}"""
 FRAMES = """seconds => new Promise(done => {
   const times = [];
   const began = performance.now();
@@ -65,6 +79,7 @@ def main():
             page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
             page.goto(HttpService(url).sign_in_link())
             figures = {f"{name}_{what}": value for name, of in paints(page, url).items() for what, value in of.items()}
+            figures |= delays(page, url, folder)
             figures |= frames(page, url)
             browser.close()
     print(json.dumps(figures))
@@ -121,12 +136,40 @@ def paints(page, url):
         for _ in range(LOADS):
             page.goto(url + path, wait_until="commit")
             page.locator(shown).first.wait_for()
-            timing = "[performance.getEntriesByName('first-contentful-paint')[0].startTime, performance.now()]"
-            paint, now = page.evaluate(timing)
+            now = page.evaluate("performance.now()")
+            paint = page.evaluate(PAINTED)
             first.append(paint / 1000)
             whole.append(now / 1000)
         found[name] = {"paint": max(first), "content": statistics.median(whole)}
     return found
+
+
+def delays(page, url, folder):
+    """Seconds from the commit of an epoch to when its rows stand on the page: 95 of 100 epochs are there by then."""
+    job = connect(url).submit(write_version(folder, "first"), name="counts")
+    job.wait_started()
+    wait_epochs(job, EPOCHS)
+    data = DataFolder(folder / "data")
+    checkpoint = Checkpoint(data.job(job.id).checkpoint(job.details.lineage))
+    page.goto(f"{url}/jobs/{job.id}?stage=numbers")
+    page.get_by_text("Rows out", exact=True).wait_for()
+    page.evaluate(WATCH)
+    epochs, until = {}, time.monotonic() + WATCHED_SECONDS
+    path, headers = f"{url}/api/v1/events?kind=progress", {"Authorization": f"Bearer {data.token.read_text().strip()}"}
+    with httpx2.stream("GET", path, headers=headers, timeout=None) as response:
+        for line in response.iter_lines():
+            value = json.loads(line.removeprefix("data: ")).get("value") if line.startswith("data: ") else None
+            if value and value["stages"]:
+                epochs[f"{value['stages']['numbers']['rows_out']:,}"] = value["epoch"]
+            if time.monotonic() > until:
+                break
+    took = []
+    for rows, shown in page.evaluate("window.seen"):
+        committed = checkpoint.committed_at(epochs[rows]) if rows in epochs else None
+        if committed is not None:
+            took.append(shown / 1000 - committed)
+    job.cancel()
+    return {"event_on_page_p95": statistics.quantiles(took, n=20)[-1], "event_on_page_epochs": len(took)}
 
 
 def frames(page, url):

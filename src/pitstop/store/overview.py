@@ -19,6 +19,7 @@ MOST_KEPT = 10_000
 """Values kept of each kind."""
 _AT_ONCE = 500
 _ROWS = "SELECT jobs.id, jobs.body, job_progress.body FROM jobs LEFT JOIN job_progress ON job_progress.job_id = jobs.id"
+_NEWEST_FIRST = "ORDER BY submission_time DESC"
 
 T = TypeVar("T")
 
@@ -49,9 +50,13 @@ class Overview:
             order = "ORDER BY jobs.id = ? DESC, active DESC, submission_time DESC"
             rows = cursor.execute(f"{_ROWS} WHERE jobs.id = ? OR name = ? {order}", (named, named, named))
         else:
-            which = "" if include_ended else "WHERE active "
-            rows = cursor.execute(f"{_ROWS} {which}ORDER BY submission_time DESC")
+            rows = cursor.execute(f"{_ROWS} {_which(include_ended)} {_NEWEST_FIRST}")
         return readable(self._pair, rows)
+
+    def jobs(self, cursor: Cursor, include_ended: bool) -> list[Job]:
+        """As control.ports.Registry.jobs."""
+        rows = cursor.execute(f"SELECT id, body FROM jobs {_which(include_ended)} {_NEWEST_FIRST}")
+        return readable(lambda row: self._jobs.of(*row), rows)
 
     def read_first(self, cursor: Cursor, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
         """As control.ports.Registry.overview_of."""
@@ -70,6 +75,10 @@ class Overview:
     def _pair(self, row: tuple[str, str, str | None]) -> tuple[Job, Progress]:
         job_id, body, progress = row
         return self._jobs.of(job_id, body), self._none if progress is None else self._progress.of(job_id, progress)
+
+
+def _which(include_ended: bool) -> str:
+    return "" if include_ended else "WHERE active"
 
 
 class _Kept(Generic[T]):

@@ -86,12 +86,8 @@ class SqlRegistry:
         return found if found or not rows else [job_of(rows[0])]
 
     def jobs(self, include_ended: bool = True) -> list[Job]:
-        table = schema.jobs.c
-        query = select(schema.jobs).order_by(table.submission_time.desc())
-        if not include_ended:
-            query = query.where(table.active)
-        with self._database.read() as connection:
-            return readable(job_of, connection.execute(query))
+        with self._database.read_rows() as cursor:
+            return self._overview.jobs(cursor, include_ended)
 
     def overview(self, include_ended: bool = True, named: str | None = None) -> list[tuple[Job, Progress]]:
         with self._database.read_rows() as cursor:
