@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,10 @@ from pitstop.model.options import as_written
 from pitstop.service.api import Service
 from pitstop.service.history import Step
 
+if TYPE_CHECKING:
+    from pitstop.client.away import Away
+    from pitstop.service.results import JobStatus
+
 POLL_SECONDS = 0.3
 USUAL_LEVEL = "usual"
 """Written in the place of a level to take back what was set."""
@@ -42,15 +46,44 @@ def add_to(app: typer.Typer) -> None:
     register(app, log_level, "log-level")
 
 
-def list_jobs(call: Call, all: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs, too")] = False) -> None:
+def list_jobs(
+    call: Call,
+    all: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs, too")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on with each job that changes, until Ctrl-C")] = False,
+) -> None:
     """List jobs."""
+    if watch:
+        _watch_jobs(call, all)
+        return
     jobs = call.service().jobs(include_ended=all)
     if call.structured:
         call.show([job_facts(job) for job in jobs])
         return
-    print(f"{'ID':<19} {'STATUS':<18} {'SUBMISSION TIME':<23} NAME")
+    print(_JOB_HEAD)
     for job in jobs:
-        print(f"{job.id:<19} {job.status.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}")
+        print(_job_line(job))
+
+
+def _watch_jobs(call: Call, all: bool) -> None:
+    from pitstop.client.watching import watched_jobs
+
+    shown: dict[str, str] = {}
+    if not call.structured:
+        print(_JOB_HEAD, flush=True)
+    for job in watched_jobs(call.server(), _patience(call), all):
+        # Its progress changes with each epoch, and is not watched.
+        facts = {name: value for name, value in job_facts(job).items() if name != "progress"}
+        line = _rendered(json.dumps(facts, ensure_ascii=False), call.output) if call.structured else _job_line(job)
+        if shown.get(job.id) != line:  # most of what changes in a job has no column
+            shown[job.id] = line
+            print(line, flush=True)
+
+
+_JOB_HEAD = f"{'ID':<19} {'STATUS':<18} {'SUBMISSION TIME':<23} NAME"
+
+
+def _job_line(job: JobStatus) -> str:
+    return f"{job.id:<19} {job.status.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}"
 
 
 def list_kept_states(call: Call) -> None:
@@ -233,13 +266,19 @@ def _event_facts(event: JobEvent) -> dict[str, Any]:
 def _followed(call: Call, job_id: str) -> Iterator[JobEvent]:
     from pitstop.client.listener import events_of
 
+    return events_of(call.service(), job_id, 0, _patience(call), threading.Event())
+
+
+def _patience(call: Call) -> Away:
+    """Say once that the server is away; give up after a minute."""
+
     def away(error: PitstopError, seconds: float) -> None:
         if not seconds:
             _say_away(call, error)
         if seconds > AWAY_SECONDS:
             raise error
 
-    return events_of(call.service(), job_id, 0, away, threading.Event())
+    return away
 
 
 def _say_away(call: Call, error: PitstopError) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
@@ -53,6 +54,8 @@ PARQUET = "application/vnd.apache.parquet"
 _CONNECT_SECONDS = 10.0
 _SPARE_SECONDS = 60.0
 """How much longer the client waits for an answer than the server takes at most."""
+_QUIET_SECONDS = 40.0
+"""A stream of events that tells nothing for so long is broken: at least every 15 seconds it has a heart-beat."""
 _WAIT_SECONDS = 20.0
 """The longest that one request waits. Longer waits are several requests: a client that is gone holds no thread for long."""
 
@@ -126,6 +129,15 @@ class HttpService:
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         return self._get(list[JobStatus], "/jobs", all=include_ended)
+
+    def job_changes(self) -> Iterator[JobStatus | None]:
+        """A job whenever it has changed, without its progress. None says that all are to be read: at first, and when changes may
+        have been missed. Ends with the server; UnreachableError if it breaks off."""
+        for kind, data in self._events("job"):
+            if kind in ("ready", "resync"):
+                yield None
+            elif kind == "job" and data["value"] is not None:
+                yield _adapter(JobStatus).validate_python(data["value"])
 
     def kept_states(self) -> list[KeptState]:
         return self._get(list[KeptState], "/kept-states")
@@ -302,6 +314,23 @@ class HttpService:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             if self._found is not None:
                 self._found.forget()
+            raise UnreachableError(self._why_not(error)) from error
+
+    def _events(self, kind: str) -> Iterator[tuple[str, Any]]:
+        """What the server's stream of events tells of this kind, and of the stream itself, until it ends."""
+        timeout = httpx2.Timeout(_QUIET_SECONDS, connect=_CONNECT_SECONDS)
+        try:
+            with self._http.stream("GET", "/events", params={"kind": kind}, timeout=timeout) as response:
+                if response.is_error:
+                    response.read()
+                    self._json_of(response)
+                told = ""
+                for line in response.iter_lines():
+                    field, _, value = line.partition(": ")
+                    told = value if field == "event" else told
+                    if field == "data":
+                        yield told, json.loads(value)
+        except httpx2.HTTPError as error:
             raise UnreachableError(self._why_not(error)) from error
 
     def _why_not(self, error: Exception) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 
+from pitstop.client.away import Absence, Away
 from pitstop.errors import NotFoundError, PitstopError, UsageError
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.service.api import Service
 
-AWAY_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""How long after the first, second … failure in a row the server is asked again."""
 POLL_SECONDS = 20.0
 """How long one request waits for a change."""
 MOST_AT_ONCE = 10_000
@@ -31,28 +29,22 @@ def kept_events(service: Service, job_id: str, after: int = 0) -> Iterator[JobEv
         after = page.next
 
 
-def events_of(
-    service: Service, job_id: str, after: int, away: Callable[[PitstopError, float], object], stop: threading.Event
-) -> Iterator[JobEvent]:
+def events_of(service: Service, job_id: str, after: int, away: Away, stop: threading.Event) -> Iterator[JobEvent]:
     """Each event after that number as it comes, until the job has ended or is forgotten, ``stop`` is set or the client closed.
 
     While the server or its store is away, ``away`` is told at each attempt why, and for how many seconds it has been so. None is
     missed: asking goes on after the last event that was given.
     """
-    failures, since = 0, 0.0
+    absence = Absence(away, stop)
     while not stop.is_set():
         try:
             page = service.job_events(job_id, after, wait_seconds=POLL_SECONDS)
         except (NotFoundError, UsageError):
             return
         except PitstopError as error:
-            now = time.monotonic()
-            since = since if failures else now
-            away(error, now - since)
-            stop.wait(AWAY_SECONDS[min(failures, len(AWAY_SECONDS) - 1)])
-            failures += 1
+            absence.wait(error)
             continue
-        failures = 0
+        absence.over()
         yield from page.events
         if page.ended:
             return

@@ -1,5 +1,6 @@
 """What only a process of its own shows: pipes, signals, terminals, start-up time."""
 
+import json
 import os
 import pty
 import re
@@ -20,7 +21,7 @@ from pitstop.rest.waiting import Waiters
 from pitstop.service.changes import Changes
 from pitstop.testing.http import serving
 from tests.doors.cli.conftest import TOKEN
-from tests.doors.doors import request, running
+from tests.doors.doors import brought_to, request, running
 
 PITSTOP = str(Path(sys.executable).with_name("pitstop"))
 UP = ["Pitstop: NOT_RUNNING -> STARTING (A run is started)\n", "Pitstop: STARTING -> RUNNING (The run is up)\n"]
@@ -149,6 +150,36 @@ def test_following_the_events_shows_each_also_those_made_while_the_server_is_awa
     assert suspended == "User: RUNNING -> SUSPENDED (Suspend)\n"
     seen = [line.partition(" ")[2] for line in out.splitlines(keepends=True)]
     assert seen == ["User: SUSPENDED -> NOT_RUNNING (Resume)\n", *UP, "User: RUNNING -> FAILED (Cancel)\n"]
+
+
+def test_watching_jobs_shows_each_that_changes_also_those_that_do_while_the_server_is_away(state, start):
+    with serving(state, TOKEN) as url:
+        running(state)
+        process = start("-t", url, "list-jobs", "--watch")
+        watched = [process.stdout.readline().split()[:2] for _ in range(2)]
+        state.suspend(JOB)
+        watched.append(process.stdout.readline().split()[:2])
+        state.changes.close()  # as a server does that ends: nobody is kept waiting
+    assert "has ended" in process.stderr.readline()
+    state.changes = Changes()
+    state.cancel(JOB)
+    with serving(state, TOKEN, port=int(url.rsplit(":", 1)[1])):
+        watched.append(process.stdout.readline().split()[:2])
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert watched == [["ID", "STATUS"], [JOB, "RUNNING"], [JOB, "SUSPENDED"], [JOB, "FAILED"]]
+    assert process.returncode == 130
+
+
+def test_jobs_are_watched_in_json_one_line_each(state, start):
+    running(state)
+    brought_to(state, JobState.FAILED, "gone")
+    process = start("-o", "json", "list-jobs", "--watch", "--all")
+    first = [json.loads(process.stdout.readline()) for _ in range(2)]
+    state.suspend(JOB)
+    told = json.loads(process.stdout.readline())
+    assert {job["name"]: job["status"] for job in first} == {"hello-world": "RUNNING", "gone": "FAILED"}
+    assert (told["status"], "progress" in told) == ("SUSPENDED", False)
 
 
 def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path, monkeypatch):
