@@ -25,8 +25,8 @@ APART := matrix or hosts or members or page
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
 	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
-	@echo "make story              the update of a running job, step by step, with checks"
-	@echo "make story-page         the story in a browser, with pictures for docs"
+	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
+	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long          ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
@@ -59,7 +59,8 @@ demo: $(STAMP)
 	@cd examples/fleet && exec ../../$(PY) demo.py $(if $(SECONDS),--seconds $(SECONDS))
 
 story: $(STAMP)
-	@cd examples/fleet && exec ../../$(PY) story.py
+	@cd examples/fleet && ../../$(PY) story.py
+	@$(MAKE) -s story-page
 
 story-page: $(WEB)
 	@mkdir -p docs/pictures
@@ -114,7 +115,7 @@ test-web: $(WEB)
 	@scripts/web check $(VENV)
 	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible") tests/page
 
-bench: $(STAMP)
+bench: $(WEB)
 	@$(PY) benchmarks/run.py $(MEASURES)
 
 bench-beside: $(STAMP)

@@ -110,6 +110,9 @@ def tell(stack: Stack, page: Page, members: int, pictures: Path | None = None) -
     check(True, f"the entry of {vin} says where it is")
 
     if members:
+        to_job(reader, "fleet-ingest")
+        page.locator(".react-flow__node").first.wait_for()
+        reader.picture(f"job-on-{members}-nodes")
         step("Add a third member: the job uses it")
         reader.place("Cluster")
         reader.button("Add a member").click()
@@ -118,7 +121,7 @@ def tell(stack: Stack, page: Page, members: int, pictures: Path | None = None) -
         check(True, f"nodes in use: {members + 1}")
     to_job(reader, "fleet-ingest")
     page.locator(".react-flow__node").first.wait_for()
-    reader.picture("job")
+    reader.picture(f"job-on-{members + 1}-nodes" if members else "job")
 
     step("Update it to version 2, which logs each ping")
     reader.button("Update").click()

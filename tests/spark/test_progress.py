@@ -74,6 +74,7 @@ def test_rows_are_counted_where_sources_stages_with_state_and_sinks_take_and_giv
     assert stages["cars"]["rows_out"] == 100 + 18
     assert (stages["windows"]["rows_in"], stages["windows"]["rows_out"]) == (12, 3)
     assert stages["told"]["rows_in"] == 50 + 2
+    assert 0 < stages["windows"]["state_ms"] <= tracker.progress.epoch_ms
     assert "rows_in" not in stages.get("all", {})
     assert {"addBatch", "walCommit", "commitOffsets"} <= set(tracker.progress.parts_ms)
 

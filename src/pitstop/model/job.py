@@ -84,7 +84,8 @@ class Progress:
     bad_rows: int = 0
     """Rows that could not be parsed, since the job was submitted."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Per stage: rows in and out since the job was submitted, state rows and bytes, late rows dropped, source offsets."""
+    """Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
+    state in the last epoch with data), late rows dropped, source offsets."""
     busy_seconds: int = 0
     """How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds."""
     parts_ms: dict[str, int] = field(default_factory=dict)

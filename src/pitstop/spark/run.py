@@ -13,7 +13,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
@@ -65,7 +65,7 @@ class Run:
         environment = dataclasses.replace(environment, lineage=point.lineage, count_rows=job.config.metrics_enabled)
         path = environment.sources.admission
         admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
-        tracker = ProgressTracker(job.plan, before, environment.log, admission)
+        tracker = ProgressTracker(job.plan, before, environment.log, admission, default_partitions(job.spark))
         waiting = head_start.gated if head_start is not None else None
         if waiting is not None and waiting.waits_for(point.checkpoint):
             waiting.running.writer.tell_rows(tracker.wrote)

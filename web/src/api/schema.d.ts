@@ -2372,7 +2372,8 @@ export interface components {
             rows_per_second: number;
             /**
              * Stages
-             * @description Per stage: rows in and out since the job was submitted, state rows and bytes, late rows dropped, source offsets.
+             * @description Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
+             *     state in the last epoch with data), late rows dropped, source offsets.
              */
             stages: {
                 [key: string]: {

@@ -17,6 +17,11 @@ export function rate(value: number | null | undefined): string {
   return known(value) ? `${short(value)}/s` : UNKNOWN;
 }
 
+/** A share of a whole, such as 0.25. */
+export function percent(value: number | null | undefined): string {
+  return known(value) ? `${Math.round(value * 100)} %` : UNKNOWN;
+}
+
 export function bytes(value: number | null | undefined): string {
   return known(value) ? scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"], " ") : UNKNOWN;
 }

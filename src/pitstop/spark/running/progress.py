@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.model.job import Progress
@@ -41,8 +41,9 @@ class ProgressTracker:
     is missed. A listener in Python would make a hundred calls into the JVM for each epoch.
     """
 
-    def __init__(self, plan: Plan, start: Progress, log: Log, admission: Admission | None = None) -> None:
-        self._admission = admission
+    def __init__(self, plan: Plan, start: Progress, log: Log, admission: Admission | None = None, cores: int = 1) -> None:
+        """``start``: what earlier runs had reached; ``cores``: on so many of them tasks run at the same time."""
+        self._admission, self._cores = admission, cores
         self._plan = plan
         self._log = log
         self._lock = threading.Lock()
@@ -101,10 +102,10 @@ class ProgressTracker:
         rows, bad = self._observed(seen)
         before = self._progress
         watermark = _watermark(seen, before.watermark_ms)
-        stages = self._stages(seen, before.stages)
+        read = rows if rows is not None else int(seen.numInputRows)
+        stages = self._stages(seen, before.stages, read)
         self._concerns.late(stages, before.stages, watermark)
         self._concerns.watermark(watermark)
-        read = rows if rows is not None else int(seen.numInputRows)
         seconds = max(int(seen.batchDuration), 1) / 1000
         return Progress(
             epoch=int(seen.batchId),
@@ -138,7 +139,7 @@ class ProgressTracker:
                 )
         return rows, bad
 
-    def _stages(self, seen: StreamingQueryProgress, before: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def _stages(self, seen: StreamingQueryProgress, before: dict[str, dict[str, Any]], read: int) -> dict[str, dict[str, Any]]:
         stages: dict[str, dict[str, Any]] = {name: dict(facts) for name, facts in before.items()}
         for slot, source in zip(self._plan.source_slots, seen.sources, strict=False):
             facts = stages.setdefault(slot.stage, {})
@@ -147,18 +148,26 @@ class ProgressTracker:
         state: dict[str, list[int]] = {}
         for part, operator in zip(self._plan.operators, seen.stateOperators, strict=False):
             late[part.stage] = late.get(part.stage, 0) + int(operator.numRowsDroppedByWatermark)
-            sums = state.setdefault(part.stage, [0, 0])
+            sums = state.setdefault(part.stage, [0, 0, 0])
             sums[0] += int(operator.numRowsTotal)
             sums[1] += int(operator.memoryUsedBytes)
+            sums[2] += self._spent(operator)
         for name, dropped in late.items():
             facts = stages.setdefault(name, {})
             facts["late_rows"] = int(facts.get("late_rows", 0)) + dropped
-            facts["state_rows"], facts["state_bytes"] = state[name]
+            facts["state_rows"], facts["state_bytes"], spent = state[name]
+            if read:
+                facts["state_ms"] = spent
         for name, key, rows in (*_counts(seen), *((sink, "rows_in", rows) for sink, rows in self._written.items())):
             facts = stages.setdefault(name, {})
             facts[key] = int(facts.get(key) or 0) + rows
         self._written.clear()
         return stages
+
+    def _spent(self, operator: StateOperatorProgress) -> int:
+        """How many milliseconds of the epoch went by while the operator's tasks were at its state. Spark adds up those of all."""
+        tasks = int(operator.allUpdatesTimeMs) + int(operator.allRemovalsTimeMs) + int(operator.commitTimeMs)
+        return round(tasks / max(1, min(self._cores, int(operator.numShufflePartitions))))
 
 
 def _of_plan(stages: dict[str, dict[str, Any]], plan: Plan) -> dict[str, dict[str, Any]]:

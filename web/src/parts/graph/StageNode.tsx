@@ -110,7 +110,6 @@ export function StageNode({ data, width, height }: NodeProps<StageNodeType>) {
 }
 
 function figureOf(facts: StageFacts | undefined): string {
-  if (typeof facts?.share === "number") return `${Math.round(facts.share * 100)} %`;
   if (facts?.lateRows) return `${short(facts.lateRows)} late`;
   return typeof facts?.rowsPerSecond === "number" ? rate(facts.rowsPerSecond) : "";
 }

@@ -49,7 +49,7 @@ test("a stage in words", () => {
   const reads = readsOf(graph).get("count") ?? [];
   const facts = { stateRows: 1200, stateBytes: 2048, lateRows: 3, share: 0.5, mark: "restored" as const };
   expect(plain(sentenceOf(graph.nodes[1] as JobGraph["nodes"][number], reads, facts))).toBe(
-    "count: window, reads in, keeps state, restored, 1,200 rows of state in 2.00 KiB, 3 late rows dropped, 50 % of the epoch's time",
+    "count: window, reads in, keeps state, restored, 1,200 rows of state in 2.00 KiB, 3 late rows dropped, 50 % of the epoch's time at its state",
   );
   expect(plain(sentenceOf(graph.nodes[0] as JobGraph["nodes"][number], [], undefined))).toBe(
     "in: source · csv_tail, reads no other stage",

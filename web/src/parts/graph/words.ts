@@ -1,6 +1,6 @@
 /** A pipeline in words. */
 import type { JobGraph } from "../../api/client";
-import { bytes, count, rate } from "../../logic/format";
+import { bytes, count, percent, rate } from "../../logic/format";
 import { type GraphStage, type StageFacts, whatItDoes } from "./looks";
 
 /** The rows a second that an edge carries, where that is counted; null: it is not. */
@@ -29,7 +29,7 @@ export function sentenceOf(stage: GraphStage, reads: string[], facts: StageFacts
   }
   if (typeof facts?.rowsPerSecond === "number") parts.push(`${rate(facts.rowsPerSecond)} rows`);
   if (facts?.lateRows) parts.push(`${count(facts.lateRows)} late rows dropped`);
-  if (typeof facts?.share === "number") parts.push(`${Math.round(facts.share * 100)} % of the epoch's time`);
+  if (typeof facts?.share === "number") parts.push(`${percent(facts.share)} of the epoch's time at its state`);
   return parts.join(", ");
 }
 

@@ -14,18 +14,20 @@ const job = (status: Job["status"]) =>
   ({
     status,
     config: { snapshot_interval_ms: 10_000 },
-    progress: { stages: { a: { state_rows: 3, state_bytes: 100, late_rows: "x" } } },
+    progress: { epoch_ms: 400, stages: { a: { state_rows: 3, state_bytes: 100, state_ms: 100, late_rows: "x" } } },
   }) as unknown as Job;
 
 test("a running job's stages have their last rates beside what they keep", () => {
   expect(factsOf(job("RUNNING"), history, now)).toEqual({
-    a: { stateRows: 3, stateBytes: 100, lateRows: null, rowsPerSecond: 8 },
+    a: { stateRows: 3, stateBytes: 100, lateRows: null, share: 0.25, rowsPerSecond: 8 },
     s: { rowsPerSecond: 7 },
   });
 });
 
 test("a job that does not run has no rates", () => {
-  expect(factsOf(job("SUSPENDED"), history, now)).toEqual({ a: { stateRows: 3, stateBytes: 100, lateRows: null } });
+  expect(factsOf(job("SUSPENDED"), history, now)).toEqual({
+    a: { stateRows: 3, stateBytes: 100, lateRows: null, share: null },
+  });
 });
 
 test("a rate of long ago is none", () => {

@@ -20,6 +20,7 @@ export function factsOf(job: Job, history: JobHistory | undefined, now: number):
       stateRows: number(figures.state_rows),
       stateBytes: number(figures.state_bytes),
       lateRows: number(figures.late_rows),
+      share: running ? shareOf(number(figures.state_ms), number(job.progress.epoch_ms)) : null,
     };
   }
   if (!running || !history) return facts;
@@ -29,6 +30,11 @@ export function factsOf(job: Job, history: JobHistory | undefined, now: number):
     facts[name] = { ...facts[name], rowsPerSecond };
   }
   return facts;
+}
+
+/** How much of the epoch went by at the stage's state. */
+function shareOf(spent: number | null, epoch: number | null): number | null {
+  return spent === null || !epoch ? null : Math.min(1, spent / epoch);
 }
 
 /** A figure among what a stage says of itself, which may be anything. */

@@ -2,7 +2,7 @@ import { Badge, Code, Drawer, Group, Stack, Table, Text, Title } from "@mantine/
 import { IconDatabase } from "@tabler/icons-react";
 import { type ReactNode, useMemo } from "react";
 import type { Job, JobGraph, JobHistory } from "../../../api/client";
-import { bytes, count, rate, short } from "../../../logic/format";
+import { bytes, count, percent, rate, short } from "../../../logic/format";
 import { Chart } from "../../../parts/Chart";
 import { type StageFacts, whatItDoes } from "../../../parts/graph/looks";
 import { Empty } from "../../../parts/Trouble";
@@ -81,6 +81,7 @@ function Stage({ job, graph, node, history, facts }: Props & { node: JobGraph["n
         <Figure term="Now">{rate(known?.rowsPerSecond)}</Figure>
         <Figure term="Rows of state">{count(known?.stateRows)}</Figure>
         <Figure term="Size of state">{bytes(known?.stateBytes)}</Figure>
+        <Figure term="Its state's share of the last epoch">{percent(known?.share)}</Figure>
         <Figure term="Late rows dropped">{count(known?.lateRows)}</Figure>
       </dl>
       {history && <StageCharts job={job} stage={node.name} history={history} />}
