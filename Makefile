@@ -42,7 +42,7 @@ help:
 	@echo "make web                the page, built anew from web/;  make test-web [SHORT=1]: that it is, and every screen in Chromium"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
-	@echo "make pictures           the pages in docs that are drawn from code"
+	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
 	@echo "make lint               ruff, mypy, import-linter"
 
 install: $(STAMP)
@@ -131,6 +131,7 @@ lint: $(STAMP)
 pictures: $(STAMP)
 	@$(PY) -m pitstop.control.picture > docs/job-life.md
 	@$(PY) -m pitstop.cli.reference docs
+	@$(PY) -m pitstop.operator.crds > deploy/kubernetes/crds.yaml
 
 lock:
 	@scripts/lock $(VENV)

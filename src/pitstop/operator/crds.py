@@ -1,0 +1,289 @@
+"""The CustomResourceDefinitions of our resources, made from their models (resources.md).
+
+What Kubernetes itself can refuse it refuses, by rules in CEL, so that nobody gets away with it while the operator is away.
+Kubernetes 1.30 is the first that has all of what these rules use (``optionalOldSelf``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.operator.resources import (
+    FINISHED,
+    GROUP,
+    VERSION,
+    Hazelcast,
+    JetJob,
+    JetJobSnapshot,
+    JobPhase,
+    JobStateWanted,
+    Map,
+    Part,
+    SnapshotState,
+)
+
+UNCHANGED = "field cannot be updated"
+NOT_RUNNING_AT_FIRST = "should be set to Running on creation"
+JOB_FINISHED = "job execution is finished or being finished, state change is not allowed"
+ONLY_WHILE_RUNNING = "can be set only for JetJob with Running status"
+NEEDS_BASE_DIR = "losslessRestartEnabled needs spec.persistence.baseDir"
+ONE_SOURCE = "give bucketConfig or remoteURL, not both"
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What ``kubectl get`` prints; with ``wide`` only by ``-o wide``."""
+
+    name: str
+    path: str
+    type: str = "string"
+    wide: bool = False
+    description: str = ""
+
+    def document(self) -> Document:
+        shown: Document = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        if self.type == "integer":
+            shown["format"] = "int64"
+        return shown | ({"description": self.description} if self.description else {}) | ({"priority": 1} if self.wide else {})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What holds for a part of a resource; ``field``: what the message is about, below that part."""
+
+    says: str
+    message: str
+    field: str = ""
+    forbidden: bool = False
+    also_when_created: bool = False
+
+    def document(self) -> Document:
+        found: Document = {"rule": self.says, "message": self.message}
+        if self.field:
+            found["fieldPath"] = self.field
+        if self.forbidden:
+            found["reason"] = "FieldValueForbidden"
+        if self.also_when_created:
+            found["optionalOldSelf"] = True
+        return found
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of resource, as Kubernetes is told of it."""
+
+    name: str
+    model: type[Part]
+    plural: str
+    short: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rules: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
+    """By the part that they are for: "" for the whole resource, or "spec"."""
+    scale: Document | None = None
+
+    @property
+    def singular(self) -> str:
+        return self.name.lower()
+
+    def definition(self) -> Document:
+        """The CustomResourceDefinition."""
+        subresources: Document = {"status": {}} | ({"scale": self.scale} if self.scale else {})
+        schema = structural(self.model.model_json_schema(by_alias=True))
+        schema["properties"] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}} | (
+            schema["properties"]
+        )
+        for part, rules in self.rules.items():
+            place = schema["properties"][part] if part else schema
+            place["x-kubernetes-validations"] = [rule.document() for rule in rules]
+        version = {
+            "name": VERSION,
+            "served": True,
+            "storage": True,
+            "subresources": subresources,
+            "additionalPrinterColumns": [column.document() for column in self.columns],
+            "schema": {"openAPIV3Schema": schema},
+        }
+        names = {"kind": self.name, "listKind": f"{self.name}List", "plural": self.plural, "singular": self.singular}
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{self.plural}.{GROUP}"},
+            "spec": {
+                "group": GROUP,
+                "scope": "Namespaced",
+                "names": names | {"shortNames": list(self.short), "categories": ["pitstop"]},
+                "versions": [version],
+            },
+        }
+
+
+def unchanged(name: str) -> Rule:
+    """That field of a spec stays as it was made, also if it was left out."""
+    same = f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
+    return Rule(same, UNCHANGED, f".{name}", forbidden=True)
+
+
+def _words(*values: str) -> str:
+    return "[" + ", ".join(f"'{value}'" for value in values) + "]"
+
+
+_PHASE = "(has(oldSelf.status) && has(oldSelf.status.phase) ? oldSelf.status.phase : '')"
+_SAME_STATE = "self.spec.state == oldSelf.spec.state"
+_EXPORT = "(has(oldSelf.status) && has(oldSelf.status.state) ? oldSelf.status.state : '')"
+_RUNNING = JobStateWanted.RUNNING.value
+
+HAZELCAST = Kind(
+    "Hazelcast",
+    Hazelcast,
+    "hazelcasts",
+    ("hz",),
+    (
+        Column("Status", ".status.phase", description="How the cluster is"),
+        Column("Members", ".status.hazelcastClusterStatus.readyMembers", description="Members that there are, of those wanted"),
+        Column("Message", ".status.message", wide=True),
+    ),
+    {
+        "spec": (
+            Rule(
+                "!self.jet.instance.losslessRestartEnabled || has(self.persistence)",
+                NEEDS_BASE_DIR,
+                ".jet.instance.losslessRestartEnabled",
+            ),
+        )
+    },
+    {"specReplicasPath": ".spec.clusterSize", "statusReplicasPath": ".status.members"},
+)
+MAP = Kind(
+    "Map",
+    Map,
+    "maps",
+    (),
+    (
+        Column("Status", ".status.state", description="How the map is"),
+        Column("Hazelcast-Resource", ".spec.hazelcastResourceName", wide=True),
+        Column("Message", ".status.message", wide=True),
+    ),
+    {
+        "spec": (
+            unchanged("name"),
+            unchanged("hazelcastResourceName"),
+            Rule(
+                "has(self.eventJournal) == has(oldSelf.eventJournal)"
+                " && (!has(self.eventJournal) || self.eventJournal.capacity == oldSelf.eventJournal.capacity)",
+                UNCHANGED,
+                ".eventJournal",
+                forbidden=True,
+            ),
+        )
+    },
+)
+JET_JOB = Kind(
+    "JetJob",
+    JetJob,
+    "jetjobs",
+    ("jj",),
+    (
+        Column("Status", ".status.phase", description="Where the job is in its life"),
+        Column("Id", ".status.id", "integer"),
+        Column("SubmissionTime", ".status.submissionTime"),
+        Column("CompletionTime", ".status.completionTime"),
+        Column("Hazelcast-Resource", ".spec.hazelcastResourceName", wide=True),
+    ),
+    {
+        "": (
+            Rule(
+                f"oldSelf.hasValue() || self.spec.state == '{_RUNNING}'",
+                NOT_RUNNING_AT_FIRST,
+                ".spec.state",
+                also_when_created=True,
+            ),
+            Rule(f"{_SAME_STATE} || !({_PHASE} in {_words(*FINISHED)})", JOB_FINISHED, ".spec.state", forbidden=True),
+            Rule(
+                f"{_SAME_STATE} || self.spec.state == '{_RUNNING}' || {_PHASE} in {_words(JobPhase.RUNNING, *FINISHED)}",
+                ONLY_WHILE_RUNNING,
+                ".spec.state",
+                forbidden=True,
+            ),
+        ),
+        "spec": (
+            *(
+                unchanged(name)
+                for name in ("name", "hazelcastResourceName", "jarName", "mainClass", "initialSnapshotResourceName")
+            ),
+            Rule("!has(self.bucketConfig) || has(oldSelf.bucketConfig)", UNCHANGED, ".bucketConfig", forbidden=True),
+            Rule("!has(self.bucketConfig) || !has(self.remoteURL)", ONE_SOURCE, ".remoteURL"),
+        ),
+    },
+)
+JET_JOB_SNAPSHOT = Kind(
+    "JetJobSnapshot",
+    JetJobSnapshot,
+    "jetjobsnapshots",
+    ("jjs",),
+    (
+        Column("State", ".status.state", description="How far the snapshot is"),
+        Column("CreationTime", ".status.creationTime"),
+        Column("Message", ".status.message", wide=True),
+    ),
+    {
+        "": (
+            Rule(
+                f"self.spec == oldSelf.spec || {_EXPORT} in {_words('', SnapshotState.WAITING)}",
+                UNCHANGED,
+                ".spec",
+                forbidden=True,
+            ),
+        )
+    },
+)
+KINDS = (HAZELCAST, MAP, JET_JOB, JET_JOB_SNAPSHOT)
+
+
+def definitions() -> list[Document]:
+    """The CustomResourceDefinitions of all our kinds."""
+    return [kind.definition() for kind in KINDS]
+
+
+def structural(schema: Document) -> Document:
+    """A JSON Schema as Kubernetes takes one: each part where it is used, each with one type, without titles or nulls."""
+    parts = schema.get("$defs", {})
+
+    def inlined(given: Document) -> Document:
+        found = {name: value for name, value in given.items() if name not in ("title", "$defs")}
+        if "$ref" in found:
+            part = inlined(parts[found.pop("$ref").removeprefix("#/$defs/")])
+            found = part | {name: value for name, value in found.items() if name != "default"} | _default(found)
+        if "anyOf" in found:
+            (kept,) = (choice for choice in found.pop("anyOf") if choice.get("type") != "null")
+            found = inlined(kept) | found
+        if found.get("default", ...) is None:
+            del found["default"]
+        if "properties" in found:
+            found["properties"] = {name: inlined(part) for name, part in found["properties"].items()}
+        if "items" in found:
+            found["items"] = inlined(found["items"])
+        return found
+
+    return inlined(schema)
+
+
+def _default(found: Document) -> Document:
+    """Of a part with defaults of its own: an empty one, which Kubernetes fills."""
+    if "default" not in found or found["default"] is None:
+        return {}
+    return {"default": {} if isinstance(found["default"], dict) else found["default"]}
+
+
+def written() -> str:
+    """All of them as YAML, for ``kubectl apply``."""
+    import yaml
+
+    return yaml.safe_dump_all(definitions(), sort_keys=False, width=120, allow_unicode=True)
+
+
+if __name__ == "__main__":
+    print("# Written by `make pictures` from src/pitstop/operator/resources.py and crds.py.")
+    print(written(), end="")

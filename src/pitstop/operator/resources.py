@@ -1,0 +1,329 @@
+"""The resources of group hazelcast.com as Kubernetes keeps them (resources.md). Their CRDs are made from these models."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+GROUP, VERSION = "hazelcast.com", "v1alpha1"
+USUAL_MEMBERS, USUAL_JOURNAL, USUAL_SCALE_UP_DELAY = 3, 10_000, 10_000
+MOST_MEMBERS = 1000
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+"""Of a job, map or snapshot."""
+ResourceName = Annotated[str, Field(min_length=1, max_length=253)]
+Seconds = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
+Count = Annotated[int, Field(ge=0, json_schema_extra={"format": "int32"})]
+Moment = Annotated[datetime, Field(json_schema_extra={"format": "date-time"})]
+
+
+class Part(BaseModel):
+    """A part of a resource. What a later version adds is left alone."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+
+
+class ConditionStatus(StrEnum):
+    """What a condition says; Unknown as long as nobody has looked."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class Condition(Part):
+    """One thing that is so or is not: Ready, Progressing or Degraded."""
+
+    type: Annotated[str, Field(max_length=316, description="Ready, Progressing or Degraded")]
+    status: Annotated[ConditionStatus, Field(description="Whether it is so")]
+    reason: Annotated[str, Field(max_length=1024, description="Why, in one word")]
+    message: Annotated[str, Field(max_length=32768, description="Why, in a sentence")] = ""
+    last_transition_time: Annotated[Moment, Field(description="Since when")]
+    observed_generation: Annotated[int | None, Field(description="Of the spec that this is about")] = None
+
+
+class Status(Part):
+    """What every status says."""
+
+    observed_generation: Annotated[
+        int | None, Field(description="The generation of the spec that the rest is about", json_schema_extra={"format": "int64"})
+    ] = None
+    conditions: Annotated[
+        list[Condition],
+        Field(
+            description="Ready, Progressing, Degraded",
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = []
+
+
+# Hazelcast
+
+
+class JetInstance(Part):
+    """How the cluster runs its jobs."""
+
+    lossless_restart_enabled: Annotated[
+        bool, Field(description="Jobs come back after all of the cluster was stopped; needs persistence.baseDir")
+    ] = False
+    scale_up_delay_millis: Annotated[
+        int, Field(ge=0, description="How long jobs wait before they use a new member, in milliseconds")
+    ] = USUAL_SCALE_UP_DELAY
+
+
+class Jet(Part):
+    """Jobs."""
+
+    enabled: Annotated[bool, Field(description="Whether jobs may run")] = True
+    resource_upload_enabled: Annotated[bool, Field(description="Whether code of jobs may come from a bucket or a URL")] = False
+    instance: Annotated[JetInstance, Field(description="How the cluster runs its jobs")] = JetInstance()
+
+
+class ClusterPersistence(Part):
+    """What survives the cluster."""
+
+    base_dir: Annotated[
+        str, Field(min_length=1, max_length=4096, description="Where snapshots, maps and job records are kept over a restart")
+    ]
+
+
+class HazelcastSpec(Part):
+    """A cluster as it is wanted."""
+
+    cluster_size: Annotated[Count, Field(le=MOST_MEMBERS, description="How many members it has")] = USUAL_MEMBERS
+    license_key_secret_name: Annotated[
+        ResourceName | None, Field(description="A Secret that must exist; no licence is needed")
+    ] = None
+    jet: Annotated[Jet, Field(description="Jobs")] = Jet()
+    persistence: Annotated[ClusterPersistence | None, Field(description="What survives the cluster")] = None
+
+
+class ClusterPhase(StrEnum):
+    """How a cluster is."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    FAILED = "Failed"
+    TERMINATING = "Terminating"
+
+
+class ClusterMembers(Part):
+    """The members that there are."""
+
+    ready_members: Annotated[str, Field(description="How many are there of how many that are wanted, such as 3/3")]
+
+
+class HazelcastStatus(Status):
+    """A cluster as it is."""
+
+    phase: Annotated[ClusterPhase | None, Field(description="How it is")] = None
+    hazelcast_cluster_status: Annotated[ClusterMembers | None, Field(description="The members that there are")] = None
+    members: Annotated[int | None, Field(description="How many there are, for kubectl scale")] = None
+    message: Annotated[str | None, Field(description="What is wrong, and what to do")] = None
+
+
+class Hazelcast(Part):
+    """A cluster: a control plane with its store, and members on which jobs run."""
+
+    spec: Annotated[HazelcastSpec, Field(description="As it is wanted")] = HazelcastSpec()
+    status: Annotated[HazelcastStatus | None, Field(description="As it is")] = None
+
+
+# Map
+
+
+class EventJournal(Part):
+    """The last changes of a map, from which jobs read."""
+
+    capacity: Annotated[
+        int, Field(ge=1, description="How many changes are kept; cannot be changed later", json_schema_extra={"format": "int32"})
+    ] = USUAL_JOURNAL
+    time_to_live_seconds: Annotated[Seconds, Field(description="For how long each is kept; 0: no limit")] = 0
+
+
+class EvictionPolicy(StrEnum):
+    """Which entries go first from a map that is full."""
+
+    NONE = "NONE"
+    LRU = "LRU"
+    LFU = "LFU"
+    RANDOM = "RANDOM"
+
+
+class Eviction(Part):
+    """What happens when a map is full."""
+
+    eviction_policy: Annotated[EvictionPolicy, Field(description="Which entries go first; NONE: none")] = EvictionPolicy.NONE
+    max_size: Annotated[Count, Field(description="How many entries it holds; 0: no limit")] = 0
+    max_size_policy: Annotated[str, Field(max_length=64, description="What max_size counts")] = "PER_NODE"
+
+
+class MapSpec(Part):
+    """A map as it is wanted."""
+
+    name: Annotated[Name | None, Field(description="Its name; else that of this resource. Cannot be changed later")] = None
+    hazelcast_resource_name: Annotated[
+        ResourceName, Field(description="The Hazelcast resource whose map it is. Cannot be changed later")
+    ]
+    event_journal: Annotated[EventJournal | None, Field(description="The last changes of the map")] = None
+    time_to_live_seconds: Annotated[Seconds, Field(description="Entries expire so long after they are written; 0: never")] = 0
+    max_idle_seconds: Annotated[Seconds, Field(description="Entries expire so long after they were used; 0: never")] = 0
+    eviction: Annotated[Eviction | None, Field(description="What happens when it is full")] = None
+    persistence_enabled: Annotated[bool, Field(description="Whether it survives the cluster; maps always do")] = False
+
+
+class MapState(StrEnum):
+    """How a map is."""
+
+    SUCCESS = "Success"
+    FAILED = "Failed"
+    PENDING = "Pending"
+    PERSISTING = "Persisting"
+    TERMINATING = "Terminating"
+
+
+class MapStatus(Status):
+    """A map as it is."""
+
+    state: Annotated[MapState | None, Field(description="How it is")] = None
+    message: Annotated[str | None, Field(description="What is wrong, and what to do")] = None
+
+
+class Map(Part):
+    """A map, with the journal from which jobs read its changes."""
+
+    spec: Annotated[MapSpec, Field(description="As it is wanted")]
+    status: Annotated[MapStatus | None, Field(description="As it is")] = None
+
+
+# JetJob
+
+
+class BucketConfig(Part):
+    """Where the code of a job is, with what it takes to read it."""
+
+    bucket_uri: Annotated[
+        str,
+        Field(
+            alias="bucketURI",
+            min_length=1,
+            max_length=4096,
+            pattern=r"^(s3|gs|az|file)://",
+            description="The folder: s3://, gs://, az:// or file://",
+        ),
+    ]
+    secret_name: Annotated[ResourceName | None, Field(description="A Secret with the credentials of the bucket")] = None
+
+
+class JobStateWanted(StrEnum):
+    """What a job is to do."""
+
+    RUNNING = "Running"
+    SUSPENDED = "Suspended"
+    CANCELED = "Canceled"
+    RESTARTED = "Restarted"
+
+
+class JetJobSpec(Part):
+    """A job as it is wanted."""
+
+    name: Annotated[Name | None, Field(description="Its name; else that of this resource. Cannot be changed later")] = None
+    hazelcast_resource_name: Annotated[
+        ResourceName, Field(description="The Hazelcast resource that it runs on. Cannot be changed later")
+    ]
+    state: Annotated[JobStateWanted, Field(description="What it is to do; when it is created, Running")] = JobStateWanted.RUNNING
+    jar_name: Annotated[
+        str,
+        Field(min_length=1, max_length=255, description="File of its code: .py, .zip, .whl, or .jar with Python in it. Stays"),
+    ]
+    main_class: Annotated[
+        str | None, Field(max_length=1024, description="module:function or module.function of the job. Cannot be changed later")
+    ] = None
+    initial_snapshot_resource_name: Annotated[
+        ResourceName | None, Field(description="The JetJobSnapshot from whose state it starts. Cannot be changed later")
+    ] = None
+    bucket_config: Annotated[BucketConfig | None, Field(description="Where its code is; cannot be added later")] = None
+    remote_url: Annotated[
+        str | None,
+        Field(alias="remoteURL", max_length=4096, pattern=r"^https?://", description="Where its code is to be loaded from"),
+    ] = None
+
+
+class JobPhase(StrEnum):
+    """Where a job is in its life."""
+
+    FAILED = "Failed"
+    NOT_RUNNING = "NotRunning"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    SUSPENDED = "Suspended"
+    SUSPENDED_EXPORTING_SNAPSHOT = "SuspendedExportingSnapshot"
+    COMPLETING = "Completing"
+    EXECUTION_FAILED = "ExecutionFailed"
+    COMPLETED = "Completed"
+
+
+FINISHED = (JobPhase.COMPLETING, JobPhase.EXECUTION_FAILED, JobPhase.COMPLETED)
+
+
+class JetJobStatus(Status):
+    """A job as it is."""
+
+    phase: Annotated[JobPhase | None, Field(description="Where it is in its life")] = None
+    id: Annotated[int | None, Field(description="Its id", json_schema_extra={"format": "int64"})] = None
+    submission_time: Annotated[Moment | None, Field(description="When it was submitted")] = None
+    completion_time: Annotated[Moment | None, Field(description="When it ended")] = None
+    failure_text: Annotated[str | None, Field(description="Why it failed")] = None
+    suspension_cause: Annotated[str | None, Field(description="Why it is suspended")] = None
+    artifact_digest: Annotated[str | None, Field(description="SHA-256 of its code")] = None
+
+
+class JetJob(Part):
+    """A job: a pipeline that runs until it is ended."""
+
+    spec: Annotated[JetJobSpec, Field(description="As it is wanted")]
+    status: Annotated[JetJobStatus | None, Field(description="As it is")] = None
+
+
+# JetJobSnapshot
+
+
+class JetJobSnapshotSpec(Part):
+    """A snapshot as it is wanted."""
+
+    name: Annotated[Name | None, Field(description="Its name; else that of this resource")] = None
+    cancel_job: Annotated[bool, Field(description="Whether the job ends exactly there")] = False
+    jet_job_resource_name: Annotated[ResourceName, Field(description="The JetJob whose state is saved; it must be Running")]
+
+
+class SnapshotState(StrEnum):
+    """How far a snapshot is."""
+
+    WAITING = "Waiting"
+    EXPORTING = "Exporting"
+    EXPORTED = "Exported"
+    FAILED = "Failed"
+
+
+class JetJobSnapshotStatus(Status):
+    """A snapshot as it is."""
+
+    state: Annotated[SnapshotState | None, Field(description="How far it is")] = None
+    creation_time: Annotated[Moment | None, Field(description="When the state was saved")] = None
+    message: Annotated[str | None, Field(description="What is wrong, and what to do")] = None
+
+
+class JetJobSnapshot(Part):
+    """The state of a job, saved under a name. Its removal removes the saved state."""
+
+    spec: Annotated[JetJobSnapshotSpec, Field(description="As it is wanted")]
+    status: Annotated[JetJobSnapshotStatus | None, Field(description="As it is")] = None
+
+
+def resource(model: type[Part], document: dict[str, Any]) -> Any:
+    """The resource of that kind that Kubernetes gave."""
+    return model.model_validate(document)

@@ -1,0 +1,123 @@
+"""What Kubernetes is told of our kinds (resources.md). That it understands and enforces it is shown in tests/kubernetes."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pitstop.operator.crds import KINDS, definitions, structural, written
+from pitstop.operator.resources import JetJob, resource
+
+COMMITTED = Path(__file__).parents[3] / "deploy" / "kubernetes" / "crds.yaml"
+COLUMNS = {
+    "Hazelcast": ["Status", "Members"],
+    "Map": ["Status"],
+    "JetJob": ["Status", "Id", "SubmissionTime", "CompletionTime"],
+    "JetJobSnapshot": ["State", "CreationTime"],
+}
+SHORT = {"Hazelcast": ["hz"], "Map": [], "JetJob": ["jj"], "JetJobSnapshot": ["jjs"]}
+DEFAULTS = {
+    ("Hazelcast", "clusterSize"): 3,
+    ("Hazelcast", "jet", "enabled"): True,
+    ("Hazelcast", "jet", "resourceUploadEnabled"): False,
+    ("Hazelcast", "jet", "instance", "losslessRestartEnabled"): False,
+    ("Hazelcast", "jet", "instance", "scaleUpDelayMillis"): 10000,
+    ("Map", "eventJournal", "capacity"): 10000,
+    ("Map", "eventJournal", "timeToLiveSeconds"): 0,
+    ("Map", "timeToLiveSeconds"): 0,
+    ("Map", "maxIdleSeconds"): 0,
+    ("Map", "persistenceEnabled"): False,
+    ("JetJob", "state"): "Running",
+    ("JetJobSnapshot", "cancelJob"): False,
+}
+REQUIRED = {
+    "Hazelcast": None,
+    "Map": ["hazelcastResourceName"],
+    "JetJob": ["hazelcastResourceName", "jarName"],
+    "JetJobSnapshot": ["jetJobResourceName"],
+}
+
+
+@pytest.fixture(params=[kind.name for kind in KINDS])
+def kind(request):
+    return request.param
+
+
+def version_of(kind):
+    (found,) = [each for each in definitions() if each["spec"]["names"]["kind"] == kind]
+    (version,) = found["spec"]["versions"]
+    return found["spec"], version
+
+
+def spec_of(kind):
+    return version_of(kind)[1]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+
+
+def parts(schema):
+    yield schema
+    for part in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:
+        yield from parts(part)
+
+
+def test_the_committed_definitions_are_those_of_the_models():
+    assert list(yaml.safe_load_all(COMMITTED.read_text())) == list(yaml.safe_load_all(written())), "run 'make pictures'"
+
+
+def test_names_and_columns_are_the_documented_ones(kind):
+    spec, version = version_of(kind)
+    assert (spec["group"], spec["scope"], version["name"], version["subresources"]["status"]) == (
+        "hazelcast.com",
+        "Namespaced",
+        "v1alpha1",
+        {},
+    )
+    assert spec["names"]["shortNames"] == SHORT[kind]
+    assert [column["name"] for column in version["additionalPrinterColumns"] if "priority" not in column] == COLUMNS[kind]
+
+
+def test_fields_and_their_defaults_are_the_documented_ones(kind):
+    assert spec_of(kind).get("required") == REQUIRED[kind]
+    for (of, *path), value in DEFAULTS.items():
+        if of == kind:
+            part = spec_of(kind)
+            for name in path:
+                part = part["properties"][name]
+            assert part["default"] == value, path
+
+
+def test_every_part_has_one_type_and_every_field_a_description(kind):
+    for part in parts(version_of(kind)[1]["schema"]["openAPIV3Schema"]["properties"]["spec"]):
+        assert isinstance(part["type"], str)
+        assert not {"anyOf", "$ref", "$defs", "title", "const"} & part.keys()
+        assert all(field["description"] for field in part.get("properties", {}).values())
+
+
+def test_whoever_is_scaled_by_kubectl_says_how_many_there_are():
+    _, version = version_of("Hazelcast")
+    assert version["subresources"]["scale"] == {"specReplicasPath": ".spec.clusterSize", "statusReplicasPath": ".status.members"}
+
+
+def test_a_part_that_may_be_null_or_left_out_has_its_own_type_alone():
+    schema = {
+        "$defs": {"Part": {"title": "Part", "type": "object", "properties": {"n": {"default": 1, "type": "integer"}}}},
+        "type": "object",
+        "properties": {
+            "one": {"anyOf": [{"$ref": "#/$defs/Part"}, {"type": "null"}], "default": None, "description": "One"},
+            "other": {"$ref": "#/$defs/Part", "default": {"n": 1}},
+        },
+    }
+    part = {"type": "object", "properties": {"n": {"default": 1, "type": "integer"}}}
+    assert structural(schema) == {
+        "type": "object",
+        "properties": {"one": part | {"description": "One"}, "other": part | {"default": {}}},
+    }
+
+
+def test_a_resource_of_a_later_version_is_read_without_what_this_one_does_not_know():
+    document = {
+        "metadata": {"name": "transaction-v1"},
+        "spec": {"hazelcastResourceName": "hazelcast", "jarName": "jobs.zip", "remoteURL": "http://a/b", "later": 1},
+        "status": {"phase": "Running", "id": 741632319877545985, "submissionTime": "2023-08-09T12:22:04Z", "later": {}},
+    }
+    job = resource(JetJob, document)
+    assert (job.spec.remote_url, job.spec.state, job.status.id) == ("http://a/b", "Running", 741632319877545985)
