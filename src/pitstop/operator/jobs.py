@@ -1,0 +1,189 @@
+"""What a JetJob asks for, decided from what is seen (resources.md, JetJob). Nothing is done here.
+
+A decision depends on what is seen alone, not on what was decided before: whoever decides anew after a crash does the same. The
+one exception is ``Restarted``, which is carried out once for each generation of the spec.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pitstop.model.job import JobState
+from pitstop.operator.moments import moment
+from pitstop.operator.resources import (
+    FINISHED,
+    ClusterPhase,
+    Hazelcast,
+    JetJob,
+    JetJobSnapshot,
+    JetJobStatus,
+    JobPhase,
+    JobStateWanted,
+    SnapshotState,
+)
+from pitstop.service.results import JobStatus
+
+JET_DISABLED = "spec.jet.enabled: Required value: jet engine must be enabled"
+UPLOAD_DISABLED = "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled"
+SECRET_MISSING = "Bucket credentials Secret not found"
+BY_USER = "Requested by user"
+
+PHASES = {
+    JobState.NOT_RUNNING: JobPhase.NOT_RUNNING,
+    JobState.STARTING: JobPhase.STARTING,
+    JobState.RUNNING: JobPhase.RUNNING,
+    JobState.SUSPENDED: JobPhase.SUSPENDED,
+    JobState.SUSPENDED_EXPORTING_SNAPSHOT: JobPhase.SUSPENDED_EXPORTING_SNAPSHOT,
+    JobState.COMPLETING: JobPhase.COMPLETING,
+    JobState.FAILED: JobPhase.EXECUTION_FAILED,
+    JobState.COMPLETED: JobPhase.COMPLETED,
+}
+
+
+class JobAction(StrEnum):
+    """What is to be done about a job."""
+
+    SUBMIT = "submit"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    RESTART = "restart"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True)
+class SeenJob:
+    """A JetJob, and all that decides about it."""
+
+    name: str
+    """metadata.name"""
+    uid: str
+    generation: int
+    resource: JetJob
+    cluster: Hazelcast | None
+    """The Hazelcast resource that it names; None if there is none."""
+    older_namesake: str | None = None
+    """An older JetJob of the same cluster whose job has the same name."""
+    snapshot: JetJobSnapshot | None = None
+    """The one from which it is to start; None if there is none, or none is asked for."""
+    secret_there: bool = True
+    """The Secret with the bucket's credentials is there, or none is named."""
+    actual: JobStatus | None = None
+    """The job as its control plane shows it; None if it does not have it."""
+
+    @property
+    def job_name(self) -> str:
+        """The name of the job on its cluster."""
+        return self.resource.spec.name or self.name
+
+
+@dataclass(frozen=True)
+class JobDecision:
+    """What is to be done, and what the status is to say."""
+
+    action: JobAction | None
+    status: JetJobStatus
+
+
+def job_id(uid: str) -> str:
+    """The id of the job that a resource with this uid stands for: always the same, so that it is never submitted twice."""
+    digits = f"{int(hashlib.sha256(uid.encode()).hexdigest()[:16], 16) >> 1:016x}"
+    return "-".join(digits[place : place + 4] for place in range(0, 16, 4))
+
+
+def number_of(identity: str) -> int:
+    """A job's id as ``status.id`` has it."""
+    return int(identity.replace("-", ""), 16)
+
+
+def decide_job(seen: SeenJob) -> JobDecision:
+    """What a JetJob asks for now."""
+    if seen.actual is None:
+        return _without_job(seen)
+    return JobDecision(_action(seen, seen.actual), _status(seen, seen.actual))
+
+
+def _without_job(seen: SeenJob) -> JobDecision:
+    known = seen.resource.status
+    if known is not None and known.phase in FINISHED:  # its control plane has forgotten it
+        return JobDecision(None, known)
+    obstacle = _obstacle(seen)
+    if obstacle is not None:
+        return JobDecision(None, _waiting(seen, JobPhase.FAILED, obstacle))
+    return JobDecision(JobAction.SUBMIT, _waiting(seen, JobPhase.NOT_RUNNING, None))
+
+
+def _obstacle(seen: SeenJob) -> str | None:
+    """Why it cannot be submitted now. Once that is gone, it is."""
+    spec, cluster = seen.resource.spec, seen.cluster
+    if cluster is None:
+        return f"Hazelcast '{spec.hazelcast_resource_name}' not found"
+    if not cluster.spec.jet.enabled:
+        return JET_DISABLED
+    if (spec.bucket_config is not None or spec.remote_url is not None) and not cluster.spec.jet.resource_upload_enabled:
+        return UPLOAD_DISABLED
+    if seen.older_namesake is not None:
+        return f"JetJob {seen.older_namesake} already uses the same name"
+    if not seen.secret_there:
+        return SECRET_MISSING
+    if cluster.status is None or cluster.status.phase is not ClusterPhase.RUNNING:
+        return f"Hazelcast '{spec.hazelcast_resource_name}' is not running"
+    return _snapshot_obstacle(spec.initial_snapshot_resource_name, seen.snapshot)
+
+
+def _snapshot_obstacle(name: str | None, snapshot: JetJobSnapshot | None) -> str | None:
+    if name is None:
+        return None
+    if snapshot is None:
+        return f"JetJobSnapshot '{name}' not found"
+    state = snapshot.status.state if snapshot.status is not None else None
+    if state is SnapshotState.EXPORTED:
+        return None
+    return f"JetJobSnapshot '{name}' is {state.value if state is not None else 'not there yet'}: only an Exported one has state"
+
+
+def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:
+    """What brings about the spec; None if it is so, or is on its way."""
+    state, wanted = actual.status, seen.resource.spec.state
+    if state.terminal:
+        return None
+    if wanted is JobStateWanted.CANCELED:
+        return JobAction.CANCEL
+    if wanted is JobStateWanted.SUSPENDED:
+        return JobAction.SUSPEND if state in (JobState.RUNNING, JobState.STARTING, JobState.NOT_RUNNING) else None
+    if wanted is JobStateWanted.RESTARTED and _is_new(seen):
+        return JobAction.RESTART if state is JobState.RUNNING else None
+    if state is JobState.SUSPENDED:
+        # A job that has suspended itself because it failed would only fail again: it waits for a new spec.
+        return JobAction.RESUME if actual.suspension_cause == BY_USER or _is_new(seen) else None
+    return None
+
+
+def _is_new(seen: SeenJob) -> bool:
+    status = seen.resource.status
+    return status is None or status.observed_generation != seen.generation
+
+
+def _waiting(seen: SeenJob, phase: JobPhase, obstacle: str | None) -> JetJobStatus:
+    return JetJobStatus(
+        observed_generation=seen.generation,
+        conditions=list(seen.resource.status.conditions) if seen.resource.status is not None else [],
+        phase=phase,
+        failure_text=obstacle,
+    )
+
+
+def _status(seen: SeenJob, actual: JobStatus) -> JetJobStatus:
+    before = seen.resource.status
+    return JetJobStatus(
+        observed_generation=seen.generation,
+        conditions=list(before.conditions) if before is not None else [],
+        phase=PHASES[actual.status],
+        id=number_of(actual.id),
+        submission_time=moment(actual.submission_time),
+        completion_time=moment(actual.completion_time) if actual.completion_time is not None else None,
+        failure_text=actual.failure,
+        suspension_cause=actual.suspension_cause,
+        artifact_digest=before.artifact_digest if before is not None else None,
+    )

@@ -1,0 +1,73 @@
+"""What a JetJobSnapshot asks for, decided from what is seen (resources.md, JetJobSnapshot). Nothing is done here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.operator.moments import moment
+from pitstop.operator.resources import JetJob, JetJobSnapshot, JetJobSnapshotStatus, JobPhase, SnapshotState
+
+ONLY_OF_RUNNING = "a snapshot can be exported only from a JetJob with Running status"
+
+
+@dataclass(frozen=True)
+class SeenSnapshot:
+    """A JetJobSnapshot, and all that decides about it."""
+
+    name: str
+    """metadata.name"""
+    generation: int
+    resource: JetJobSnapshot
+    job: JetJob | None
+    """The JetJob that it names; None if there is none."""
+    kept: SnapshotRecord | None = None
+    """The snapshot as its control plane keeps it; None if it has none of that name and job that is younger than the resource."""
+
+    @property
+    def snapshot_name(self) -> str:
+        """The name of the snapshot on its cluster."""
+        return self.resource.spec.name or self.name
+
+
+@dataclass(frozen=True)
+class SnapshotDecision:
+    """Whether to export now, and what the status is to say."""
+
+    export: bool
+    status: JetJobSnapshotStatus
+
+
+def decide_snapshot(seen: SeenSnapshot) -> SnapshotDecision:
+    """What a JetJobSnapshot asks for now. It is exported once; what has failed stays so."""
+    known = seen.resource.status
+    state = known.state if known is not None else None
+    if known is not None and state in (SnapshotState.EXPORTED, SnapshotState.FAILED):
+        return SnapshotDecision(False, known.model_copy(update={"observed_generation": seen.generation}))
+    if seen.kept is not None and state is SnapshotState.EXPORTING:
+        return SnapshotDecision(False, _status(seen, SnapshotState.EXPORTED, None, seen.kept))
+    obstacle = _obstacle(seen)
+    if obstacle is not None:
+        return SnapshotDecision(False, _status(seen, SnapshotState.FAILED, obstacle))
+    return SnapshotDecision(True, _status(seen, SnapshotState.EXPORTING, None))
+
+
+def _obstacle(seen: SeenSnapshot) -> str | None:
+    name = seen.resource.spec.jet_job_resource_name
+    if seen.job is None:
+        return f"JetJob '{name}' not found"
+    phase = seen.job.status.phase if seen.job.status is not None else None
+    return None if phase is JobPhase.RUNNING else f"{ONLY_OF_RUNNING}: '{name}' is {phase.value if phase is not None else 'new'}"
+
+
+def _status(
+    seen: SeenSnapshot, state: SnapshotState, message: str | None, kept: SnapshotRecord | None = None
+) -> JetJobSnapshotStatus:
+    known = seen.resource.status
+    return JetJobSnapshotStatus(
+        observed_generation=seen.generation,
+        conditions=list(known.conditions) if known is not None else [],
+        state=state,
+        creation_time=moment(kept.created) if kept is not None else None,
+        message=message,
+    )

@@ -1,0 +1,167 @@
+"""What a JetJob asks for. Messages and states are those of resources.md."""
+
+import dataclasses
+
+import pytest
+
+from pitstop.model.config import JobConfig
+from pitstop.model.job import JobSource, JobState, Progress
+from pitstop.operator.jobs import JobAction, JobDecision, SeenJob, decide_job, job_id, number_of
+from pitstop.operator.resources import Hazelcast, JetJob, JetJobSnapshot
+from pitstop.service.results import JobStatus
+
+UID = "5f3c1f5e-8a64-4c9a-9a30-0d5a8a4a1c11"
+RUNNING_CLUSTER = Hazelcast.model_validate({"spec": {"jet": {"resourceUploadEnabled": True}}, "status": {"phase": "Running"}})
+BUCKET = {"bucketURI": "s3://jobs", "secretName": "credentials"}
+
+
+def jet_job(status=None, **spec):
+    spec = {"hazelcastResourceName": "hazelcast", "jarName": "jobs.zip", "bucketConfig": BUCKET} | spec
+    return JetJob.model_validate({"spec": spec, "status": status})
+
+
+def seen(resource=None, generation=1, **more):
+    more = {"cluster": RUNNING_CLUSTER} | more
+    return SeenJob("transaction-v1", UID, generation, resource or jet_job(), **more)
+
+
+def actual(status, **more):
+    source = JobSource("/data/jobs.zip")
+    found = JobStatus(
+        id=job_id(UID),
+        name="transaction-v1",
+        status=status,
+        submission_time=1691583724.7,
+        start_time=None,
+        completion_time=None,
+        user_cancelled=False,
+        suspension_cause=None,
+        failure=None,
+        failure_details=None,
+        config=JobConfig(),
+        options={},
+        source=source,
+        token=1,
+        termination=None,
+        attempts=0,
+        due=None,
+        interruption=None,
+        lineage=None,
+        version=1,
+        update_failure=None,
+        plan=None,
+        progress=Progress(),
+    )
+    return dataclasses.replace(found, **more)
+
+
+def test_a_job_that_is_not_there_is_submitted():
+    decision = decide_job(seen())
+    assert (decision.action, decision.status.phase, decision.status.failure_text) == (JobAction.SUBMIT, "NotRunning", None)
+
+
+def cluster(jet=None, phase="Running"):
+    return Hazelcast.model_validate({"spec": {"jet": jet or {}}, "status": {"phase": phase}})
+
+
+def snapshot(state):
+    status = {"state": state} if state else None
+    return JetJobSnapshot.model_validate({"spec": {"jetJobResourceName": "transaction-v1"}, "status": status})
+
+
+FROM = jet_job(initialSnapshotResourceName="snapshot-transaction")
+WITHOUT_BUCKET = JetJob.model_validate({"spec": {"hazelcastResourceName": "hazelcast", "jarName": "jobs.zip"}})
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "message"),
+    [
+        ({"cluster": None}, "Hazelcast 'hazelcast' not found"),
+        ({"cluster": cluster({"enabled": False})}, "spec.jet.enabled: Required value: jet engine must be enabled"),
+        (
+            {"cluster": cluster()},
+            "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled",
+        ),
+        ({"older_namesake": "other"}, "JetJob other already uses the same name"),
+        ({"secret_there": False}, "Bucket credentials Secret not found"),
+        ({"cluster": cluster({"resourceUploadEnabled": True}, "Pending")}, "Hazelcast 'hazelcast' is not running"),
+        ({"resource": FROM}, "JetJobSnapshot 'snapshot-transaction' not found"),
+        (
+            {"resource": FROM, "snapshot": snapshot("Exporting")},
+            "JetJobSnapshot 'snapshot-transaction' is Exporting: only an Exported one has state",
+        ),
+        (
+            {"resource": FROM, "snapshot": snapshot(None)},
+            "JetJobSnapshot 'snapshot-transaction' is not there yet: only an Exported one has state",
+        ),
+    ],
+)
+def test_what_prevents_a_job_is_said_and_when_it_is_gone_the_job_starts_by_itself(obstacle, message):
+    decision = decide_job(seen(**obstacle))
+    assert (decision.action, decision.status.phase, decision.status.failure_text) == (None, "Failed", message)
+    again = jet_job(decision.status.model_dump(by_alias=True, mode="json"), initialSnapshotResourceName="snapshot-transaction")
+    assert decide_job(seen(again, snapshot=snapshot("Exported"))).action is JobAction.SUBMIT
+
+
+def test_code_that_is_on_the_server_needs_no_upload():
+    assert decide_job(seen(WITHOUT_BUCKET, cluster=cluster())).action is JobAction.SUBMIT
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state", "action"),
+    [
+        ("Running", JobState.RUNNING, None),
+        ("Running", JobState.SUSPENDED, JobAction.RESUME),
+        ("Running", JobState.SUSPENDED_EXPORTING_SNAPSHOT, None),
+        ("Suspended", JobState.RUNNING, JobAction.SUSPEND),
+        ("Suspended", JobState.STARTING, JobAction.SUSPEND),
+        ("Suspended", JobState.SUSPENDED, None),
+        ("Canceled", JobState.RUNNING, JobAction.CANCEL),
+        ("Canceled", JobState.SUSPENDED, JobAction.CANCEL),
+        ("Canceled", JobState.FAILED, None),
+        ("Restarted", JobState.RUNNING, JobAction.RESTART),
+        ("Running", JobState.COMPLETED, None),
+    ],
+)
+def test_a_job_is_brought_to_the_state_that_is_wanted(wanted, state, action):
+    found = actual(state, suspension_cause="Requested by user" if state is JobState.SUSPENDED else None)
+    assert decide_job(seen(jet_job(state=wanted), actual=found)).action is action
+
+
+def after(decision, **spec):
+    return jet_job(decision.status.model_dump(by_alias=True, mode="json"), **spec)
+
+
+def test_a_restart_is_asked_for_once_for_each_change_of_the_spec():
+    first = decide_job(seen(jet_job(state="Restarted"), generation=2, actual=actual(JobState.RUNNING)))
+    then = decide_job(seen(after(first, state="Restarted"), generation=2, actual=actual(JobState.RUNNING)))
+    changed = decide_job(seen(after(first, state="Restarted"), generation=4, actual=actual(JobState.RUNNING)))
+    assert [decision.action for decision in (first, then, changed)] == [JobAction.RESTART, None, JobAction.RESTART]
+
+
+def test_a_job_that_suspended_itself_because_it_failed_waits_for_a_new_spec():
+    failed = actual(JobState.SUSPENDED, suspension_cause="Execution failure: division by zero")
+    first = decide_job(seen(jet_job({"observedGeneration": 1}), actual=failed))
+    assert (first.action, first.status.suspension_cause) == (None, "Execution failure: division by zero")
+    assert decide_job(seen(after(first), generation=2, actual=failed)).action is JobAction.RESUME
+
+
+def test_a_cancelled_job_has_failed_and_says_when():
+    ended = actual(JobState.FAILED, completion_time=1691586471.2, user_cancelled=True, failure="Cancelled by a user")
+    written = decide_job(seen(actual=ended)).status.model_dump(by_alias=True, mode="json")
+    assert (written["phase"], written["completionTime"]) == ("ExecutionFailed", "2023-08-09T13:07:51Z")
+    assert (written["submissionTime"], written["failureText"]) == ("2023-08-09T12:22:04Z", "Cancelled by a user")
+
+
+def test_a_finished_job_that_its_control_plane_has_forgotten_is_not_submitted_again():
+    done = {"phase": "Completed", "id": 7, "completionTime": "2023-08-09T13:07:51Z"}
+    decision = decide_job(seen(jet_job(done)))
+    assert decision == JobDecision(None, jet_job(done).status)
+
+
+def test_the_id_of_a_job_follows_from_its_resource_and_fits_an_int64():
+    ids = {job_id(f"{number}") for number in range(1000)}
+    assert len(ids) == 1000
+    assert job_id(UID) == job_id(UID)
+    assert all(0 <= number_of(identity) < 2**63 for identity in ids)
+    assert number_of("0a4a-b3f1-0000-0001") == 0x0A4AB3F100000001
