@@ -66,6 +66,13 @@ def test_a_job_reads_back_as_it_was_written(registry):
     assert registry.get_job("id-2") is None
 
 
+def test_an_id_belongs_to_one_job_also_when_that_has_ended(registry):
+    registry.add_job(job(state=JobState.FAILED))
+    with pytest.raises(ConflictError, match=r"^There is a job with the id id-1\.$"), registry.transaction():
+        registry.add_job(job(name="other"))
+    assert registry.get_job("id-1") == job(state=JobState.FAILED)
+
+
 def test_only_one_active_job_has_a_name_and_an_ended_one_frees_it(registry):
     registry.add_job(job())
     with pytest.raises(ConflictError, match=r"Another active job with equal name \(ingest\) exists: id-1"):

@@ -58,15 +58,17 @@ class Client:
         name: str | None = None,
         initial_snapshot: str | None = None,
         config: dict[str, Any] | None = None,
+        id: str | None = None,
     ) -> JobHandle:
         """Submit an artifact; returns at once, the job starts by itself (:meth:`JobHandle.wait_started`).
 
         ``artifact`` is a .py, .zip or .whl file of this machine, or a URL that the server reads. ``entry`` is
         ``module:function``; it may be left out if there is exactly one job. ``config`` goes over the options in the code;
-        None in it leaves what the code says. Raises ArtifactError, UsageError (unknown option), NotFoundError (snapshot)
+        None in it leaves what the code says. With an ``id`` of your own (16 hex digits in four groups, the first below 8) the
+        same may be submitted again after a broken connection: if there is the job already, it is returned. Raises ArtifactError, UsageError (unknown option), NotFoundError (snapshot)
         and ConflictError (an active job has that name).
         """
-        request = SubmitRequest(str(artifact), None, entry, tuple(args), name, initial_snapshot, dict(config or {}))
+        request = SubmitRequest(str(artifact), None, entry, tuple(args), name, initial_snapshot, dict(config or {}), id)
         return JobHandle(self.service, self.service.submit(request).id)
 
     def jobs(self, include_ended: bool = False) -> list[JobHandle]:

@@ -92,6 +92,7 @@ class HttpService:
 
     def submit(self, request: SubmitRequest) -> JobStatus:
         more = {"name": request.name, "initial_snapshot": request.initial_snapshot, "options": request.options}
+        more |= _given({"id": request.id})
         return self._post_artifact(JobStatus, "/jobs", request, more)
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:

@@ -87,6 +87,11 @@ def name_taken(job: Job, others: list[Job]) -> ConflictError:
     return ConflictError(f"Another active job with equal name ({job.name}) exists: {others[0].id if others else 'unknown'}")
 
 
+def id_taken(job: Job) -> ConflictError:
+    """There is a job with the id of a new one."""
+    return ConflictError(f"There is a job with the id {job.id}.")
+
+
 def _others_of_its_name(registry: Registry, job: Job) -> list[Job]:
     return [
         other for other in registry.find_jobs(job.name or "") if other.active and other.id != job.id and other.name == job.name

@@ -17,6 +17,13 @@ def new_job_id() -> str:
     return "-".join(digits[i : i + 4] for i in range(0, 16, 4))
 
 
+def check_job_id(identity: str) -> str:
+    """Return ``identity`` if :func:`new_job_id` might have made it; else raise UsageError."""
+    if not _JOB_ID.fullmatch(identity) or identity[0] > "7":
+        raise UsageError(f"'{identity}' is no id of a job: give 16 hex digits in four groups, such as 0401-9f77-b9c0-0001.")
+    return identity
+
+
 def new_lineage() -> str:
     """Names one unbroken chain of epochs: a checkpoint and everything its epochs wrote."""
     return secrets.token_hex(8)

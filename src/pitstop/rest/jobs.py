@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 from typing import Annotated, Any
 
@@ -77,7 +78,8 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         `GET /jobs/{job}?wait_for=RUNNING,FAILED,...` waits for it.
         """
         body, content = await uploads.read(request, SubmitBody)
-        return await bringing(service.submit, _request(body, content, body.name, body.initial_snapshot, body.options))
+        wanted = _request(body, content, body.name, body.initial_snapshot, body.options)
+        return await bringing(service.submit, dataclasses.replace(wanted, id=body.id))
 
     @routes.post(
         "/check",

@@ -57,6 +57,8 @@ class SubmitRequest:
     """submit: the snapshot to start from. update: the name of the snapshot to take of the old version."""
     options: dict[str, Any] = field(default_factory=dict)
     """Job options as a user writes them (``model.config``); None leaves what the code says."""
+    id: str | None = None
+    """submit: the id that the job is to have; None makes one. Whoever submits with an id may do so again: see there."""
 
 
 class Service(Protocol):
@@ -70,6 +72,8 @@ class Service(Protocol):
     def submit(self, request: SubmitRequest) -> JobStatus:
         """Record the job and let it start; returns at once, in state NOT_RUNNING.
 
+        If there is a job of the id that is asked for, that one is returned as it is: who has not heard the answer asks again, and
+        the job is submitted once. ConflictError if it has another name than the one that is asked for.
         ArtifactError if the artifact cannot be read, ConflictError if the name belongs to a job that has not ended.
         """
         ...

@@ -12,7 +12,7 @@ from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
 from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
-from pitstop.kit.ids import check_name, new_job_id
+from pitstop.kit.ids import check_job_id, check_name, new_job_id
 from pitstop.maps.ports import MapStore
 from pitstop.model.audit import AuditEntry
 from pitstop.model.config import JobConfig
@@ -97,19 +97,35 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     def submit(self, request: SubmitRequest) -> JobStatus:
         name = check_name("job", request.name or Path(request.artifact_name).stem)
+        identity = check_job_id(request.id) if request.id is not None else self._new_id()
+        known = self._registry.get_job(identity)
+        if known is not None:
+            return self._submitted(known, name)
         asked = request.options | {"initial_snapshot": request.initial_snapshot}
         options = {key: value for key, value in asked.items() if value is not None}
         config = JobConfig.from_options(options)
         if request.initial_snapshot is not None:
             self._snapshot_record(request.initial_snapshot)
         version = Version(1, self._kept(request, config), options, config)
-        job = Job(self._new_id(), name, self._now(), version, JobState.NOT_RUNNING)
-        with self._registry.transaction():
-            self._registry.add_job(job)
-            self._registry.put_version(job.id, version, job.submission_time)
-            self._registry.add_operation(job.id, Submit())
+        job = Job(identity, name, self._now(), version, JobState.NOT_RUNNING)
+        try:
+            with self._registry.transaction():
+                self._registry.add_job(job)
+                self._registry.put_version(job.id, version, job.submission_time)
+                self._registry.add_operation(job.id, Submit())
+        except ConflictError:
+            meanwhile = self._registry.get_job(identity)
+            if meanwhile is None:
+                raise
+            return self._submitted(meanwhile, name)
         self._wake.wake(CONTROL)
         return JobStatus.of(job, Progress())
+
+    def _submitted(self, job: Job, name: str) -> JobStatus:
+        """The job that was submitted before under the id that is asked for."""
+        if job.name != name:
+            raise ConflictError(f"The id {job.id} belongs to job '{job.display_name}', and not to '{name}'.")
+        return self.job(job.id)
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
         found = self._find(job) if job is not None and snapshot is None else None

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, Table, delete, func, insert, select, 
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.control.ports import RunHandle
-from pitstop.control.trying import name_taken
+from pitstop.control.trying import id_taken, name_taken
 from pitstop.errors import ConflictError, EngineError, Problem, StoreError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.jsonable import to_json
@@ -62,7 +62,10 @@ class SqlRegistry:
             with self._database.write() as connection:
                 connection.execute(insert(schema.jobs).values(**_row(job)))
         except IntegrityError:
-            raise self._name_taken(job) from None
+            raise self._taken(job) from None
+
+    def _taken(self, job: Job) -> ConflictError:
+        return self._name_taken(job) if self.get_job(job.id) is None else id_taken(job)
 
     def _name_taken(self, job: Job) -> ConflictError:
         others = [other for other in self.find_jobs(job.name or "") if other.active]

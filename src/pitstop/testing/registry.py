@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pitstop.control.ports import CONTROL, PROGRESS, RunHandle, Wake
-from pitstop.control.trying import name_taken
+from pitstop.control.trying import id_taken, name_taken
 from pitstop.errors import FencedError, NotFoundError, Problem
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.model.job import Job, JobState, KeptVersion, Progress, Version
@@ -79,6 +79,8 @@ class MemoryRegistry:
 
     def add_job(self, job: Job) -> None:
         with self.transaction():
+            if job.id in self._jobs:
+                raise id_taken(job)
             self._check_name(job)
             self._put(self._jobs, job.id, job)
 

@@ -27,6 +27,26 @@ def test_a_submitted_job_is_found_by_name_and_by_id_with_all_that_was_asked_for(
     assert (job.source.entry, job.source.args, job.config.partitions) == ("jobs:main", ("a", "", "b c"), 3)
 
 
+def test_who_submits_again_with_the_same_id_gets_the_same_job_also_when_it_has_ended(pair):
+    service, _ = pair
+    asked = request("counts", id="0401-9f77-b9c0-00ff")
+    first = service.submit(asked)
+    assert first.id == "0401-9f77-b9c0-00ff"
+    service.wait_for(first.id, (S.RUNNING,), 20)
+    assert service.submit(asked).status is S.RUNNING
+    service.cancel("counts")
+    assert (service.submit(asked).status, len(service.jobs(include_ended=True))) == (S.FAILED, 1)
+    with pytest.raises(ConflictError, match=r"^The id 0401-9f77-b9c0-00ff belongs to job 'counts', and not to 'sums'\.$"):
+        service.submit(request("sums", id=first.id))
+
+
+@pytest.mark.parametrize("identity", ["", "counts", "0401-9F77-b9c0-00ff", "8401-9f77-b9c0-00ff", "04019f77b9c000ff"])
+def test_an_id_that_no_job_could_have_is_refused(pair, identity):
+    service, _ = pair
+    with pytest.raises(UsageError, match="is no id of a job: give 16 hex digits in four groups"):
+        service.submit(request("counts", id=identity))
+
+
 def test_an_option_that_is_none_leaves_what_the_code_says(pair):
     service, _ = pair
     assert service.submit(request(options={"partitions": None})).options == {}
