@@ -65,8 +65,8 @@ class Client:
         ``artifact`` is a .py, .zip or .whl file of this machine, or a URL that the server reads. ``entry`` is
         ``module:function``; it may be left out if there is exactly one job. ``config`` goes over the options in the code;
         None in it leaves what the code says. With an ``id`` of your own (16 hex digits in four groups, the first below 8) the
-        same may be submitted again after a broken connection: if there is the job already, it is returned. Raises ArtifactError, UsageError (unknown option), NotFoundError (snapshot)
-        and ConflictError (an active job has that name).
+        same may be submitted again after a broken connection: if there is the job already, it is returned. Raises
+        ArtifactError, UsageError (unknown option), NotFoundError (snapshot) and ConflictError (an active job has that name).
         """
         request = SubmitRequest(str(artifact), None, entry, tuple(args), name, initial_snapshot, dict(config or {}), id)
         return JobHandle(self.service, self.service.submit(request).id)

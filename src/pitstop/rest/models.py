@@ -52,9 +52,7 @@ class SubmitBody(ArtifactBody):
     """A job to submit."""
 
     name: str | None = Field(None, description="Job name; default: the artifact's name without suffix")
-    id: str | None = Field(
-        None, description="Id for the job. If there is one of that id and name, it is the answer: ask again at will"
-    )
+    id: str | None = Field(None, description="Id for the job; a job of that id and name is the answer if there is one")
     initial_snapshot: str | None = Field(None, description="Named snapshot to start from")
     options: JobOptions = Field(default_factory=dict, description="Job options over those in the code; null leaves them")
 
