@@ -2,11 +2,13 @@
 
 import gzip
 import re
+import shutil
 from importlib import resources
 
 import httpx2
 import pytest
 
+from pitstop.rest import page
 from pitstop.rest.page import PLACES, is_page
 from tests.doors.conftest import TOKEN
 
@@ -104,3 +106,31 @@ def test_who_has_followed_a_link_is_somebody_on_the_page(url):
     with httpx2.Client(base_url=url, follow_redirects=True) as browser:
         assert '<div id="root">' in browser.get(path).text
         assert browser.get("/api/v1/me", headers={"Sec-Fetch-Site": "same-origin"}).json()["role"] == "operator"
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A copy of the page, in a place where it may be changed."""
+
+    def forget():
+        for cached in (page._names, page._file):
+            cached.cache_clear()
+
+    shutil.copytree(resources.files("pitstop") / "page", tmp_path / "page")
+    monkeypatch.setattr("pitstop.rest.page.resources.files", lambda _: tmp_path)
+    forget()
+    yield tmp_path / "page"
+    forget()
+
+
+def test_a_page_that_is_replaced_while_its_server_runs_is_the_new_one_from_then_on(url, installed):
+    """As by an upgrade of the package: the document names files that are not there any more."""
+    assets = installed / "assets"
+    old, other, *_ = sorted(path.name for path in assets.iterdir() if path.suffix == ".js")
+    assert httpx2.get(f"{url}/assets/{other}").status_code == 200
+    (assets / old).rename(assets / f"new-{old}")
+    (installed / "index.html").write_text("the new document")
+    answer = httpx2.get(f"{url}/assets/{old}")
+    assert (answer.status_code, answer.json()["message"]) == (404, "The page has no file of this name any more: load it anew.")
+    assert httpx2.get(url).text == "the new document"
+    assert httpx2.get(f"{url}/assets/new-{old}").status_code == 200

@@ -37,6 +37,19 @@ export function useConnection(): Connection {
   );
 }
 
+/** Resolves once the server is heard, which may be now. */
+export function whenLive(): Promise<void> {
+  return new Promise((done) => {
+    const look = () => {
+      if (state === "lost") return;
+      watchers.delete(look);
+      done();
+    };
+    watchers.add(look);
+    look();
+  });
+}
+
 /** Calls `reader` with every event from now on; returns what ends that. */
 export function onFeed(reader: (event: FeedEvent) => void): () => void {
   readers.add(reader);

@@ -1,6 +1,8 @@
 import { Center, Loader } from "@mantine/core";
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { whenLive } from "../api/live";
 import { Empty, ProblemAlert } from "../parts/Trouble";
+import { patiently } from "./patiently";
 import { Shell } from "./Shell";
 
 type Search = Record<string, string | undefined>;
@@ -14,65 +16,74 @@ function texts<K extends string>(...known: K[]): (search: Record<string, unknown
   };
 }
 
+const screens: { preload?: () => Promise<void> | undefined }[] = [];
+
+/** A screen that is loaded when it is first shown, or before by `loadScreens`. */
+function screen<T extends Record<string, unknown>>(load: () => Promise<T>, name: keyof T) {
+  const found = lazyRouteComponent(() => patiently(load, whenLive), name);
+  screens.push(found);
+  return found;
+}
+
 const root = createRootRoute({ component: Shell, notFoundComponent: () => <Empty title="There is no such page" /> });
 
 const overview = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyRouteComponent(() => import("../screens/overview/Overview"), "Overview"),
+  component: screen(() => import("../screens/overview/Overview"), "Overview"),
 });
 const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   validateSearch: texts("name", "status", "sort"),
-  component: lazyRouteComponent(() => import("../screens/jobs/Jobs"), "Jobs"),
+  component: screen(() => import("../screens/jobs/Jobs"), "Jobs"),
 });
 const submit = createRoute({
   getParentRoute: () => root,
   path: "/submit",
   validateSearch: texts("snapshot"),
-  component: lazyRouteComponent(() => import("../screens/submit/Submit"), "Submit"),
+  component: screen(() => import("../screens/submit/Submit"), "Submit"),
 });
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$job",
   validateSearch: texts("tab", "stage", "step", "find", "origin", "level", "wrap", "version", "sort"),
-  component: lazyRouteComponent(() => import("../screens/job/JobScreen"), "JobScreen"),
+  component: screen(() => import("../screens/job/JobScreen"), "JobScreen"),
 });
 const update = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$job/update",
-  component: lazyRouteComponent(() => import("../screens/update/Update"), "Update"),
+  component: screen(() => import("../screens/update/Update"), "Update"),
 });
 const snapshots = createRoute({
   getParentRoute: () => root,
   path: "/snapshots",
   validateSearch: texts("name", "sort"),
-  component: lazyRouteComponent(() => import("../screens/snapshots/Snapshots"), "Snapshots"),
+  component: screen(() => import("../screens/snapshots/Snapshots"), "Snapshots"),
 });
 const snapshot = createRoute({
   getParentRoute: () => root,
   path: "/snapshots/$snapshot",
   validateSearch: texts("tab", "other", "stage"),
-  component: lazyRouteComponent(() => import("../screens/snapshots/SnapshotScreen"), "SnapshotScreen"),
+  component: screen(() => import("../screens/snapshots/SnapshotScreen"), "SnapshotScreen"),
 });
 const maps = createRoute({
   getParentRoute: () => root,
   path: "/maps",
   validateSearch: texts("name", "sort"),
-  component: lazyRouteComponent(() => import("../screens/maps/Maps"), "Maps"),
+  component: screen(() => import("../screens/maps/Maps"), "Maps"),
 });
 const map = createRoute({
   getParentRoute: () => root,
   path: "/maps/$map",
   validateSearch: texts("tab", "prefix", "key", "longitude", "latitude", "colour", "follow"),
-  component: lazyRouteComponent(() => import("../screens/maps/MapScreen"), "MapScreen"),
+  component: screen(() => import("../screens/maps/MapScreen"), "MapScreen"),
 });
 const cluster = createRoute({
   getParentRoute: () => root,
   path: "/cluster",
   validateSearch: texts("tab"),
-  component: lazyRouteComponent(() => import("../screens/cluster/ClusterScreen"), "ClusterScreen"),
+  component: screen(() => import("../screens/cluster/ClusterScreen"), "ClusterScreen"),
 });
 
 export const router = createRouter({
@@ -90,6 +101,14 @@ export const router = createRouter({
     </Center>
   ),
   defaultErrorComponent: ({ error, reset }) => <ProblemAlert error={error} retry={reset} />,
+});
+
+// Once the first screen stands, all others are loaded: then each is there at once, and while the server is away, too.
+const stop = router.subscribe("onResolved", () => {
+  stop();
+  window.requestIdleCallback(async () => {
+    for (const each of screens) await each.preload?.()?.catch(() => undefined);
+  });
 });
 
 declare module "@tanstack/react-router" {

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Paper, Stack, Text, Timeline, Title, VisuallyHidden } from "@mantine/core";
 import { IconCheck, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { type Job, type JobEvent, ProblemError } from "../../api/client";
 import { count, duration } from "../../logic/format";
 import { ReportTable } from "../../parts/ReportTable";
@@ -9,7 +9,7 @@ import { type AnyReport, isRefused } from "../../parts/report";
 import { ProblemAlert } from "../../parts/Trouble";
 import { SIGNAL } from "../../parts/theme";
 import { useNow } from "../../parts/When";
-import { type ChangeOver, changeOver } from "./changeOver";
+import { type ChangeOver, changeOver, failedSince } from "./changeOver";
 import { Notice } from "./Notice";
 import { RollBackButton } from "./RollBackButton";
 import type { Remembered } from "./remembered";
@@ -48,7 +48,7 @@ export function ChangeOverPanel({ job, events, remembered, request, onDone }: Pr
       <Stack>
         <Group justify="space-between">
           <Title order={2} size="h4" id="change-over">
-            {heading(found, over)}
+            {heading(found, over, failedSince(found, job) !== null)}
           </Title>
           {over ? (
             <Button variant="default" onClick={onDone}>
@@ -142,20 +142,43 @@ function Outcome(props: {
         <Text mt="xs">
           {job.config.processing_guarantee !== "none" &&
             `It goes on from the epoch with which version ${remembered.previous} had stopped. `}
-          <Anchor
-            component={Link}
-            to="/jobs/$job"
-            params={{ job: job.id } as never}
-            search={{ tab: "log" } as never}
-            inherit
-          >
+          <JobTab job={job} tab="log">
             Look into the log
-          </Anchor>
+          </JobTab>
         </Text>
       </Notice>
     );
   }
   if (found.phase !== "up") return null;
+  const failure = failedSince(found, job);
+  if (failure !== null) {
+    return (
+      <>
+        <Notice
+          role="alert"
+          color="red"
+          icon={<IconX />}
+          title={`Version ${found.version} came up, and has failed since`}
+        >
+          <Text className="breaks" style={{ whiteSpace: "pre-wrap" }}>
+            {failure}
+          </Text>
+          <Text mt="xs">
+            Its state is kept.{" "}
+            <JobTab job={job} tab="log">
+              Look into the log
+            </JobTab>
+            , go back to version {remembered.previous} under{" "}
+            <JobTab job={job} tab="versions">
+              Versions
+            </JobTab>
+            , or update it once more.
+          </Text>
+        </Notice>
+        {found.report && <ReportTable report={found.report} label="What became of each stage's state" />}
+      </>
+    );
+  }
   return (
     <>
       <Notice
@@ -187,6 +210,14 @@ function Outcome(props: {
   );
 }
 
+function JobTab({ job, tab, children }: { job: Job; tab: string; children: ReactNode }) {
+  return (
+    <Anchor component={Link} to="/jobs/$job" params={{ job: job.id } as never} search={{ tab } as never} inherit>
+      {children}
+    </Anchor>
+  );
+}
+
 /** Why the old version cannot be gone back to at this moment. */
 function noWayBack(found: ChangeOver, job: Job): string | null {
   if (found.phase === "stopping") return "The old version ends its last epoch: it can be gone back to in a moment.";
@@ -200,7 +231,8 @@ function guaranteed(job: Job, previous: number): string {
   return `Sources that both versions have went on where version ${previous} had stopped: what came in the gap is read now${once}.`;
 }
 
-function heading(found: ChangeOver, over: boolean): string {
+function heading(found: ChangeOver, over: boolean, failed: boolean): string {
+  if (failed) return "The new version has failed";
   if (!over) return "The change-over";
   if (found.phase === "failed") return "The update was rolled back";
   return found.phase === "up" ? "The update is done" : "The update did not come about";

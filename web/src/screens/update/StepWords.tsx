@@ -119,7 +119,7 @@ function First({ step, found, proof, remembered }: BodyProps) {
   if (remembered.suspended) return <>It starts when the job is resumed.</>;
   return (
     <>
-      Version {found.version ?? remembered.previous + 1} runs since <Clock at={found.up} />.
+      Version {found.version ?? remembered.previous + 1} was up at <Clock at={found.up} />.
       {proof?.first && (
         <>
           {" "}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobEvent, JobState } from "../../api/client";
-import { beginOf, changeOver, lastOutcome } from "./changeOver";
+import { beginOf, changeOver, failedSince, lastOutcome } from "./changeOver";
 
 const AT = "2026-11-23T01:00:00Z";
 const state = (sequence: number, previous: JobState, now: JobState, reason: string, user = false): JobEvent => ({
@@ -117,4 +117,26 @@ test("an update is looked for behind the end of the one before", () => {
   expect(lastOutcome(UP)?.gap_seconds).toBe(30.204);
   expect(lastOutcome(BEFORE)).toBeNull();
   expect(changeOver(UP, beginOf(UP), UPDATING).phase).toBe("preparing");
+});
+
+const up = { phase: "up", version: 2 } as const;
+const standing = {
+  status: "RUNNING",
+  version: 2,
+  user_cancelled: false,
+  failure: null,
+  suspension_cause: null,
+} as const;
+
+test("a new version that fails after it was up is not called running", () => {
+  expect(failedSince(up, standing)).toBeNull();
+  expect(failedSince(up, { ...standing, status: "FAILED", failure: "boom" })).toBe("boom");
+  const cause = "Execution failure: boom";
+  expect(failedSince(up, { ...standing, status: "SUSPENDED", suspension_cause: cause })).toBe(cause);
+});
+
+test("a job that was ended or suspended by a user has not failed, nor has a later version's failure to do with this one", () => {
+  expect(failedSince(up, { ...standing, status: "FAILED", user_cancelled: true, failure: "Cancelled" })).toBeNull();
+  expect(failedSince(up, { ...standing, status: "SUSPENDED", suspension_cause: "Requested by user" })).toBeNull();
+  expect(failedSince(up, { ...standing, version: 3, status: "FAILED", failure: "boom" })).toBeNull();
 });

@@ -6,6 +6,9 @@ type StateChange = Extract<JobEvent, { kind: "state" }>;
 type VersionChange = Extract<JobEvent, { kind: "update" }>;
 type SnapshotTaken = Extract<JobEvent, { kind: "snapshot" }>;
 
+/** What stands as the cause when a user has suspended a job. */
+const BY_USER = "Requested by user";
+
 export type Phase =
   /** Nothing is heard of it: it is not begun, or it was refused before the old version was told to stop. */
   | "none"
@@ -97,4 +100,15 @@ function snapshotOf(scope: JobEvent[], stop: StateChange, outcome: VersionChange
   const near = (event: JobEvent) =>
     event.sequence >= stop.sequence - 2 && event.sequence < Math.max(until, stop.sequence);
   return scope.find((event): event is SnapshotTaken => event.kind === "snapshot" && near(event)) ?? null;
+}
+
+/** Why the new version failed after it was up; null if it did not, or another version has taken its place. */
+export function failedSince(
+  found: Pick<ChangeOver, "phase" | "version">,
+  job: Pick<Job, "status" | "version" | "user_cancelled" | "failure" | "suspension_cause">,
+): string | null {
+  if (found.phase !== "up" || job.version !== found.version) return null;
+  if (job.status === "FAILED" && !job.user_cancelled) return job.failure ?? "Its log says why.";
+  const cause = job.status === "SUSPENDED" ? job.suspension_cause : null;
+  return cause && cause !== BY_USER ? cause : null;
 }
