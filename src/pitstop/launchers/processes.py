@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError
+from pitstop.kit.asker import ended_when_nobody_waits
 
 PROC = Path("/proc")
 KILL_SECONDS = 5.0
@@ -138,18 +139,23 @@ def run_to_end(
 ) -> int:
     """The exit code of a process that prints into a file. subprocess.TimeoutExpired if it takes longer.
 
-    Afterwards neither it nor anything that it has started is left.
+    It is killed once nobody waits for it any more (kit.asker). Afterwards neither it nor anything that it has started is left.
     """
     with log_file.open("ab") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=folder, start_new_session=True
         )
     handle = handle_of(process.pid)
-    try:
-        return process.wait(seconds)
-    finally:
+
+    def kill() -> None:
         if handle is not None:
             kill_all(handle)
+
+    try:
+        with ended_when_nobody_waits(kill):
+            return process.wait(seconds)
+    finally:
+        kill()
         process.wait()
 
 

@@ -27,7 +27,7 @@ from pitstop.rest.models import (
 from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
-from pitstop.rest.waiting import LONGEST_WAIT, Waiters
+from pitstop.rest.waiting import LONGEST_WAIT, Waiters, asked_by
 from pitstop.service.api import ServerService, SubmitRequest
 from pitstop.service.history import JobHistory, Step
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
@@ -89,9 +89,10 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         response_model=CheckModel,
     )
     async def check_job(request: Request) -> CheckResult:
-        """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing."""
+        """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing. Ends with the client."""
         body, content = await uploads.read(request, CheckBody)
-        return await bringing(service.check, _request(body, content, options=body.options), body.job, body.snapshot)
+        async with asked_by(request):
+            return await bringing(service.check, _request(body, content, options=body.options), body.job, body.snapshot)
 
     @routes.post(
         "/jobs/{job}/update",

@@ -11,6 +11,7 @@ from pitstop.model.task import StateRows
 from pitstop.rest.models import StateQueryBody
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import working
+from pitstop.rest.waiting import asked_by
 from pitstop.service.api import Service
 
 PARQUET = "application/vnd.apache.parquet"
@@ -27,9 +28,10 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["snapshots"], route_class=StrictRoute)
 
     @routes.post("/snapshots/{name}/stages/{stage}/query", summary="Query a stage's state")
-    async def query_state(name: Name, stage: Stage, body: StateQueryBody) -> StateRows:
-        """Spark SQL on the table `state`. Starts a Spark process, so it takes some seconds."""
-        return await working(service.query_state, name, stage, body.sql, body.limit)
+    async def query_state(name: Name, stage: Stage, body: StateQueryBody, request: Request) -> StateRows:
+        """Spark SQL on the table `state`. Starts a Spark process, so it takes some seconds. Ends with the client."""
+        async with asked_by(request):
+            return await working(service.query_state, name, stage, body.sql, body.limit)
 
     @routes.get(
         "/snapshots/{name}/stages/{stage}/state",
@@ -37,9 +39,10 @@ def router(service: Service) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {PARQUET: _FILE}, "description": "The rows"}},
     )
-    async def export_state(name: Name, stage: Stage) -> Response:
-        """As a parquet file."""
-        return Response(await working(service.export_state, name, stage), media_type=PARQUET)
+    async def export_state(name: Name, stage: Stage, request: Request) -> Response:
+        """As a parquet file. Ends with the client."""
+        async with asked_by(request):
+            return Response(await working(service.export_state, name, stage), media_type=PARQUET)
 
     @routes.put(
         "/snapshots/{name}/stages/{stage}/state",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from typing import Any, Protocol, TypeVar
 
 from fastapi import Request
 from starlette.types import Receive
 
 from pitstop.errors import PitstopError, UnreachableError
+from pitstop.kit.asker import ASKER, Asker
 from pitstop.rest.threads import reading
 from pitstop.service.asked import LOOK_SECONDS, Asked, Sign
 from pitstop.service.changes import Changes, ended
@@ -134,6 +135,20 @@ class Waiters:
                 for came in self._waiting.get(sign, ()):
                     came.set()
             await asyncio.sleep(PAUSE_SECONDS)
+
+
+@contextlib.asynccontextmanager
+async def asked_by(request: Request) -> AsyncIterator[None]:
+    """Calls made within this are for the client: what can be ended is ended once the client has gone. Its body has been read."""
+    asker, loop = Asker(), asyncio.get_running_loop()
+    token = ASKER.set(asker)
+    gone = asyncio.create_task(_hung_up(request.receive))
+    gone.add_done_callback(lambda task: None if task.cancelled() else loop.run_in_executor(None, asker.leave))
+    try:
+        yield
+    finally:
+        gone.cancel()
+        ASKER.reset(token)
 
 
 async def _hung_up(receive: Receive) -> None:

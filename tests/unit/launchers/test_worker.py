@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import psutil
 import pytest
 
 from pitstop.errors import ArtifactError, EngineError, WaitTimeoutError
+from pitstop.kit.asker import ASKER, Asker
+from pitstop.kit.waiting import wait_until
 from pitstop.launchers import worker
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource
@@ -53,6 +56,20 @@ def do(tmp_path, monkeypatch):
 
 def gone(pid):
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_worker_that_nobody_waits_for_any_more_is_ended_with_all_it_started(do, tmp_path):
+    asker, child = Asker(), tmp_path / "child"
+    token = ASKER.set(asker)
+    leaver = threading.Thread(target=lambda: wait_until(lambda: child.exists() and child.read_text(), 30) and asker.leave())
+    leaver.start()
+    try:
+        with pytest.raises(EngineError, match="ended without a result"):
+            do({"hangs": True, "child": str(child)})
+    finally:
+        ASKER.reset(token)
+        leaver.join()
+    assert wait_until(lambda: gone(int(child.read_text())), 10)
 
 
 def test_a_worker_is_told_its_task_and_answers(do):
