@@ -17,7 +17,9 @@ from pitstop.cli.context import Call, Output
 Url = Annotated[str | None, typer.Option("--url", "-t", help="Address of the server [$PITSTOP_URL]")]
 TokenFile = Annotated[
     Path | None,
-    typer.Option("--token-file", help="File with the token of the server [$PITSTOP_TOKEN]; your own server's here is found"),
+    typer.Option(
+        "--token-file", help="File with the token of the server, else $PITSTOP_TOKEN (the token); your own server's here is found"
+    ),
 ]
 Verbosity = Annotated[bool, typer.Option("--verbosity", "-v", help="Show the full stack trace of errors")]
 OutputFormat = Annotated[Output | None, typer.Option("--output", "-o", help="How results are written [default: table]")]

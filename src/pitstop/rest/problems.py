@@ -33,6 +33,8 @@ def add_to(app: FastAPI) -> None:
 def first_fault(error: ValidationError | RequestValidationError) -> UsageError:
     """The first thing that is wrong with a request, as one sentence."""
     fault = error.errors()[0]
+    if fault["type"] == "json_invalid":
+        return UsageError(f"The body of the request cannot be read as JSON: {fault['ctx']['error']}.")
     where = ".".join(str(part) for part in fault["loc"] if part not in ("query", "body", "path"))
     return UsageError(f"The request is wrong at {where or 'its body'}: {fault['msg']}.")
 

@@ -118,7 +118,7 @@ def _only_module(artifact: Path) -> str:
         names = [n for n in archive.namelist() if n.endswith(".py") and ".dist-info/" not in n]
         jobs = [n for n in names if b"job" in archive.read(n) and b"pitstop" in archive.read(n)]
     if len(jobs) != 1:
-        raise ArtifactError(f"{artifact.name} holds {len(jobs)} modules with jobs: name one with -c module:function.")
+        raise ArtifactError(f"{artifact.name} holds {len(jobs)} modules with jobs: name one as entry (-c).")
     return jobs[0].removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
 
 
@@ -150,5 +150,5 @@ def _pick(module: ModuleType, artifact: Path, function: str | None) -> JobDefini
     if not jobs:
         raise ArtifactError(f"{artifact.name} has no job: mark its function with @ps.job.")
     if len(jobs) > 1:
-        raise ArtifactError(f"{artifact.name} has several jobs ({', '.join(sorted(jobs))}): name one with -c module:function.")
+        raise ArtifactError(f"{artifact.name} has several jobs ({', '.join(sorted(jobs))}): name one as entry (-c).")
     return next(iter(jobs.values()))

@@ -304,7 +304,7 @@ class ServedCluster:
 
     def info(self) -> ClusterInfo:
         running = [job for job in self._registry.jobs(include_ended=False) if job.state is JobState.RUNNING]
-        members = [MemberInfo.of(member, running) for member in self._members.list()]
+        members = [MemberInfo.of(member, running, alone=self._own is None) for member in self._members.list()]
         state = "PASSIVE" if self.shutting_down else "ACTIVE"
         leader = self._leadership.leader()
         return ClusterInfo(state, __version__, len(members), members, len(running), leader, self._ending)

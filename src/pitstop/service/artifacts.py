@@ -29,7 +29,8 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
     if not file_name.endswith(SUFFIXES):
         raise ArtifactError(f"{file_name} is no artifact: a job is a {', '.join(SUFFIXES)} file.")
     if not file_name.isprintable() or len(file_name.encode()) > LONGEST_NAME or file_name.startswith("."):
-        raise ArtifactError(f"{file_name[:40]!r} cannot name an artifact: use letters, digits and signs, not too many.")
+        rule = f"use letters, digits and signs, {LONGEST_NAME} bytes at most, with no dot in front"
+        raise ArtifactError(f"{file_name[:40]!r} cannot name an artifact: {rule}.")
     found = content if content is not None else _read(name)
     target = data.artifact(hashlib.sha256(found).hexdigest(), file_name)
     folder = target.parent

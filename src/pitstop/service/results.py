@@ -377,10 +377,10 @@ class MemberInfo:
     """What runs on it: the names, or ids, of the jobs that are planned for it."""
 
     @classmethod
-    def of(cls, member: Member, running: Iterable[Job]) -> MemberInfo:
-        """The view of a member, of whatever of these jobs is planned for it."""
+    def of(cls, member: Member, running: Iterable[Job], alone: bool = False) -> MemberInfo:
+        """The view of a member, of whatever of these jobs is planned for it; one that is ``alone`` is the server, and has all."""
         parts = (member.name, member.version, member.cores, member.state, member.joined, member.seen)
-        here = [job for job in running if job.placement is not None and member.id in job.placement.members]
+        here = [job for job in running if alone or (job.placement is not None and member.id in job.placement.members)]
         return cls(member.address, member.id, *parts, sorted(job.name or job.id for job in here))
 
 

@@ -64,7 +64,14 @@ def test_a_job_is_submitted_as_json_with_a_path_that_the_server_reads(http, tmp_
     [
         ({"json": {"artifact": "a.py", "nmae": "x"}}, "The request is wrong at nmae: Extra inputs are not permitted."),
         ({"json": {"name": "x"}}, "The request is wrong at artifact: Field required."),
-        ({"content": b"{", "headers": {"content-type": "application/json"}}, "The request is wrong at its body: Invalid JSON"),
+        (
+            {"content": b"{", "headers": {"content-type": "application/json"}},
+            "The body of the request cannot be read as JSON: EOF",
+        ),
+        (
+            {"content": rb'{"artifact": "\ud800"}', "headers": {"content-type": "application/json"}},
+            "The body of the request cannot be read as JSON: ",
+        ),
         ({"content": b"x", "headers": {"content-type": "text/plain"}}, "Send application/json or multipart/form-data, not"),
         ({"files": {"request": (None, '{"artifact": "a.py"}'), "file": ("a.py", b"")}}, "The form has a part 'request'"),
         ({"files": {"artifact": ("a.py", b"")}}, "The form has a part 'request'"),

@@ -42,7 +42,7 @@ def test_the_only_job_of_a_file_needs_no_entry(artifact):
     [
         ("x = 1\n", None, r"^made_job\.py has no job: mark its function with @ps\.job\.$"),
         (JOB.format(name="a"), "made_job:b", r"^made_job\.py has no job 'b'\. It has: a\.$"),
-        (JOB.format(name="a") + JOB.format(name="b"), None, r"has several jobs \(a, b\): name one with -c module:function\.$"),
+        (JOB.format(name="a") + JOB.format(name="b"), None, r"has several jobs \(a, b\): name one as entry \(-c\)\.$"),
         ("def broken(:\n", None, r"^made_job\.py is not valid Python: invalid syntax \(line 1\)\.$"),
         (
             "import not_there\n",
@@ -93,7 +93,7 @@ def test_a_job_is_found_in_an_archive_by_its_module(tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("archived_one.py", JOB.format(name="one"))
         archive.writestr("archived_two.py", JOB.format(name="two"))
-    with pytest.raises(ArtifactError, match=r"^two\.zip holds 2 modules with jobs: name one with -c module:function\.$"):
+    with pytest.raises(ArtifactError, match=r"^two\.zip holds 2 modules with jobs: name one as entry \(-c\)"):
         load_entry(tmp_path / "two.zip", None)
     assert load_entry(tmp_path / "two.zip", "archived_two:two").build(("out",)).nodes[-1].name == "out"
 

@@ -9,9 +9,12 @@ from pitstop.errors import EngineError
 from pitstop.kit.rotating import Rotation
 from pitstop.launchers.processes import handle_of, write_handle
 from pitstop.model.cluster import Member, SparkCluster
+from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.server.cluster import OwnCluster, ServedCluster, WithMaster
 from pitstop.server.leading import SoleLeader
+from pitstop.server.members import OneMember
 from pitstop.testing.members import MemoryMembers
 from pitstop.testing.registry import MemoryRegistry
 
@@ -147,6 +150,16 @@ def test_a_lead_that_is_over_before_there_is_a_master_decides_nothing(make, mast
     over.stop()
     over.run()
     assert (loop.runs, loop.stopped, masters.processes) == (0, True, [])
+
+
+def test_a_server_without_members_has_all_jobs_on_its_own_machine(tmp_path):
+    registry = MemoryRegistry()
+    version = Version(1, JobSource("/a.py"), {}, JobConfig())
+    for number, state in enumerate((JobState.RUNNING, JobState.RUNNING, JobState.SUSPENDED)):
+        registry.add_job(Job(f"id-{number}", f"job-{number}", 1.0, version, state))
+    cluster = ServedCluster(registry, OneMember(DataFolder(tmp_path), "127.0.0.1:8701"), None, SoleLeader("127.0.0.1:8701"))
+    (member,) = cluster.info().members
+    assert member.jobs == ["job-0", "job-1"]
 
 
 def test_any_server_shuts_all_of_a_cluster_down():
