@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { MapFacts } from "../../api/client";
 import { count, duration, rate } from "../../logic/format";
+import { tabFrom } from "../../logic/tabs";
 import { ActionButton } from "../../parts/ActionButton";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
@@ -18,7 +19,7 @@ import { useMap } from "./useMapChanges";
 
 const route = getRouteApi("/maps/$map");
 const PictureTab = lazy(() => import("./picture/PictureTab"));
-const TABS = ["entries", "journal", "picture"];
+const TABS = { entries: "Entries", journal: "Journal", picture: "Picture" };
 
 /** A map: its entries, its journal, and its objects where they are. */
 export function MapScreen() {
@@ -53,7 +54,7 @@ function Known({ facts }: { facts: MapFacts }) {
   const [dialog, setDialog] = useState<"configure" | "add" | null>(null);
   const refused = useViewerRefusal();
   const change = (more: Partial<typeof search>) => void go({ search: { ...search, ...more } as never });
-  const tab = TABS.includes(search.tab ?? "") ? search.tab : "entries";
+  const tab = tabFrom(TABS, search.tab, "entries");
   return (
     <>
       <Group justify="space-between">
@@ -80,9 +81,11 @@ function Known({ facts }: { facts: MapFacts }) {
       </Group>
       <Tabs value={tab} onChange={(next) => change({ tab: next ?? undefined, key: undefined })} keepMounted={false}>
         <Tabs.List>
-          <Tabs.Tab value="entries">Entries</Tabs.Tab>
-          <Tabs.Tab value="journal">Journal</Tabs.Tab>
-          <Tabs.Tab value="picture">Picture</Tabs.Tab>
+          {Object.entries(TABS).map(([value, label]) => (
+            <Tabs.Tab key={value} value={value}>
+              {label}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
         <Tabs.Panel value="entries" pt="sm">
           <EntriesTab facts={facts} change={change} />
