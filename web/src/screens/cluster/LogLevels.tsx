@@ -1,5 +1,5 @@
 import { Group, Select, Stack, Table, Text, TextInput } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
 import { pathTo } from "../../logic/commands";
@@ -7,6 +7,7 @@ import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { tellProblem } from "../../parts/confirm";
 import { Loaded } from "../../parts/Trouble";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 
 const KEY = ["log-levels"];
@@ -26,7 +27,7 @@ export function LogLevels() {
     queryFn: ({ signal }) => answered(api.GET("/api/v1/log-levels", { signal })),
   });
   const body = { logger, level: level === USUAL ? null : level, job: job || null };
-  const set = useMutation({
+  const set = useAction({
     mutationFn: () => answered(api.PUT("/api/v1/log-levels", { body })),
     onSuccess: () => void client.invalidateQueries({ queryKey: KEY }),
     onError: tellProblem,

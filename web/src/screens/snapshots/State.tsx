@@ -1,6 +1,5 @@
 import { NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
 import { IconDownload, IconPlayerPlay } from "@tabler/icons-react";
-import { useMutation } from "@tanstack/react-query";
 import { type KeyboardEvent, useState } from "react";
 import { answered, api } from "../../api/client";
 import { curlLine } from "../../logic/commands";
@@ -8,6 +7,7 @@ import { count } from "../../logic/format";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { Empty, ProblemAlert } from "../../parts/Trouble";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { stateExport, stateQuery } from "./commands";
 import { download } from "./download";
@@ -56,7 +56,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
   const [sql, setSql] = useState("SELECT * FROM state");
   const [limit, setLimit] = useState<string | number>(1000);
   const most = Math.round(Math.min(MOST_ROWS, Math.max(1, Number(limit) || 1000)));
-  const query = useMutation({
+  const query = useAction({
     mutationFn: () =>
       answered(
         api.POST("/api/v1/snapshots/{name}/stages/{stage}/query", {
@@ -65,7 +65,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
         }),
       ),
   });
-  const file = useMutation({ mutationFn: () => download(snapshot, stage) });
+  const file = useAction({ mutationFn: () => download(snapshot, stage) });
   const refused = viewer ?? (sql.trim() ? null : "Write a query first.");
   const byKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;

@@ -1,5 +1,4 @@
 import { Group, Paper, Select, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { type Job, upload } from "../../api/client";
@@ -11,6 +10,7 @@ import { artifactCurl, artifactFile, stemOf } from "../../parts/artifact";
 import { CopyAs } from "../../parts/CopyAs";
 import { JobLink } from "../../parts/JobLink";
 import { ProblemAlert } from "../../parts/Trouble";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { useManifest } from "../snapshots/manifest";
 import { Compatibility } from "../update/Compatibility";
@@ -35,7 +35,7 @@ export function Submit() {
   const holder = nameHolder(asked, jobs);
   const check = useCheck();
   const before = useBefore(snapshot);
-  const submit = useMutation({
+  const submit = useAction({
     mutationFn: () => upload<Job>("/api/v1/jobs", submitBody(asked), artifactFile(draft.artifact)),
     onSuccess: (job) => void go({ to: "/jobs/$job", params: { job: job.id } }),
   });

@@ -1,9 +1,9 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
 import { ProblemAlert } from "../../../parts/Trouble";
+import { useAction } from "../../../parts/useAction";
 import { putCommand } from "../commands";
 import { jsonFault } from "../values/jsonText";
 import { writeEntry } from "./calls";
@@ -15,7 +15,7 @@ type Props = { map: string; onAdded: (key: string) => void; onClose: () => void 
 export function AddEntry({ map, onAdded, onClose }: Props) {
   const [key, setKey] = useState("");
   const [text, setText] = useState("{\n  \n}");
-  const add = useMutation({ mutationFn: () => writeEntry(map, key, text.trim(), 0), onSuccess: () => onAdded(key) });
+  const add = useAction({ mutationFn: () => writeEntry(map, key, text.trim(), 0), onSuccess: () => onAdded(key) });
   const fault = jsonFault(text);
   const refused = !key ? "The entry needs a key." : fault ? `This is no JSON yet. ${fault}` : null;
   return (

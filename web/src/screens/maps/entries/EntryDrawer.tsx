@@ -1,5 +1,5 @@
 import { Anchor, Button, CopyButton, Drawer, Group, Stack, Text } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { type MapFacts, ProblemError } from "../../../api/client";
@@ -9,6 +9,7 @@ import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
 import { confirm, tellProblem } from "../../../parts/confirm";
 import { Empty, Loaded, ProblemAlert } from "../../../parts/Trouble";
+import { useAction } from "../../../parts/useAction";
 import { useViewerRefusal } from "../../../parts/viewer";
 import { When } from "../../../parts/When";
 import { deleteCommand, getCommand } from "../commands";
@@ -99,7 +100,7 @@ type ValueProps = { facts: MapFacts; entry: StoredEntry; onEdit: () => void; onC
 function Value({ facts, entry, onEdit, onClose }: ValueProps) {
   const search = route.useSearch();
   const refused = useViewerRefusal();
-  const remove = useMutation({
+  const remove = useAction({
     mutationFn: () => deleteEntry(facts.name, entry.key, entry.version),
     onSuccess: onClose,
     onError: tellProblem,

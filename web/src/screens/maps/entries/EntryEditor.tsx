@@ -1,9 +1,9 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
 import { ProblemAlert } from "../../../parts/Trouble";
+import { useAction } from "../../../parts/useAction";
 import { putCommand } from "../commands";
 import { DifferenceTable } from "../values/DifferenceTable";
 import { differences } from "../values/difference";
@@ -25,11 +25,11 @@ type Props = {
 export function EntryEditor({ map, entry, stored, onSaved, onClose }: Props) {
   const [text, setText] = useState(entry.text);
   const [base, setBase] = useState(entry);
-  const save = useMutation({
+  const save = useAction({
     mutationFn: () => writeEntry(map, entry.key, text.trim(), base.version),
     onSuccess: onSaved,
   });
-  const theirs = useMutation({ mutationFn: () => readEntry(map, entry.key), onSuccess: setBase });
+  const theirs = useAction({ mutationFn: () => readEntry(map, entry.key), onSuccess: setBase });
   const fault = jsonFault(text);
   const newer = stored.version !== base.version;
   const refused = fault
