@@ -8,6 +8,7 @@ import { tabFrom } from "../../logic/tabs";
 import { ActionButton } from "../../parts/ActionButton";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
+import { firstPutLine } from "./commands";
 import { AddEntry } from "./entries/AddEntry";
 import { EntriesTab } from "./entries/EntriesTab";
 import { EntryDrawer } from "./entries/EntryDrawer";
@@ -34,17 +35,20 @@ export function MapScreen() {
         {name}
       </Title>
       <Loaded query={query} height={400}>
-        {() =>
-          facts ? (
-            <Known key={facts.name} facts={facts} />
-          ) : (
-            <Empty title="There is no map of this name" command={`pitstop map put ${name.slice(0, 60)} KEY VALUE`}>
-              It is made by its first write.
-            </Empty>
-          )
-        }
+        {() => (facts ? <Known key={facts.name} facts={facts} /> : <NoMap name={name} />)}
       </Loaded>
     </Stack>
+  );
+}
+
+function NoMap({ name }: { name: string }) {
+  const command = firstPutLine(name);
+  return (
+    <Empty title="There is no map of this name" command={command ?? undefined}>
+      {command
+        ? "It is made by its first write."
+        : "Nor can there be one: a map is called by letters, digits, '_', '.', '-' and blanks, beginning with a letter or digit, 200 at most."}
+    </Empty>
   );
 }
 
@@ -107,7 +111,7 @@ function Known({ facts }: { facts: MapFacts }) {
         <AddEntry
           map={facts.name}
           onClose={() => setDialog(null)}
-          onAdded={(key) => {
+          onOpen={(key) => {
             setDialog(null);
             change({ key });
           }}

@@ -1,7 +1,7 @@
 import { NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
 import { IconDownload, IconPlayerPlay } from "@tabler/icons-react";
 import { type KeyboardEvent, useState } from "react";
-import { answered, api } from "../../api/client";
+import { answeredExactly, api } from "../../api/client";
 import { curlLine } from "../../logic/commands";
 import { count } from "../../logic/format";
 import { ActionButton } from "../../parts/ActionButton";
@@ -11,6 +11,7 @@ import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { stateExport, stateQuery } from "./commands";
 import { download } from "./download";
+import type { Answer } from "./grid";
 import type { SavedStage } from "./manifestFacts";
 import { Results } from "./Results";
 import { Seconds } from "./Seconds";
@@ -58,10 +59,11 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
   const most = Math.round(Math.min(MOST_ROWS, Math.max(1, Number(limit) || 1000)));
   const query = useAction({
     mutationFn: () =>
-      answered(
+      answeredExactly<Answer>(
         api.POST("/api/v1/snapshots/{name}/stages/{stage}/query", {
           params: { path: { name: snapshot, stage } },
           body: { sql, limit: most },
+          parseAs: "text",
         }),
       ),
   });

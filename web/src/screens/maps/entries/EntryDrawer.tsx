@@ -13,6 +13,7 @@ import { useAction } from "../../../parts/useAction";
 import { useViewerRefusal } from "../../../parts/viewer";
 import { When } from "../../../parts/When";
 import { deleteCommand, getCommand } from "../commands";
+import { keyText } from "../keys";
 import { useMapChanges } from "../useMapChanges";
 import classes from "../values/values.module.css";
 import { deleteEntry, readEntry, type StoredEntry } from "./calls";
@@ -37,7 +38,7 @@ export function EntryDrawer({ facts, entryKey, onClose }: { facts: MapFacts; ent
       size="xl"
       title={
         <Text fw={600} className="breaks" lineClamp={3} component="span">
-          {entryKey}
+          {keyText(entryKey)}
         </Text>
       }
     >
@@ -50,16 +51,17 @@ export function EntryDrawer({ facts, entryKey, onClose }: { facts: MapFacts; ent
           {(entry) => (
             <Stack gap="sm">
               {query.error && !gone && <ProblemAlert error={query.error} retry={() => void query.refetch()} />}
-              <Facts entry={entry} />
+              {!gone && <Facts entry={entry} />}
               {edited ? (
                 <EntryEditor
                   map={facts.name}
                   entry={edited}
-                  stored={entry}
+                  stored={gone ? null : entry}
                   onSaved={() => {
                     setEdited(null);
                     void query.refetch();
                   }}
+                  onStale={() => void query.refetch()}
                   onClose={() => setEdited(null)}
                 />
               ) : (
@@ -110,7 +112,7 @@ function Value({ facts, entry, onEdit, onClose }: ValueProps) {
       title: "Delete this entry?",
       children: (
         <Text className="breaks" lineClamp={4}>
-          Map {facts.name} then has no entry {entry.key}. Its journal keeps the value for a while.
+          Map {facts.name} then has no entry {keyText(entry.key)}. Its journal keeps the value for a while.
         </Text>
       ),
       does: "Delete entry",
