@@ -148,7 +148,7 @@ export class Picture {
     this.stage.begin();
     this.rescale();
     const time = { live: true, playing: false, moment: newest };
-    this.teller.tell({ phase: "ready", error: null, history: "none", cut, ...time });
+    this.teller.tellAtOnce({ phase: "ready", error: null, history: "none", cut, ...time });
   }
 
   /** Take over newer events. */
