@@ -42,6 +42,7 @@ export function LogLevels() {
           placeholder="pitstop.source.http_poll"
           value={logger}
           onChange={(event) => setLogger(event.currentTarget.value)}
+          disabled={viewer !== null}
         />
         <Select
           label="Level"
@@ -49,12 +50,14 @@ export function LogLevels() {
           value={level}
           onChange={(next) => setLevel(next ?? USUAL)}
           allowDeselect={false}
+          disabled={viewer !== null}
         />
         <TextInput
           label="Only of this job"
           placeholder="all"
           value={job}
           onChange={(event) => setJob(event.currentTarget.value)}
+          disabled={viewer !== null}
         />
         <Group gap={4}>
           <ActionButton onClick={() => set.mutate()} refused={viewer ?? missing} loading={set.isPending}>

@@ -89,6 +89,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
           minRows={3}
           maxRows={14}
           spellCheck={false}
+          disabled={viewer !== null}
         />
         <NumberInput
           label="Rows at most"
@@ -98,6 +99,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
           max={MOST_ROWS}
           allowDecimal={false}
           thousandSeparator=","
+          disabled={viewer !== null}
         />
       </div>
       <div className={classes.actions}>
@@ -113,6 +115,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
         <ActionButton
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
+          refused={viewer}
           disabled={file.isPending}
           onClick={() => file.mutate()}
         >
@@ -129,7 +132,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
               The server starts a Spark process and reads the state: <Seconds /> so far.
             </>
           ) : (
-            "Each takes some seconds: the server starts a Spark process for it."
+            (viewer ?? "Each takes some seconds: the server starts a Spark process for it.")
           )}
         </Text>
       </div>

@@ -8,6 +8,7 @@ import { ActionButton } from "../../parts/ActionButton";
 import { ArtifactPicker } from "../../parts/ArtifactPicker";
 import { artifactCurl, artifactFile, stemOf } from "../../parts/artifact";
 import { CopyAs } from "../../parts/CopyAs";
+import { ForOperators } from "../../parts/ForOperators";
 import { JobLink } from "../../parts/JobLink";
 import { ProblemAlert } from "../../parts/Trouble";
 import { useAction } from "../../parts/useAction";
@@ -62,27 +63,29 @@ export function Submit() {
       <Title order={1} size="h2">
         Submit a job
       </Title>
-      <ArtifactPicker value={draft.artifact} onChange={(artifact) => setDraft({ ...draft, artifact })} />
-      <Group grow align="start" preventGrowOverflow={false} wrap="wrap">
-        <TextInput
-          label="Name"
-          description="One job at a time may have it."
-          placeholder={stemOf(draft.artifact) || "As the file is called"}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          miw={240}
-        />
-        <SnapshotSelect
-          value={snapshot}
-          onChange={(next) => void go({ search: { snapshot: next ?? undefined } as never, replace: true })}
-        />
-      </Group>
-      {holder && (
-        <Notice color="yellow" title="The name is taken">
-          A job of this name has not ended: <JobLink job={holder} />. Give another name, or update that job.
-        </Notice>
-      )}
-      <OptionsForm request="submit" draft={draft} onChange={setDraft} />
+      <ForOperators>
+        <ArtifactPicker value={draft.artifact} onChange={(artifact) => setDraft({ ...draft, artifact })} />
+        <Group grow align="start" preventGrowOverflow={false} wrap="wrap">
+          <TextInput
+            label="Name"
+            description="One job at a time may have it."
+            placeholder={stemOf(draft.artifact) || "As the file is called"}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            miw={240}
+          />
+          <SnapshotSelect
+            value={snapshot}
+            onChange={(next) => void go({ search: { snapshot: next ?? undefined } as never, replace: true })}
+          />
+        </Group>
+        {holder && (
+          <Notice color="yellow" title="The name is taken">
+            A job of this name has not ended: <JobLink job={holder} />. Give another name, or update that job.
+          </Notice>
+        )}
+        <OptionsForm request="submit" draft={draft} onChange={setDraft} />
+      </ForOperators>
       <Group gap={4}>
         <ActionButton refused={refused} disabled={submit.isPending} onClick={() => submit.mutate()}>
           {submit.isPending ? "Submitting…" : "Submit"}
