@@ -1,5 +1,6 @@
 /** The server, as the page asks it: typed by its own description, with its problems as errors. */
 import createClient from "openapi-fetch";
+import { parsedExactly } from "../logic/exactJson";
 import type { components, paths } from "./schema";
 
 type Schemas = components["schemas"];
@@ -78,6 +79,11 @@ export async function problemOf(response: Response): Promise<ProblemError> {
 /** The answer of a call that has gone well; what has not is thrown before. */
 export async function answered<T>(call: Promise<{ data?: T }>): Promise<T> {
   return (await call).data as T;
+}
+
+/** The same of a call that gives its answer as text, for values that are people's own: no digit of a number is lost. */
+export async function answeredExactly<T>(call: Promise<{ data?: string }>): Promise<T> {
+  return parsedExactly((await call).data ?? "null") as T;
 }
 
 /** A request with a file beside its JSON part, as submit, check and update take it. */

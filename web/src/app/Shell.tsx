@@ -175,13 +175,17 @@ function Footer() {
   const cluster = useCluster().data;
   return (
     <Group h="100%" px="md" gap="md" wrap="nowrap" fz="xs">
-      <Badge size="sm" color={connection.color} radius="sm" tt="none" role="status" data-connection>
+      {/* Where there is no room for all, the connection is what has to be read. */}
+      <Badge size="sm" color={connection.color} radius="sm" tt="none" role="status" data-connection flex="none">
         {connection.text}
       </Badge>
       {cluster && (
         <Text fz="xs" c="dimmed" truncate>
-          Cluster {cluster.state} · {cluster.size} {cluster.size === 1 ? "member" : "members"} · Pitstop{" "}
-          {cluster.version}
+          Cluster {cluster.state} · {cluster.size} {cluster.size === 1 ? "member" : "members"}
+          <Text span inherit visibleFrom="xs">
+            {" "}
+            · Pitstop {cluster.version}
+          </Text>
         </Text>
       )}
     </Group>

@@ -5,6 +5,7 @@ import { api, onSignedOut, ProblemError } from "../api/client";
 import { follow } from "../api/live";
 import { keys, useMe } from "../api/queries";
 import { ProblemAlert } from "../parts/Trouble";
+import { useAction } from "../parts/useAction";
 
 /** The page for who has signed in; a form for everybody else. */
 export function SignedIn({ children }: { children: ReactNode }) {
@@ -30,18 +31,13 @@ export function SignedIn({ children }: { children: ReactNode }) {
 function SignInForm() {
   const client = useQueryClient();
   const [token, setToken] = useState("");
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const signIn = async (event: FormEvent) => {
+  const { mutate, isPending, error } = useAction({
+    mutationFn: () => api.POST("/sign-in", { body: { token } }),
+    onSuccess: () => client.resetQueries(),
+  });
+  const signIn = (event: FormEvent) => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      await api.POST("/sign-in", { body: { token } });
-      await client.resetQueries();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
+    mutate();
   };
   return (
     <Center component="main" mih="100dvh" p="md">
@@ -60,7 +56,7 @@ function SignInForm() {
               required
               data-autofocus
             />
-            <Button type="submit" loading={busy}>
+            <Button type="submit" loading={isPending}>
               Sign in
             </Button>
             <Text size="sm" c="dimmed">

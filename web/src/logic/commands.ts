@@ -7,6 +7,8 @@ export type Command = {
   /** Below the server's address, with what is in it encoded already. */
   path: string;
   body?: unknown;
+  /** The body as text, where it has to stay as somebody has written it. */
+  bodyText?: string;
 };
 
 /** The words as one line that a POSIX shell reads as just these words. */
@@ -19,8 +21,8 @@ export function curlLine(command: Command, origin: string): string {
   const words = ["curl", "--fail-with-body"];
   if (command.method !== "GET") words.push("-X", command.method);
   const head = `${shellLine(words)} -H "Authorization: Bearer $PITSTOP_TOKEN"`;
-  const body =
-    command.body === undefined ? [] : ["-H", "Content-Type: application/json", "-d", JSON.stringify(command.body)];
+  const text = command.bodyText ?? JSON.stringify(command.body);
+  const body = text === undefined ? [] : ["-H", "Content-Type: application/json", "-d", text];
   return `${head} ${shellLine([...body, origin + command.path])}`;
 }
 

@@ -41,6 +41,8 @@ export function ArtifactPicker({ value, onChange, otherwise }: Props) {
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
+    // A closed field takes nothing, by no way.
+    if (event.currentTarget.matches(":disabled")) return;
     void take(event.dataTransfer.files[0] ?? null);
   };
   return (

@@ -75,3 +75,9 @@ test("curl sends a file beside its request, and a place as JSON alone", () => {
   );
   expect(artifactCurl(PLACED, command, "http://h")).toContain("-X POST");
 });
+
+test("curl finds a file whose name has quotes and backslashes in it", () => {
+  const command = { cli: [], method: "POST" as const, path: "/api/v1/check", body: {} };
+  const line = artifactCurl({ ...NO_ARTIFACT, file: new File(["x"], 'a"b\\c.py') }, command, "http://h");
+  expect(line).toContain(`-F 'artifact=@"a\\"b\\\\c.py"'`);
+});

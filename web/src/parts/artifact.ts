@@ -68,7 +68,9 @@ export function artifactWords(chosen: Artifact): { options: string[]; last: stri
 export function artifactCurl(chosen: Artifact, command: Command, origin: string): string {
   const file = artifactFile(chosen);
   if (!file) return curlLine(command, origin);
-  const form = ["--form-string", `request=${JSON.stringify(command.body)}`, "-F", `artifact=@"${file.name}"`];
+  // Within the quotes of -F, curl takes a backslash as the mark before a quote or a backslash.
+  const name = file.name.replaceAll(/["\\]/g, "\\$&");
+  const form = ["--form-string", `request=${JSON.stringify(command.body)}`, "-F", `artifact=@"${name}"`];
   return `curl --fail-with-body -H "Authorization: Bearer $PITSTOP_TOKEN" ${shellLine([...form, origin + command.path])}`;
 }
 

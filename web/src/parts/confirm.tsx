@@ -2,6 +2,7 @@ import { Text } from "@mantine/core";
 import { modals } from "@mantine/modals";
 import { notifications } from "@mantine/notifications";
 import type { ReactNode } from "react";
+import { ProblemError } from "../api/client";
 import { SIGNAL } from "./theme";
 
 /** Asks once; the buttons say what they do. */
@@ -23,6 +24,8 @@ export function confirm(asked: {
 
 /** Tells that something could not be done, until the reader has closed it. */
 export function tellProblem(error: unknown) {
+  // Who is not known any more gets the form to sign in, which says all.
+  if (error instanceof ProblemError && error.status === 401) return;
   notifications.show({
     color: SIGNAL.bad,
     title: "That could not be done",

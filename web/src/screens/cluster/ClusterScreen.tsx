@@ -1,6 +1,7 @@
 import { Badge, Group, Stack, Tabs, Text, Title } from "@mantine/core";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCluster } from "../../api/queries";
+import { tabFrom } from "../../logic/tabs";
 import { Loaded } from "../../parts/Trouble";
 import { SIGNAL } from "../../parts/theme";
 import { Audit } from "./Audit";
@@ -11,6 +12,7 @@ import { MemberList } from "./MemberList";
 import { ShutDown } from "./ShutDown";
 
 const route = getRouteApi("/cluster");
+const TABS = { members: "Members", audit: "Audit", logging: "Logging", kept: "Kept states", health: "Health" };
 
 /** The cluster: who does the work, who has changed what, how to end it all in good order. */
 export function ClusterScreen() {
@@ -39,18 +41,18 @@ export function ClusterScreen() {
         )}
       </Loaded>
       <Tabs
-        value={tab ?? "members"}
+        value={tabFrom(TABS, tab, "members")}
         onChange={(next) =>
           void go({ search: { tab: next === "members" ? undefined : (next ?? undefined) }, replace: true })
         }
         keepMounted={false}
       >
         <Tabs.List>
-          <Tabs.Tab value="members">Members</Tabs.Tab>
-          <Tabs.Tab value="audit">Audit</Tabs.Tab>
-          <Tabs.Tab value="logging">Logging</Tabs.Tab>
-          <Tabs.Tab value="kept">Kept states</Tabs.Tab>
-          <Tabs.Tab value="health">Health</Tabs.Tab>
+          {Object.entries(TABS).map(([value, label]) => (
+            <Tabs.Tab key={value} value={value}>
+              {label}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
         <Tabs.Panel value="members" pt="md">
           <MemberList />

@@ -1,5 +1,5 @@
 import { Group, Stack, Table, Text } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { pathTo } from "../../logic/commands";
 import { bytes } from "../../logic/format";
@@ -8,6 +8,7 @@ import { CopyAs } from "../../parts/CopyAs";
 import { confirm, tellProblem } from "../../parts/confirm";
 import { JobLink } from "../../parts/JobLink";
 import { Empty, Loaded } from "../../parts/Trouble";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { When } from "../../parts/When";
 
@@ -21,7 +22,7 @@ export function KeptStates() {
     queryKey: KEY,
     queryFn: ({ signal }) => answered(api.GET("/api/v1/kept-states", { signal })),
   });
-  const discard = useMutation({
+  const discard = useAction({
     mutationFn: (job: string) => answered(api.POST("/api/v1/jobs/{job}/discard", { params: { path: { job } } })),
     onSuccess: () => void client.invalidateQueries({ queryKey: KEY }),
     onError: tellProblem,

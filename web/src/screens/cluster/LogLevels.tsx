@@ -1,5 +1,5 @@
 import { Group, Select, Stack, Table, Text, TextInput } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
 import { pathTo } from "../../logic/commands";
@@ -7,6 +7,7 @@ import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { tellProblem } from "../../parts/confirm";
 import { Loaded } from "../../parts/Trouble";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 
 const KEY = ["log-levels"];
@@ -26,7 +27,7 @@ export function LogLevels() {
     queryFn: ({ signal }) => answered(api.GET("/api/v1/log-levels", { signal })),
   });
   const body = { logger, level: level === USUAL ? null : level, job: job || null };
-  const set = useMutation({
+  const set = useAction({
     mutationFn: () => answered(api.PUT("/api/v1/log-levels", { body })),
     onSuccess: () => void client.invalidateQueries({ queryKey: KEY }),
     onError: tellProblem,
@@ -41,6 +42,7 @@ export function LogLevels() {
           placeholder="pitstop.source.http_poll"
           value={logger}
           onChange={(event) => setLogger(event.currentTarget.value)}
+          disabled={viewer !== null}
         />
         <Select
           label="Level"
@@ -48,12 +50,14 @@ export function LogLevels() {
           value={level}
           onChange={(next) => setLevel(next ?? USUAL)}
           allowDeselect={false}
+          disabled={viewer !== null}
         />
         <TextInput
           label="Only of this job"
           placeholder="all"
           value={job}
           onChange={(event) => setJob(event.currentTarget.value)}
+          disabled={viewer !== null}
         />
         <Group gap={4}>
           <ActionButton onClick={() => set.mutate()} refused={viewer ?? missing} loading={set.isPending}>

@@ -1,5 +1,4 @@
 import { Anchor, Badge, Group, Stack, Table, Text } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { answered, api, type Cluster, type Member } from "../../api/client";
 import { useCluster } from "../../api/queries";
@@ -9,13 +8,14 @@ import { CopyAs } from "../../parts/CopyAs";
 import { confirm, tellProblem } from "../../parts/confirm";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { SIGNAL } from "../../parts/theme";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { When } from "../../parts/When";
 
 /** Members, what runs on each, and one more or one less of them. */
 export function MemberList() {
   const cluster = useCluster();
-  const add = useMutation({ mutationFn: () => answered(api.POST("/api/v1/cluster/members")), onError: tellProblem });
+  const add = useAction({ mutationFn: () => answered(api.POST("/api/v1/cluster/members")), onError: tellProblem });
   const viewer = useViewerRefusal();
   const none = cluster.data?.size === 0 ? "This server has no members of its own: start it with --members." : null;
   return (
@@ -104,7 +104,7 @@ function JobNames({ names }: { names: string[] }) {
 }
 
 function Remove({ member, refused }: { member: Member; refused: string | null }) {
-  const remove = useMutation({
+  const remove = useAction({
     mutationFn: () =>
       answered(api.DELETE("/api/v1/cluster/members/{name}", { params: { path: { name: member.name } } })),
     onError: tellProblem,

@@ -1,6 +1,5 @@
 import { Button, Group, List, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { answered, api } from "../../api/client";
 import { useConnection } from "../../api/live";
@@ -11,6 +10,7 @@ import { CopyAs } from "../../parts/CopyAs";
 import { JobLink } from "../../parts/JobLink";
 import { ProblemAlert } from "../../parts/Trouble";
 import { SIGNAL } from "../../parts/theme";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { type Ending, endingOf } from "./ending";
 
@@ -42,7 +42,7 @@ function Dialog({ onClose }: { onClose: () => void }) {
   const cluster = useCluster().data;
   const [word, setWord] = useState("");
   const [ending, setEnding] = useState<Ending>({ phase: "asked", left: null });
-  const end = useMutation({ mutationFn: () => answered(api.POST("/api/v1/cluster/shutdown")) });
+  const end = useAction({ mutationFn: () => answered(api.POST("/api/v1/cluster/shutdown")) });
   useEffect(
     () => setEnding((before) => endingOf(before, { begun: end.isSuccess, cluster, connection })),
     [end.isSuccess, cluster, connection],

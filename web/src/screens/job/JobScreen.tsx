@@ -3,11 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { answered, api, type Job } from "../../api/client";
 import { jobNamed, keys, useJobs } from "../../api/queries";
+import { tabFrom } from "../../logic/tabs";
 import { Loaded } from "../../parts/Trouble";
 import { ActionBar } from "./actions/ActionBar";
 import { Header } from "./Header";
 import classes from "./job.module.css";
-import { TABS, tabFrom } from "./logic/tabs";
+import { TABS } from "./logic/tabs";
 import { Overview } from "./overview/Overview";
 import { Configuration } from "./tabs/Configuration";
 import { Events } from "./tabs/Events";
@@ -50,7 +51,7 @@ function NotListed({ wanted }: { wanted: string }) {
 }
 
 function OneJob({ job }: { job: Job }) {
-  const tab = tabFrom(route.useSearch().tab);
+  const tab = tabFrom(TABS, route.useSearch().tab, "overview");
   const go = useNavigate({ from: "/jobs/$job" });
   const show = (next: string | null) =>
     void go({ search: { tab: next === "overview" || next === null ? undefined : next } as never });

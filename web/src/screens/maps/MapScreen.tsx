@@ -4,9 +4,11 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { MapFacts } from "../../api/client";
 import { count, duration, rate } from "../../logic/format";
+import { tabFrom } from "../../logic/tabs";
 import { ActionButton } from "../../parts/ActionButton";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
+import { firstPutLine } from "./commands";
 import { AddEntry } from "./entries/AddEntry";
 import { EntriesTab } from "./entries/EntriesTab";
 import { EntryDrawer } from "./entries/EntryDrawer";
@@ -18,7 +20,7 @@ import { useMap } from "./useMapChanges";
 
 const route = getRouteApi("/maps/$map");
 const PictureTab = lazy(() => import("./picture/PictureTab"));
-const TABS = ["entries", "journal", "picture"];
+const TABS = { entries: "Entries", journal: "Journal", picture: "Picture" };
 
 /** A map: its entries, its journal, and its objects where they are. */
 export function MapScreen() {
@@ -33,17 +35,20 @@ export function MapScreen() {
         {name}
       </Title>
       <Loaded query={query} height={400}>
-        {() =>
-          facts ? (
-            <Known key={facts.name} facts={facts} />
-          ) : (
-            <Empty title="There is no map of this name" command={`pitstop map put ${name.slice(0, 60)} KEY VALUE`}>
-              It is made by its first write.
-            </Empty>
-          )
-        }
+        {() => (facts ? <Known key={facts.name} facts={facts} /> : <NoMap name={name} />)}
       </Loaded>
     </Stack>
+  );
+}
+
+function NoMap({ name }: { name: string }) {
+  const command = firstPutLine(name);
+  return (
+    <Empty title="There is no map of this name" command={command ?? undefined}>
+      {command
+        ? "It is made by its first write."
+        : "Nor can there be one: a map is called by letters, digits, '_', '.', '-' and blanks, beginning with a letter or digit, 200 at most."}
+    </Empty>
   );
 }
 
@@ -53,7 +58,7 @@ function Known({ facts }: { facts: MapFacts }) {
   const [dialog, setDialog] = useState<"configure" | "add" | null>(null);
   const refused = useViewerRefusal();
   const change = (more: Partial<typeof search>) => void go({ search: { ...search, ...more } as never });
-  const tab = TABS.includes(search.tab ?? "") ? search.tab : "entries";
+  const tab = tabFrom(TABS, search.tab, "entries");
   return (
     <>
       <Group justify="space-between">
@@ -80,9 +85,11 @@ function Known({ facts }: { facts: MapFacts }) {
       </Group>
       <Tabs value={tab} onChange={(next) => change({ tab: next ?? undefined, key: undefined })} keepMounted={false}>
         <Tabs.List>
-          <Tabs.Tab value="entries">Entries</Tabs.Tab>
-          <Tabs.Tab value="journal">Journal</Tabs.Tab>
-          <Tabs.Tab value="picture">Picture</Tabs.Tab>
+          {Object.entries(TABS).map(([value, label]) => (
+            <Tabs.Tab key={value} value={value}>
+              {label}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
         <Tabs.Panel value="entries" pt="sm">
           <EntriesTab facts={facts} change={change} />
@@ -104,7 +111,7 @@ function Known({ facts }: { facts: MapFacts }) {
         <AddEntry
           map={facts.name}
           onClose={() => setDialog(null)}
-          onAdded={(key) => {
+          onOpen={(key) => {
             setDialog(null);
             change({ key });
           }}

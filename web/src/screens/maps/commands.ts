@@ -1,5 +1,13 @@
 /** What can be done with an entry, as lines for a terminal. */
-import { type Command, pathTo } from "../../logic/commands";
+import { type Command, pathTo, shellLine } from "../../logic/commands";
+
+/** What can name a map, as the server has it: names become part of paths. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_.\- ]{0,199}$/u;
+
+/** The line that makes a map by its first write; null for a name that no map can have. */
+export function firstPutLine(map: string): string | null {
+  return NAME.test(map) && !/[ .]$/.test(map) ? shellLine(["pitstop", "map", "put", map, "KEY", "VALUE"]) : null;
+}
 
 /** Words that may begin with a dash stand behind two of them. */
 function words(...found: string[]): string[] {
@@ -14,19 +22,18 @@ export function getCommand(map: string, key: string): Command {
   return { cli: ["pitstop", "map", "get", ...words(map, key)], method: "GET", path: entryPath(map, key) };
 }
 
-/** The value is given as JSON text; text that is none goes into the line as it is. */
+/** The body of a request that writes a value, which is JSON text and stays as it was written: 1.0 is not made 1. */
+export function putBody(key: string, value: string, expected: number): string {
+  return `{"entries":{${JSON.stringify(key)}:${value.trim()}},"expected_version":${expected}}`;
+}
+
+/** The value is given as JSON text; what is half-written goes into the line as it is, and the server refuses it. */
 export function putCommand(map: string, key: string, text: string, expected: number): Command {
-  let value: unknown = text;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Half-written: the line shows it, the server refuses it.
-  }
   return {
     cli: ["pitstop", "map", "put", "--expect-version", String(expected), ...words(map, key, text.trim())],
     method: "POST",
     path: pathTo("maps", map, "entries"),
-    body: { entries: { [key]: value }, expected_version: expected },
+    bodyText: putBody(key, text, expected),
   };
 }
 

@@ -5,6 +5,7 @@ import { type ReactNode, useMemo } from "react";
 import type { Snapshot, SnapshotManifest } from "../../api/client";
 import { useSnapshots } from "../../api/queries";
 import { bytes } from "../../logic/format";
+import { tabFrom } from "../../logic/tabs";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { PipelineGraph } from "../../parts/graph/PipelineGraph";
@@ -92,7 +93,7 @@ function Inside({ manifest }: { manifest: SnapshotManifest }) {
   const go = useNavigate({ from: "/snapshots/$snapshot" });
   const change = (change: Partial<typeof search>) =>
     void go({ search: { ...search, ...change } as never, replace: true });
-  const tab: Tab = search.tab && search.tab in TABS ? (search.tab as Tab) : "contents";
+  const tab: Tab = tabFrom(TABS, search.tab, "contents");
   const graph = useMemo(() => graphOfPlan(manifest.plan, 1), [manifest]);
   const stages = useMemo(() => stagesOf(manifest), [manifest]);
   const panels: Record<Tab, ReactNode> = {

@@ -1,16 +1,17 @@
 import { NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
 import { IconDownload, IconPlayerPlay } from "@tabler/icons-react";
-import { useMutation } from "@tanstack/react-query";
 import { type KeyboardEvent, useState } from "react";
-import { answered, api } from "../../api/client";
+import { answeredExactly, api } from "../../api/client";
 import { curlLine } from "../../logic/commands";
 import { count } from "../../logic/format";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { Empty, ProblemAlert } from "../../parts/Trouble";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { stateExport, stateQuery } from "./commands";
 import { download } from "./download";
+import type { Answer } from "./grid";
 import type { SavedStage } from "./manifestFacts";
 import { Results } from "./Results";
 import { Seconds } from "./Seconds";
@@ -56,16 +57,17 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
   const [sql, setSql] = useState("SELECT * FROM state");
   const [limit, setLimit] = useState<string | number>(1000);
   const most = Math.round(Math.min(MOST_ROWS, Math.max(1, Number(limit) || 1000)));
-  const query = useMutation({
+  const query = useAction({
     mutationFn: () =>
-      answered(
+      answeredExactly<Answer>(
         api.POST("/api/v1/snapshots/{name}/stages/{stage}/query", {
           params: { path: { name: snapshot, stage } },
           body: { sql, limit: most },
+          parseAs: "text",
         }),
       ),
   });
-  const file = useMutation({ mutationFn: () => download(snapshot, stage) });
+  const file = useAction({ mutationFn: () => download(snapshot, stage) });
   const refused = viewer ?? (sql.trim() ? null : "Write a query first.");
   const byKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -87,6 +89,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
           minRows={3}
           maxRows={14}
           spellCheck={false}
+          disabled={viewer !== null}
         />
         <NumberInput
           label="Rows at most"
@@ -96,6 +99,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
           max={MOST_ROWS}
           allowDecimal={false}
           thousandSeparator=","
+          disabled={viewer !== null}
         />
       </div>
       <div className={classes.actions}>
@@ -111,6 +115,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
         <ActionButton
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
+          refused={viewer}
           disabled={file.isPending}
           onClick={() => file.mutate()}
         >
@@ -127,7 +132,7 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
               The server starts a Spark process and reads the state: <Seconds /> so far.
             </>
           ) : (
-            "Each takes some seconds: the server starts a Spark process for it."
+            (viewer ?? "Each takes some seconds: the server starts a Spark process for it.")
           )}
         </Text>
       </div>

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parsedExactly } from "../../logic/exactJson";
 import { cellText, gridRows, isNumeric, sortValue, widthOf } from "./grid";
 
 const ANSWER = {
@@ -33,4 +34,9 @@ test("numbers by Spark's names", () => {
 test("columns are as wide as what is in them, within bounds", () => {
   expect(widthOf(ANSWER, 0)).toBe("minmax(16ch, 1fr)");
   expect(widthOf({ columns: [["x", "string"]], rows: [["y".repeat(500)]], more: false }, 0)).toBe("minmax(44ch, 1fr)");
+});
+
+test("large numbers keep their digits, and are sorted as numbers", () => {
+  const large = parsedExactly("9007199254740993");
+  expect([cellText(large), sortValue(large)]).toEqual(["9007199254740993", 9007199254740992]);
 });

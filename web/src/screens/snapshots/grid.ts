@@ -1,5 +1,7 @@
 /** The answer of a query as a table. */
 
+import { Written } from "../../logic/exactJson";
+
 export type Answer = { columns: string[][]; rows: unknown[][]; more: boolean };
 export type GridRow = { place: number; values: unknown[] };
 
@@ -18,6 +20,7 @@ export function isNumeric(type: string): boolean {
 /** What a value is sorted by: numbers as numbers, all else as its text; nothing stands last. */
 export function sortValue(value: unknown): string | number | null {
   if (value === null || value === undefined) return null;
+  if (value instanceof Written) return Number(value.text);
   return typeof value === "number" ? value : cellText(value);
 }
 

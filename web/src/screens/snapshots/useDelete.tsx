@@ -1,12 +1,12 @@
 import { Text } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
 import { answered, api, type Snapshot } from "../../api/client";
 import { bytes } from "../../logic/format";
 import { confirm } from "../../parts/confirm";
+import { useAction } from "../../parts/useAction";
 
 /** Removes snapshots, each after one question that names what goes; the server refuses while a job needs it. */
 export function useDelete(onDeleted?: () => void) {
-  const deletion = useMutation({
+  const deletion = useAction({
     mutationFn: (snapshot: Snapshot) =>
       answered(api.DELETE("/api/v1/snapshots/{name}", { params: { path: { name: snapshot.name } } })),
     onSuccess: onDeleted,

@@ -1,5 +1,4 @@
 import { Group, Paper, Select, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { type Job, upload } from "../../api/client";
@@ -9,8 +8,10 @@ import { ActionButton } from "../../parts/ActionButton";
 import { ArtifactPicker } from "../../parts/ArtifactPicker";
 import { artifactCurl, artifactFile, stemOf } from "../../parts/artifact";
 import { CopyAs } from "../../parts/CopyAs";
+import { ForOperators } from "../../parts/ForOperators";
 import { JobLink } from "../../parts/JobLink";
 import { ProblemAlert } from "../../parts/Trouble";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { useManifest } from "../snapshots/manifest";
 import { Compatibility } from "../update/Compatibility";
@@ -35,7 +36,7 @@ export function Submit() {
   const holder = nameHolder(asked, jobs);
   const check = useCheck();
   const before = useBefore(snapshot);
-  const submit = useMutation({
+  const submit = useAction({
     mutationFn: () => upload<Job>("/api/v1/jobs", submitBody(asked), artifactFile(draft.artifact)),
     onSuccess: (job) => void go({ to: "/jobs/$job", params: { job: job.id } }),
   });
@@ -62,27 +63,29 @@ export function Submit() {
       <Title order={1} size="h2">
         Submit a job
       </Title>
-      <ArtifactPicker value={draft.artifact} onChange={(artifact) => setDraft({ ...draft, artifact })} />
-      <Group grow align="start" preventGrowOverflow={false} wrap="wrap">
-        <TextInput
-          label="Name"
-          description="One job at a time may have it."
-          placeholder={stemOf(draft.artifact) || "As the file is called"}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          miw={240}
-        />
-        <SnapshotSelect
-          value={snapshot}
-          onChange={(next) => void go({ search: { snapshot: next ?? undefined } as never, replace: true })}
-        />
-      </Group>
-      {holder && (
-        <Notice color="yellow" title="The name is taken">
-          A job of this name has not ended: <JobLink job={holder} />. Give another name, or update that job.
-        </Notice>
-      )}
-      <OptionsForm request="submit" draft={draft} onChange={setDraft} />
+      <ForOperators>
+        <ArtifactPicker value={draft.artifact} onChange={(artifact) => setDraft({ ...draft, artifact })} />
+        <Group grow align="start" preventGrowOverflow={false} wrap="wrap">
+          <TextInput
+            label="Name"
+            description="One job at a time may have it."
+            placeholder={stemOf(draft.artifact) || "As the file is called"}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            miw={240}
+          />
+          <SnapshotSelect
+            value={snapshot}
+            onChange={(next) => void go({ search: { snapshot: next ?? undefined } as never, replace: true })}
+          />
+        </Group>
+        {holder && (
+          <Notice color="yellow" title="The name is taken">
+            A job of this name has not ended: <JobLink job={holder} />. Give another name, or update that job.
+          </Notice>
+        )}
+        <OptionsForm request="submit" draft={draft} onChange={setDraft} />
+      </ForOperators>
       <Group gap={4}>
         <ActionButton refused={refused} disabled={submit.isPending} onClick={() => submit.mutate()}>
           {submit.isPending ? "Submitting…" : "Submit"}

@@ -7,6 +7,7 @@ import { ActionButton } from "../../parts/ActionButton";
 import { ArtifactPicker } from "../../parts/ArtifactPicker";
 import { artifactCurl } from "../../parts/artifact";
 import { CopyAs } from "../../parts/CopyAs";
+import { ForOperators } from "../../parts/ForOperators";
 import { ProblemAlert } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
 import { Compatibility } from "./Compatibility";
@@ -54,8 +55,10 @@ export function NewVersion({ job, saved, onRun }: Props) {
   return (
     <>
       <Part number={1} title="The new version">
-        <ArtifactPicker value={draft.artifact} onChange={(artifact) => setDraft({ ...draft, artifact })} />
-        <OptionsForm request="update" draft={draft} onChange={setDraft} before={before} />
+        <ForOperators>
+          <ArtifactPicker value={draft.artifact} onChange={(artifact) => setDraft({ ...draft, artifact })} />
+          <OptionsForm request="update" draft={draft} onChange={setDraft} before={before} />
+        </ForOperators>
         <Group gap={4}>
           <ActionButton
             refused={viewer ?? draftRefusal(draft)}

@@ -1,18 +1,18 @@
 import { Group } from "@mantine/core";
 import { IconArrowBackUp } from "@tabler/icons-react";
-import { useMutation } from "@tanstack/react-query";
 import { answered, api, type Job } from "../../api/client";
 import { pathTo } from "../../logic/commands";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { ProblemAlert } from "../../parts/Trouble";
 import { SIGNAL } from "../../parts/theme";
+import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 
 /** Goes back to the version before; it can be updated again, so nobody is asked twice. */
 export function RollBackButton({ job, refused }: { job: Job; refused: string | null }) {
   const viewer = useViewerRefusal();
-  const back = useMutation({
+  const back = useAction({
     mutationFn: () => answered(api.POST("/api/v1/jobs/{job}/rollback", { params: { path: { job: job.id } } })),
   });
   const name = job.name ?? job.id;

@@ -1,9 +1,10 @@
-import { Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
+import { Fieldset, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { Job } from "../../api/client";
 import { ActionButton } from "../../parts/ActionButton";
 import { artifactCurl } from "../../parts/artifact";
 import { CopyAs } from "../../parts/CopyAs";
+import { useViewerRefusal } from "../../parts/viewer";
 import type { Draft } from "./draft";
 import classes from "./update.module.css";
 import { type UpdateAsked, updateCommand } from "./useUpdate";
@@ -26,6 +27,7 @@ type Props = {
 
 /** How the new version comes in the place of the old one. */
 export function RunForm({ job, draft, refused, onRun }: Props) {
+  const viewer = useViewerRefusal();
   const [snapshot, setSnapshot] = useState("");
   const [watch, setWatch] = useState("0");
   const asked = { draft, snapshot: snapshot.trim(), watchSeconds: Number(watch) };
@@ -33,7 +35,7 @@ export function RunForm({ job, draft, refused, onRun }: Props) {
   const suspended = job.status === "SUSPENDED" || job.status === "FAILED";
   return (
     <Stack>
-      <div className={classes.fields}>
+      <Fieldset variant="unstyled" disabled={viewer !== null} className={classes.fields}>
         <TextInput
           label="Snapshot of the old version"
           description="It is taken where the old version ends. One of that name is replaced."
@@ -48,7 +50,7 @@ export function RunForm({ job, draft, refused, onRun }: Props) {
           value={watch}
           onChange={(event) => setWatch(event.currentTarget.value)}
         />
-      </div>
+      </Fieldset>
       <Text size="sm" c="dimmed">
         {suspended
           ? "The job stays suspended, and starts with the new version when it is resumed."

@@ -1,9 +1,9 @@
 /** Checking a draft: the server compiles it, and tells what would become of saved state. */
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Report, upload } from "../../api/client";
 import type { Command } from "../../logic/commands";
 import { artifactFile, artifactRequest } from "../../parts/artifact";
+import { useAction } from "../../parts/useAction";
 import { type Draft, draftOptions, draftWords } from "./draft";
 
 export type Checked = { plan: Record<string, unknown>; report: Report | null; text: string };
@@ -18,7 +18,7 @@ export type CheckAsked = {
 /** Checks what is asked; what the last check has found stays until the next one has found something. */
 export function useCheck() {
   const [found, setFound] = useState<{ asked: CheckAsked; checked: Checked } | null>(null);
-  const check = useMutation({
+  const check = useAction({
     mutationFn: (asked: CheckAsked) =>
       upload<Checked>("/api/v1/check", checkBody(asked), artifactFile(asked.draft.artifact)),
     onSuccess: (checked, asked) => setFound({ asked, checked }),

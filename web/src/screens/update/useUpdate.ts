@@ -1,8 +1,9 @@
-import { useMutation, useMutationState } from "@tanstack/react-query";
+import { useMutationState } from "@tanstack/react-query";
 import { type Job, upload } from "../../api/client";
 import { type Command, pathTo } from "../../logic/commands";
 import { artifactFile, artifactRequest } from "../../parts/artifact";
 import type { AnyReport } from "../../parts/report";
+import { useAction } from "../../parts/useAction";
 import { type Draft, draftOptions, draftWords } from "./draft";
 
 export type UpdateAsked = {
@@ -24,7 +25,7 @@ export type UpdateRequest = {
 /** Asks for an update. The request goes on while other screens are looked at, and is found again when the reader is back. */
 export function useUpdate(job: Job) {
   const mutationKey = ["update", job.id];
-  const mutation = useMutation({
+  const mutation = useAction({
     mutationKey,
     mutationFn: (asked: UpdateAsked) =>
       upload<Updated>(pathTo("jobs", job.id, "update"), updateBody(asked), artifactFile(asked.draft.artifact)),

@@ -116,6 +116,7 @@ export function ActionBar({ job }: { job: Job }) {
       <Asked
         job={job}
         verb="restart"
+        refused={refusals.restart}
         open={open}
         onClose={close}
         title="Restart"
@@ -128,6 +129,7 @@ export function ActionBar({ job }: { job: Job }) {
       <Asked
         job={job}
         verb="rollback"
+        refused={refusals.rollback}
         open={open}
         onClose={close}
         title="Roll back"
@@ -143,6 +145,7 @@ export function ActionBar({ job }: { job: Job }) {
       <Asked
         job={job}
         verb="discard"
+        refused={refusals.discard}
         open={open}
         onClose={close}
         danger
@@ -159,6 +162,7 @@ export function ActionBar({ job }: { job: Job }) {
       <Asked
         job={job}
         verb="cancel"
+        refused={refusals.cancel}
         open={open}
         onClose={close}
         danger
@@ -217,6 +221,7 @@ function Direct(props: {
 type AskedProps = {
   job: Job;
   verb: PlainVerb;
+  refused: string | null;
   title: string;
   does: string;
   doing: string;

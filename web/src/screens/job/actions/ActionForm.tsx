@@ -1,4 +1,4 @@
-import { Button, Group, Stack } from "@mantine/core";
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Command } from "../../../logic/commands";
 import { CopyAs } from "../../../parts/CopyAs";
@@ -16,22 +16,35 @@ type Props = {
   keeps: string;
   danger?: boolean;
   blocked?: boolean;
+  /** Why it is not possible any more, should that have changed since the dialog was opened. */
+  refused?: string | null;
   command: Command;
-  mutation: { mutate: () => void; isPending: boolean; error: unknown };
+  mutation: { mutate: () => void; isPending: boolean; isSuccess: boolean; error: unknown };
 };
 
 /** What a dialog about one action holds: what it does, the action and its way out, and the same as a command. */
 export function ActionForm(props: Props) {
   const { mutation, onClose } = props;
+  // What the action itself has changed is no reason against it.
+  const own = mutation.isPending || mutation.isSuccess;
+  const refused = own ? null : (props.refused ?? null);
+  const blocked = props.blocked || refused !== null;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (!props.blocked && !mutation.isPending) mutation.mutate();
+        if (!blocked && !mutation.isPending) mutation.mutate();
       }}
     >
       <Stack>
         {props.children}
+        {refused !== null && (
+          <Alert role="alert" color="orange" variant="outline" title="This is not possible any more">
+            <Text size="sm" className="breaks">
+              {refused}
+            </Text>
+          </Alert>
+        )}
         {mutation.error !== null && <ProblemAlert error={mutation.error} />}
         <Group justify="space-between">
           <CopyAs command={props.command} label={props.title} />
@@ -42,7 +55,7 @@ export function ActionForm(props: Props) {
             <Button
               type="submit"
               color={props.danger ? SIGNAL.bad : undefined}
-              disabled={props.blocked}
+              disabled={blocked}
               aria-disabled={mutation.isPending || undefined}
             >
               {mutation.isPending ? props.doing : props.does}

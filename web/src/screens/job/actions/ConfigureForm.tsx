@@ -7,10 +7,10 @@ import { useAsked } from "../api/act";
 import { changesOf, type OptionRow, valueText } from "../logic/options";
 import { ActionForm } from "./ActionForm";
 
-type Props = { job: Job; options: OptionInForce[]; onClose: () => void; onDone: () => void };
+type Props = { job: Job; options: OptionInForce[]; refused: string | null; onClose: () => void; onDone: () => void };
 
 /** Gives a suspended job other options. */
-export function ConfigureForm({ job, options, onClose, onDone }: Props) {
+export function ConfigureForm({ job, options, refused, onClose, onDone }: Props) {
   const [rows, setRows] = useState<OptionRow[]>([{ key: 0, name: "", value: "" }]);
   const changes = changesOf(rows);
   const mutation = useAsked(
@@ -28,6 +28,7 @@ export function ConfigureForm({ job, options, onClose, onDone }: Props) {
   return (
     <ActionForm
       title="Configure"
+      refused={refused}
       onClose={onClose}
       does="Change options"
       doing="Changing…"

@@ -37,6 +37,7 @@ export function ExportForm({ job, refusals, onClose, onDone }: Props) {
       keeps="Close"
       danger={way === "cancel"}
       blocked={body.name === "" || refusals[way] !== null}
+      refused={refusals.keep !== null && refusals.cancel !== null ? refusals.keep : null}
       mutation={mutation}
       command={{
         cli: ["pitstop", "save-snapshot", ...(body.cancel ? ["--cancel"] : []), job.name ?? job.id, body.name],

@@ -5,10 +5,10 @@ import { pathTo } from "../../../logic/commands";
 import { useAsked } from "../api/act";
 import { ActionForm } from "./ActionForm";
 
-type Props = { job: Job; version: JobVersion; onClose: () => void; onDone: () => void };
+type Props = { job: Job; version: JobVersion; refused: string | null; onClose: () => void; onDone: () => void };
 
 /** Updates a job to the code, arguments and options of an earlier version. */
-export function GoBackForm({ job, version, onClose, onDone }: Props) {
+export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
   const [seconds, setSeconds] = useState(0);
   const body = { watch_seconds: seconds, options: {} };
   const mutation = useAsked(
@@ -25,6 +25,7 @@ export function GoBackForm({ job, version, onClose, onDone }: Props) {
   return (
     <ActionForm
       title={`Go back to version ${version.number}`}
+      refused={refused}
       onClose={onClose}
       does={`Go back to version ${version.number}`}
       doing="Going back…"

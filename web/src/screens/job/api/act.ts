@@ -1,9 +1,9 @@
 /** What the screen asks of a job; each answers when it is done. */
-import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { answered, api } from "../../../api/client";
 import { type Command, pathTo } from "../../../logic/commands";
 import { tellProblem } from "../../../parts/confirm";
+import { useAction } from "../../../parts/useAction";
 
 /** Verbs that take nothing but a job. */
 export type PlainVerb = "suspend" | "resume" | "restart" | "cancel" | "rollback" | "discard";
@@ -26,7 +26,7 @@ export function useAsked<T>(ask: () => Promise<T>, onDone?: (answer: T) => void)
       shown.current = false;
     };
   }, []);
-  return useMutation({
+  return useAction({
     mutationFn: ask,
     onSuccess: onDone,
     onError: (error) => {
@@ -37,7 +37,7 @@ export function useAsked<T>(ask: () => Promise<T>, onDone?: (answer: T) => void)
 
 /** A plain verb without a dialog. Jobs are named by their ids: a name may pass on to another job. */
 export function usePlainVerb(job: string, verb: PlainVerb) {
-  return useMutation({ mutationFn: () => askPlain(job, verb), onError: tellProblem });
+  return useAction({ mutationFn: () => askPlain(job, verb), onError: tellProblem });
 }
 
 export function askPlain(job: string, verb: PlainVerb): Promise<unknown> {

@@ -7,9 +7,3 @@ export const TABS = {
   log: "Log",
   events: "Events",
 } as const;
-
-export type Tab = keyof typeof TABS;
-
-export function tabFrom(text: string | undefined): Tab {
-  return text && text in TABS ? (text as Tab) : "overview";
-}

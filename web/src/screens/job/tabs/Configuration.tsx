@@ -95,6 +95,7 @@ export function Configuration({ job }: { job: Job }) {
               <ConfigureForm
                 job={job}
                 options={options}
+                refused={refused}
                 onClose={() => setOpen(false)}
                 onDone={() => {
                   setOpen(false);

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Job, Snapshot } from "../../../api/client";
 import { useSnapshots } from "../../../api/queries";
+import { shellLine } from "../../../logic/commands";
 import { bytes, count } from "../../../logic/format";
 import { sortingFrom, sortingText } from "../../../logic/sorting";
 import { type Column, DataTable } from "../../../parts/DataTable";
@@ -68,7 +69,7 @@ export function Snapshots({ job }: { job: Job }) {
         ) : (
           <Empty
             title="No snapshot of this job yet"
-            command={`pitstop save-snapshot ${job.name ?? job.id} ${job.name ?? "job"}-1`}
+            command={shellLine(["pitstop", "save-snapshot", job.name ?? job.id, `${job.name ?? "job"}-1`])}
           >
             Export snapshot, above, saves its state under a name.
           </Empty>

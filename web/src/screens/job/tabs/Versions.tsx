@@ -106,6 +106,7 @@ export function Versions({ job }: { job: Job }) {
               <GoBackForm
                 job={job}
                 version={back}
+                refused={refused}
                 onClose={() => setOpen(false)}
                 onDone={() => {
                   setOpen(false);

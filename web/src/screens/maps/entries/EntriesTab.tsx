@@ -3,11 +3,12 @@ import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
-import { answered, api, type MapEntry, type MapFacts } from "../../../api/client";
+import { answeredExactly, api, type MapEntry, type MapFacts } from "../../../api/client";
 import { count } from "../../../logic/format";
 import { type Column, DataTable } from "../../../parts/DataTable";
 import { Empty, Loaded } from "../../../parts/Trouble";
 import { When } from "../../../parts/When";
+import { keyText } from "../keys";
 import { PrefixInput } from "../PrefixInput";
 import { useMapChanges } from "../useMapChanges";
 import { shortValue } from "../values/difference";
@@ -41,7 +42,7 @@ function Pages({ facts, prefix, change }: { facts: MapFacts; prefix: string; cha
     queryFn: ({ signal }) => {
       const query = { prefix, limit: PAGE + 1, ...(after === undefined ? {} : { after }) };
       const params = { path: { name: facts.name }, query };
-      return answered(api.GET("/api/v1/maps/{name}/entries", { params, signal }));
+      return answeredExactly<MapEntry[]>(api.GET("/api/v1/maps/{name}/entries", { params, parseAs: "text", signal }));
     },
     placeholderData: keepPreviousData,
   });
@@ -54,7 +55,7 @@ function Pages({ facts, prefix, change }: { facts: MapFacts; prefix: string; cha
         width: "minmax(150px, 1fr)",
         cell: (entry) => (
           <Anchor component={Link} size="sm" from={route.id} search={{ ...search, key: entry.key } as never}>
-            {entry.key || "(empty key)"}
+            {keyText(entry.key)}
           </Anchor>
         ),
       },

@@ -1,5 +1,5 @@
 import { Anchor, Button, CopyButton, Drawer, Group, Stack, Text } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { type MapFacts, ProblemError } from "../../../api/client";
@@ -9,9 +9,11 @@ import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
 import { confirm, tellProblem } from "../../../parts/confirm";
 import { Empty, Loaded, ProblemAlert } from "../../../parts/Trouble";
+import { useAction } from "../../../parts/useAction";
 import { useViewerRefusal } from "../../../parts/viewer";
 import { When } from "../../../parts/When";
 import { deleteCommand, getCommand } from "../commands";
+import { keyText } from "../keys";
 import { useMapChanges } from "../useMapChanges";
 import classes from "../values/values.module.css";
 import { deleteEntry, readEntry, type StoredEntry } from "./calls";
@@ -36,7 +38,7 @@ export function EntryDrawer({ facts, entryKey, onClose }: { facts: MapFacts; ent
       size="xl"
       title={
         <Text fw={600} className="breaks" lineClamp={3} component="span">
-          {entryKey}
+          {keyText(entryKey)}
         </Text>
       }
     >
@@ -49,16 +51,17 @@ export function EntryDrawer({ facts, entryKey, onClose }: { facts: MapFacts; ent
           {(entry) => (
             <Stack gap="sm">
               {query.error && !gone && <ProblemAlert error={query.error} retry={() => void query.refetch()} />}
-              <Facts entry={entry} />
+              {!gone && <Facts entry={entry} />}
               {edited ? (
                 <EntryEditor
                   map={facts.name}
                   entry={edited}
-                  stored={entry}
+                  stored={gone ? null : entry}
                   onSaved={() => {
                     setEdited(null);
                     void query.refetch();
                   }}
+                  onStale={() => void query.refetch()}
                   onClose={() => setEdited(null)}
                 />
               ) : (
@@ -99,7 +102,7 @@ type ValueProps = { facts: MapFacts; entry: StoredEntry; onEdit: () => void; onC
 function Value({ facts, entry, onEdit, onClose }: ValueProps) {
   const search = route.useSearch();
   const refused = useViewerRefusal();
-  const remove = useMutation({
+  const remove = useAction({
     mutationFn: () => deleteEntry(facts.name, entry.key, entry.version),
     onSuccess: onClose,
     onError: tellProblem,
@@ -109,7 +112,7 @@ function Value({ facts, entry, onEdit, onClose }: ValueProps) {
       title: "Delete this entry?",
       children: (
         <Text className="breaks" lineClamp={4}>
-          Map {facts.name} then has no entry {entry.key}. Its journal keeps the value for a while.
+          Map {facts.name} then has no entry {keyText(entry.key)}. Its journal keeps the value for a while.
         </Text>
       ),
       does: "Delete entry",

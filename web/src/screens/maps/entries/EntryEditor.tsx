@@ -1,62 +1,85 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { parsedExactly } from "../../../logic/exactJson";
 import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
 import { ProblemAlert } from "../../../parts/Trouble";
+import { useAction } from "../../../parts/useAction";
 import { putCommand } from "../commands";
 import { DifferenceTable } from "../values/DifferenceTable";
 import { differences } from "../values/difference";
-import { jsonFault, parsedExactly } from "../values/jsonText";
+import { jsonFault } from "../values/jsonText";
 import { isConflict, readEntry, type StoredEntry, writeEntry } from "./calls";
 import { JsonEditor } from "./JsonEditor";
+import { standingOf } from "./standing";
 
 type Props = {
   map: string;
   /** As it was when one began to write. */
   entry: StoredEntry;
-  /** As it is now. */
-  stored: StoredEntry;
+  /** As it is now; null if it was deleted meanwhile. */
+  stored: StoredEntry | null;
   onSaved: () => void;
+  /** What is known of the entry is not what is there. */
+  onStale: () => void;
   onClose: () => void;
 };
 
-/** Changes a value. What somebody else has written meanwhile is shown beside it, and never written over unseen. */
-export function EntryEditor({ map, entry, stored, onSaved, onClose }: Props) {
+/** Changes a value. What somebody else has done meanwhile is shown beside it, and never written over unseen. */
+export function EntryEditor({ map, entry, stored, onSaved, onStale, onClose }: Props) {
   const [text, setText] = useState(entry.text);
   const [base, setBase] = useState(entry);
-  const save = useMutation({
-    mutationFn: () => writeEntry(map, entry.key, text.trim(), base.version),
+  const standing = standingOf(base, stored);
+  const deleted = standing === "deleted";
+  const expected = deleted ? 0 : base.version;
+  const save = useAction({
+    mutationFn: () => writeEntry(map, entry.key, text, expected),
     onSuccess: onSaved,
+    onError: (error) => {
+      if (isConflict(error)) onStale();
+    },
   });
-  const theirs = useMutation({ mutationFn: () => readEntry(map, entry.key), onSuccess: setBase });
+  const theirs = useAction({ mutationFn: () => readEntry(map, entry.key), onSuccess: setBase, onError: onStale });
   const fault = jsonFault(text);
-  const newer = stored.version !== base.version;
   const refused = fault
-    ? `This is no JSON yet. ${fault}`
-    : text.trim() === base.text
+    ? `This cannot be saved yet. ${fault}`
+    : !deleted && text.trim() === base.text
       ? "Nothing is changed yet."
       : null;
+  const conflict = isConflict(save.error);
   const readAnew = () => theirs.mutate(undefined, { onSuccess: () => save.reset() });
   return (
     <Stack gap="sm">
-      <JsonEditor label={`New value, over version ${base.version}`} text={text} onChange={setText} />
-      {(newer || isConflict(save.error)) && (
+      <JsonEditor
+        label={deleted ? "Value of the new entry" : `New value, over version ${base.version}`}
+        text={text}
+        onChange={setText}
+      />
+      {deleted && (
+        <Alert color="orange" variant="outline" title="This entry was deleted meanwhile" role="status">
+          <Text size="sm">
+            You began with version {base.version}, which is gone: somebody has deleted it, or it has expired. What you
+            wrote can be saved as a new entry of the same key.
+          </Text>
+        </Alert>
+      )}
+      {!deleted && (standing === "newer" || conflict) && (
         <Alert color="orange" variant="outline" title="Somebody else writes this entry, too" role="status">
           <Text size="sm">
             You began with version {base.version}
-            {newer ? `; it is version ${stored.version} now` : ""}. It cannot be saved over what you have not seen.
+            {standing === "newer" && stored ? `; it is version ${stored.version} now` : ""}. It cannot be saved over
+            what you have not seen.
           </Text>
           <Button mt="xs" size="xs" variant="default" loading={theirs.isPending} onClick={readAnew}>
             Read anew, keep what I wrote
           </Button>
         </Alert>
       )}
-      <Changes stored={stored} mine={text} />
-      {save.error && <ProblemAlert error={save.error} />}
-      {theirs.error && <ProblemAlert error={theirs.error} />}
+      {stored && <Changes stored={stored} mine={text} />}
+      {save.error && !(deleted && conflict) && <ProblemAlert error={save.error} />}
+      {theirs.error && !deleted && <ProblemAlert error={theirs.error} />}
       <Group justify="flex-end">
-        <CopyAs command={putCommand(map, entry.key, text, base.version)} label="saving this value" />
+        <CopyAs command={putCommand(map, entry.key, text, expected)} label="saving this value" />
         <Button variant="default" onClick={() => setText(base.text)} disabled={text === base.text}>
           Take version {base.version}
         </Button>
@@ -64,7 +87,7 @@ export function EntryEditor({ map, entry, stored, onSaved, onClose }: Props) {
           Change nothing
         </Button>
         <ActionButton refused={refused} loading={save.isPending} onClick={() => save.mutate()}>
-          Save value
+          {deleted ? "Save it as a new entry" : "Save value"}
         </ActionButton>
       </Group>
     </Stack>

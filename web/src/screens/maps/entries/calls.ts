@@ -1,5 +1,6 @@
 /** Entries, as the server gives and takes them. Values travel as the text they are: no digit of a number is lost on the way. */
 import { answered, api, ProblemError } from "../../../api/client";
+import { putBody } from "../commands";
 import { partOf, pretty } from "../values/jsonText";
 
 export type StoredEntry = {
@@ -23,8 +24,7 @@ export async function readEntry(map: string, key: string, signal?: AbortSignal):
 
 /** Write a value if the entry still has this version (0: if there is no such entry); else an error for which `isConflict` holds. */
 export async function writeEntry(map: string, key: string, value: string, expected: number): Promise<void> {
-  // The value is sent as it was written.
-  const text = `{"entries":{${JSON.stringify(key)}:${value}},"expected_version":${expected}}`;
+  const text = putBody(key, value, expected);
   const body = { entries: {}, expected_version: expected };
   await api.POST("/api/v1/maps/{name}/entries", { params: { path: { name: map } }, body, bodySerializer: () => text });
 }

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { JournalEvent } from "../../../api/client";
 import { count } from "../../../logic/format";
 import { When } from "../../../parts/When";
+import { keyText } from "../keys";
 import { DifferenceTable } from "../values/DifferenceTable";
 import { changesOf } from "./changes";
 import { KindBadge } from "./KindBadge";
@@ -26,7 +27,7 @@ export function EventDialog({ event, onClose }: { event: JournalEvent; onClose: 
             search={{ ...search, key: event.key } as never}
             onClick={onClose}
           >
-            {event.key || "(empty key)"}
+            {keyText(event.key)}
           </Anchor>
           <Text size="sm" c="dimmed">
             <When at={event.at} />

@@ -3,10 +3,12 @@ import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type UIEvent, useMemo, useState } from "react";
 import type { JournalEvent, MapFacts } from "../../../api/client";
+import { shellLine } from "../../../logic/commands";
 import { count } from "../../../logic/format";
 import { type Column, DataTable } from "../../../parts/DataTable";
 import { Empty, ProblemAlert } from "../../../parts/Trouble";
 import { When } from "../../../parts/When";
+import { keyText } from "../keys";
 import { PrefixInput } from "../PrefixInput";
 import { shortValue } from "../values/difference";
 import { changesOf } from "./changes";
@@ -33,7 +35,10 @@ export function JournalTab({ facts }: { facts: MapFacts }) {
   };
   if (!facts.journal_capacity) {
     return (
-      <Empty title="This map keeps no journal" command={`pitstop map configure ${facts.name} --journal-capacity 10000`}>
+      <Empty
+        title="This map keeps no journal"
+        command={shellLine(["pitstop", "map", "configure", facts.name, "--journal-capacity", "10000"])}
+      >
         With a journal, its changes can be watched here, and jobs can read them.
       </Empty>
     );
@@ -120,7 +125,7 @@ function columnsOf(search: Search, open: (event: JournalEvent) => void): Column<
       width: "minmax(150px, 1fr)",
       cell: (event) => (
         <Anchor component={Link} size="sm" from={route.id} search={{ ...search, key: event.key } as never}>
-          {event.key || "(empty key)"}
+          {keyText(event.key)}
         </Anchor>
       ),
     },

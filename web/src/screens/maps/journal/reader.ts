@@ -1,4 +1,3 @@
-import { answered, api } from "../../../api/client";
 import type { Page } from "./tail";
 
 /** Between two readings, so that a map that is written to all the time is not read all the time. */
@@ -10,6 +9,8 @@ type Reading = {
   /** After which sequence to read now; null: not now. */
   after: () => number | null;
   take: (page: Page) => void;
+  /** How a page is read. */
+  read: (map: string, after: number, limit: number) => Promise<Page>;
   /** Told null when it goes well again. */
   failed: (error: unknown) => void;
 };
@@ -54,8 +55,7 @@ export class JournalReader {
   private async readPage(): Promise<boolean> {
     const after = this.what.after();
     if (after === null) return false;
-    const params = { path: { name: this.what.map }, query: { after, limit: this.what.limit } };
-    const page = await answered(api.GET("/api/v1/maps/{name}/journal", { params }));
+    const page = await this.what.read(this.what.map, after, this.what.limit);
     if (this.stopped) return false;
     this.what.take(page);
     return page.events.length >= this.what.limit;

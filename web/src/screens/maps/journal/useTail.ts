@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { MapFacts } from "../../../api/client";
+import { exactPage } from "./pages";
 import { JournalReader } from "./reader";
 import { begun, caughtUp, isFull, type Page, startOf, type Tail, taken } from "./tail";
 
@@ -33,7 +34,8 @@ export function useTail(facts: MapFacts, from: number | null, prefix: string, pa
       // A map that was made anew counts from 1 again.
       show(page.newest < known.after ? begun(0) : taken(known, { ...page, lost }, prefix));
     };
-    const reading = new JournalReader({ map: now.current.facts.name, limit: PAGE, after, take, failed: setError });
+    const map = now.current.facts.name;
+    const reading = new JournalReader({ map, limit: PAGE, after, take, read: exactPage, failed: setError });
     reader.current = reading;
     reading.wake();
     return () => reading.stop();

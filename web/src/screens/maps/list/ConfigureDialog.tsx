@@ -1,11 +1,12 @@
 import { Alert, Button, Group, Modal, NumberInput, Stack, TextInput } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { answered, api, type MapFacts } from "../../../api/client";
 import { keys } from "../../../api/queries";
 import { count } from "../../../logic/format";
 import { CopyAs } from "../../../parts/CopyAs";
 import { ProblemAlert } from "../../../parts/Trouble";
+import { useAction } from "../../../parts/useAction";
 import { configureCommand } from "../commands";
 import { eventsKept } from "./JournalFill";
 
@@ -18,7 +19,7 @@ export function ConfigureDialog({ map, onClose }: { map: MapFacts | null; onClos
   const [capacity, setCapacity] = useState<string | number>(map?.journal_capacity ?? USUAL_CAPACITY);
   const [seconds, setSeconds] = useState<string | number>(map?.ttl_seconds ?? 0);
   const body = { journal_capacity: Number(capacity), ttl_seconds: Number(seconds) };
-  const save = useMutation({
+  const save = useAction({
     mutationFn: () => answered(api.PUT("/api/v1/maps/{name}", { params: { path: { name } }, body })),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: keys.maps });

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ProblemAlert } from "../../../parts/Trouble";
+import { keyText } from "../keys";
 import { ATTRIBUTION } from "./baseMap";
 import type { Picture } from "./picture";
 import classes from "./picture.module.css";
@@ -50,7 +51,7 @@ export function Canvas({ picture, settings, shown, onSelect, children }: Props) 
       </Button>
       {tip && (
         <div className={classes.tip} style={{ left: tip.x + 12, top: tip.y + 12 }}>
-          {tip.key}
+          {keyText(tip.key)}
         </div>
       )}
       <div className={classes.chosen}>{children}</div>

@@ -114,7 +114,7 @@ function Counts({ shown, facts, prefix }: { shown: Shown; facts: MapFacts; prefi
   if (shown.phase === "loading") {
     return (
       <Text size="sm" mih={22}>
-        {count(shown.objects)} entries read…
+        {shown.objects ? `${count(shown.objects)} entries read…` : "The entries are being read…"}
       </Text>
     );
   }

@@ -1,6 +1,7 @@
 import { Anchor, Button, Group, Paper, Text } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { When } from "../../../parts/When";
+import { keyText } from "../keys";
 import { shortValue } from "../values/difference";
 import type { Picture } from "./picture";
 import type { Shown } from "./shown";
@@ -34,7 +35,7 @@ export function ObjectCard({ picture, objectKey, followed, onFollow, onClose }: 
             from={route.id}
             search={{ ...search, key: objectKey } as never}
           >
-            {objectKey}
+            {keyText(objectKey)}
           </Anchor>
           <Text size="sm" className="figure">
             {place

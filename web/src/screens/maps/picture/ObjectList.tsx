@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 import { count, UNKNOWN } from "../../../logic/format";
 import { type Column, DataTable } from "../../../parts/DataTable";
 import { When } from "../../../parts/When";
+import { keyText } from "../keys";
 import { shortValue } from "../values/difference";
 import { type Listed, objectsOf } from "./listed";
 import type { Picture } from "./picture";
@@ -38,7 +39,7 @@ export function ObjectList({ picture, selected, onSelect }: Props) {
         width: "minmax(180px, 2fr)",
         cell: (row) => (
           <Anchor component={Link} size="sm" from={route.id} search={{ ...search, key: row.key } as never}>
-            {row.key}
+            {keyText(row.key)}
           </Anchor>
         ),
       },

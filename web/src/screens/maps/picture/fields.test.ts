@@ -49,6 +49,18 @@ test("values that have no place do not hinder", () => {
   expect(placeFields([null, { vin: "B" }, VEHICLE])).toEqual({ longitude: "longitude", latitude: "latitude" });
 });
 
+test("a few that are lost do not hide where the others are", () => {
+  const lost = [95, 1e300, "unknown", true].map((latitude) => ({ ...VEHICLE, latitude }));
+  const many = Array.from({ length: 16 }, () => VEHICLE);
+  expect(placeFields([...lost, ...many])).toEqual({ longitude: "longitude", latitude: "latitude" });
+  expect(placeFields([...lost, ...many.slice(1)])).toBeNull();
+  const point = (latitude: number) => ({ coordinates: [-93, latitude] });
+  expect(placeFields([point(95), ...Array.from({ length: 9 }, () => point(44))])).toEqual({
+    longitude: "coordinates.0",
+    latitude: "coordinates.1",
+  });
+});
+
 test("each field has one kind", () => {
   expect(
     fieldsOf([

@@ -6,6 +6,8 @@ export type Place = { longitude: string; latitude: string };
 
 const DEEPEST = 5;
 const MOST_FIELDS = 200;
+/** So large a part of the values tells what a field is. */
+const MAJORITY = 0.8;
 
 /** The fields of these values, each of the first kind that was seen of it, in the order seen. */
 export function fieldsOf(values: unknown[]): Field[] {
@@ -30,13 +32,17 @@ export function fieldsOf(values: unknown[]): Field[] {
   }
 }
 
-/** The pair of fields that are coordinates by their names and by all their numbers; null if there is no such pair. */
+/** The pair of fields that are coordinates by their names and by nearly all that is in them; null if there is no such pair. */
 export function placeFields(values: unknown[]): Place | null {
-  const numbers = fieldsOf(values).filter((field) => field.kind === "number");
-  const paths = numbers.map((field) => field.path);
+  const paths = fieldsOf(values)
+    .filter((field) => field.kind !== "list")
+    .map((field) => field.path);
+  // A few that are lost, or say so in words, do not hide where all the others are: they are counted as without a place.
   const within = (path: string, most: number) => {
     const read = reader(path);
-    return values.every((value) => Math.abs(numberOf(read(value)) ?? 0) <= most);
+    const said = values.map(read).filter((value) => value !== undefined && value !== null);
+    const right = said.filter((value) => Math.abs(numberOf(value) ?? Number.NaN) <= most);
+    return right.length > 0 && right.length >= MAJORITY * said.length;
   };
   const latitudes = paths.filter((path) => named(path, /(^|_)lat(itude)?(_|$)/) && within(path, 90));
   const longitudes = paths.filter((path) => named(path, /(^|_)(lon|lng|long|longitude)(_|$)/) && within(path, 180));

@@ -1,5 +1,6 @@
 /** Entries and journals, page by page, for a picture of a whole map. */
 import { answered, api, type JournalEvent, type MapEntry } from "../../../api/client";
+import { plainPage } from "../journal/pages";
 
 /** So many objects are drawn. */
 export const MOST_OBJECTS = 50_000;
@@ -31,8 +32,7 @@ export async function eventsBetween(map: string, after: number, last: number): P
   let found: JournalEvent[] = [];
   let next = after;
   while (next < last) {
-    const params = { path: { name: map }, query: { after: next, limit: Math.min(EVENTS, last - next) } };
-    const page = await answered(api.GET("/api/v1/maps/{name}/journal", { params }));
+    const page = await plainPage(map, next, Math.min(EVENTS, last - next));
     if (page.lost) found = [];
     found = [...found, ...page.events.filter((event) => event.sequence <= last)];
     const newest = page.events.at(-1)?.sequence;

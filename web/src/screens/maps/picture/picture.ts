@@ -1,5 +1,6 @@
 /** A map's objects as they are now, or as they were: read from its entries, kept up to date by its journal. */
 import type { JournalEvent } from "../../../api/client";
+import { plainPage } from "../journal/pages";
 import { JournalReader } from "../journal/reader";
 import type { Page } from "../journal/tail";
 import type { Place } from "./fields";
@@ -147,7 +148,7 @@ export class Picture {
     this.stage.begin();
     this.rescale();
     const time = { live: true, playing: false, moment: newest };
-    this.teller.tell({ phase: "ready", error: null, history: "none", cut, ...time });
+    this.teller.tellAtOnce({ phase: "ready", error: null, history: "none", cut, ...time });
   }
 
   /** Take over newer events. */
@@ -170,8 +171,10 @@ export class Picture {
     this.firstSequence = this.sequence = newest;
     this.begin(entries);
     if (!hasJournal) return;
+    const { take } = this;
+    const after = () => this.sequence;
     const failed = (error: unknown) => this.teller.now.error !== error && this.teller.tell({ error });
-    this.journal = new JournalReader({ map, limit: LIMIT, after: () => this.sequence, take: this.take, failed });
+    this.journal = new JournalReader({ map, limit: LIMIT, after, take, read: plainPage, failed });
     this.journal.wake();
   }
 

@@ -47,13 +47,24 @@ export class Teller {
     this.now = { ...this.now, ...change };
     this.timer ||= window.setTimeout(() => {
       this.timer = 0;
-      this.told = this.now = { ...this.now, ...this.counted() };
-      for (const listener of this.listeners) listener();
+      this.pass();
     }, PAUSE_MS);
+  }
+
+  /** The same before anything else is drawn: words that are late contradict what one sees. */
+  tellAtOnce(change: Partial<Shown>) {
+    this.now = { ...this.now, ...change };
+    this.stop();
+    this.pass();
   }
 
   stop() {
     window.clearTimeout(this.timer);
     this.timer = 0;
+  }
+
+  private pass() {
+    this.told = this.now = { ...this.now, ...this.counted() };
+    for (const listener of this.listeners) listener();
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parsedExactly } from "../../../logic/exactJson";
 import { differences, shortValue } from "./difference";
 
 const said = (before: unknown, after: unknown) =>
@@ -53,4 +54,13 @@ test("no more than asked for, and none too deep to follow", () => {
 test("short values are cut", () => {
   expect(shortValue({ a: "xxxxxxxxxx" }, 6)).toBe('{"a":"…');
   expect(shortValue(undefined)).toBe("nothing");
+});
+
+test("numbers are shown to the last digit, and are no texts of the same signs", () => {
+  const [large, text] = ["9007199254740993", '"9007199254740993"'].map(parsedExactly);
+  const shown = differences({ id: large }, { id: text }).map((one) => [shortValue(one.before), shortValue(one.after)]);
+  expect(shown).toEqual([["9007199254740993", '"9007199254740993"']]);
+  expect(differences(large, parsedExactly("9007199254740992"))).toHaveLength(1);
+  expect(differences(large, parsedExactly("9007199254740993"))).toEqual([]);
+  expect(shortValue(parsedExactly("[12345678901234567890123, 1.0]"))).toBe("[12345678901234567890123,1.0]");
 });

@@ -1,4 +1,5 @@
 /** What differs between two JSON values, place by place. */
+import { Written } from "../../../logic/exactJson";
 import { pathText } from "./paths";
 
 export type Difference = {
@@ -37,7 +38,7 @@ export function shortValue(value: unknown, most = 160): string {
 /** The names in either, if both have names of the same kind; a value that is not there has what the other has. */
 function namesIn(old: unknown, now: unknown): string[] {
   const there = [old, now].filter((value) => value !== undefined);
-  const comparable = there.every((value) => typeof value === "object" && value !== null);
+  const comparable = there.every((value) => typeof value === "object" && value !== null && !(value instanceof Written));
   if (!comparable || new Set(there.map(Array.isArray)).size > 1) return [];
   return [...new Set(there.flatMap((value) => Object.keys(value as object)))];
 }

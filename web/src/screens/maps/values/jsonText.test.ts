@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonFault, parsedExactly, partOf, pretty } from "./jsonText";
+import { jsonFault, partOf, pretty } from "./jsonText";
 
 test("each field stands on its line, and every digit stays", () => {
   expect(pretty('{"id":12345678901234567890,"time":1.0,"none":[],"in":{},"list":[1,{"a":"x:,{\\"}"}]}')).toBe(
@@ -44,9 +44,16 @@ test("what is no JSON is told with its place", () => {
   expect(jsonFault("{")).not.toBeNull();
 });
 
-test("numbers that can be counted to stay numbers", () => {
-  expect(parsedExactly('{"a": [1, -2.5, 9007199254740991], "b": "x"}')).toEqual({
-    a: [1, -2.5, 9007199254740991],
-    b: "x",
-  });
+test("what the server would refuse is told before it is sent", () => {
+  const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+  expect(jsonFault(nested(199))).toBeNull();
+  expect(jsonFault(nested(200))).toBe("Line 1, column 200: here are more than 199 brackets within each other.");
+  expect(jsonFault(nested(3000))).toContain("brackets");
+  for (const text of ['"\\ud800"', '"\\udc00\\ud800"', '{"\\ud800": 1}', '"\ud800"']) {
+    expect(jsonFault(text)).toContain("one half of a surrogate pair");
+  }
+  expect(jsonFault('"\\ud83d\\ude00 😀 \\\\ud800"')).toBeNull();
+  expect(jsonFault('{\n  "a": -1e999\n}')).toBe("Line 2, column 8: this number is too large.");
+  for (const text of ["1e308", "1e-999", '"1e999"', `1${"0".repeat(400)}`]) expect(jsonFault(text)).toBeNull();
+  expect(jsonFault("9".repeat(4301))).toContain("more than 4300 digits");
 });

@@ -66,21 +66,17 @@ function behind(tokens: Token[], start: number): number {
   return place;
 }
 
-type Source = { source?: string };
+/** So many brackets within each other are taken by the server, and no more. */
+const MOST_LEVELS = 199;
+/** Nor does it take whole numbers with more digits. */
+const MOST_DIGITS = 4300;
 
-/** Valid JSON as a value in which numbers that this page cannot count to are the texts that they are written as. */
-export function parsedExactly(text: string): unknown {
-  const exact = (_name: string, value: unknown, context?: Source) =>
-    typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER ? (context?.source ?? value) : value;
-  return JSON.parse(text, exact as (name: string, value: unknown) => unknown);
-}
-
-/** Why a text is no JSON, in words, with the line and the column; null if it is. */
+/** Why a text is no JSON that the server takes, in words, with the line and the column; null if it is. */
 export function jsonFault(text: string): string | null {
   if (!text.trim()) return 'Nothing is written here yet. An empty text is written as "", no value as null.';
   try {
     JSON.parse(text);
-    return null;
+    return refusalOf(text);
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     const position = /position (\d+)/.exec(said)?.[1];
@@ -88,6 +84,29 @@ export function jsonFault(text: string): string | null {
     const words = said.replace(/^JSON\.parse: /, "").replace(/(,? ".*" is not valid JSON| in JSON)?( at .*)?$/s, "");
     return place ? `Line ${place[1]}, column ${place[2]}: ${words}.` : `${words}.`;
   }
+}
+
+/** What is wrong with JSON that the server does not take; null if nothing is. */
+function refusalOf(text: string): string | null {
+  let depth = 0;
+  for (const { text: sign, at } of tokensOf(text)) {
+    if (sign === "{" || sign === "[") depth += 1;
+    else if (sign === "}" || sign === "]") depth -= 1;
+    const words = depth > MOST_LEVELS ? `here are more than ${MOST_LEVELS} brackets within each other` : faultOf(sign);
+    const [, line, column] = words ? lineOf(text, at) : [];
+    if (words) return `Line ${line}, column ${column}: ${words}.`;
+  }
+  return null;
+}
+
+function faultOf(sign: string): string | null {
+  if (sign.startsWith('"')) {
+    const said: string = sign.includes("\\u") ? JSON.parse(sign) : sign;
+    return /\p{Surrogate}/u.test(said) ? "this text has one half of a surrogate pair, which is no character" : null;
+  }
+  if (!/^-?\d/.test(sign)) return null;
+  if (!/^-?\d+$/.test(sign)) return Number.isFinite(Number(sign)) ? null : "this number is too large";
+  return sign.length > MOST_DIGITS ? `this number has more than ${MOST_DIGITS} digits` : null;
 }
 
 function lineOf(text: string, position: number): [string, number, number] {
