@@ -87,8 +87,13 @@ export async function answeredExactly<T>(call: Promise<{ data?: string }>): Prom
 }
 
 /** A request with a file beside its JSON part, as submit, check and update take it. */
-export async function upload<T>(path: string, request: object, artifact: File | null): Promise<T> {
-  const init: RequestInit = { method: "POST", credentials: "same-origin" };
+export async function upload<T>(
+  path: string,
+  request: object,
+  artifact: File | null,
+  signal?: AbortSignal,
+): Promise<T> {
+  const init: RequestInit = { method: "POST", credentials: "same-origin", signal: signal ?? null };
   if (artifact === null) {
     init.headers = { "Content-Type": "application/json" };
     init.body = JSON.stringify(request);

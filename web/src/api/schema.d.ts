@@ -56,7 +56,7 @@ export interface paths {
         put?: never;
         /**
          * Check a new version
-         * @description Compiles it, and compares it with a job or snapshot stage by stage; touches nothing.
+         * @description Compiles it, and compares it with a job or snapshot stage by stage; touches nothing. Ends with the client.
          */
         post: operations["check_job"];
         delete?: never;
@@ -884,7 +884,7 @@ export interface paths {
         put?: never;
         /**
          * Query a stage's state
-         * @description Spark SQL on the table `state`. Starts a Spark process, so it takes some seconds.
+         * @description Spark SQL on the table `state`. Starts a Spark process, so it takes some seconds. Ends with the client.
          */
         post: operations["query_state"];
         delete?: never;
@@ -902,7 +902,7 @@ export interface paths {
         };
         /**
          * Export a stage's state
-         * @description As a parquet file.
+         * @description As a parquet file. Ends with the client.
          */
         get: operations["export_state"];
         /**
@@ -3422,6 +3422,11 @@ export interface operations {
                      */
                     entry?: string | null;
                     /**
+                     * Id
+                     * @description Id for the job; a job of that id and name is the answer if there is one
+                     */
+                    id?: string | null;
+                    /**
                      * Initial Snapshot
                      * @description Named snapshot to start from
                      */
@@ -3499,6 +3504,11 @@ export interface operations {
                          * @description module:function; may be left out if there is exactly one job
                          */
                         entry?: string | null;
+                        /**
+                         * Id
+                         * @description Id for the job; a job of that id and name is the answer if there is one
+                         */
+                        id?: string | null;
                         /**
                          * Initial Snapshot
                          * @description Named snapshot to start from

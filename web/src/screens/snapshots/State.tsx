@@ -6,6 +6,7 @@ import { curlLine } from "../../logic/commands";
 import { count } from "../../logic/format";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
+import { Seconds } from "../../parts/Seconds";
 import { Empty, ProblemAlert } from "../../parts/Trouble";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
@@ -14,7 +15,6 @@ import { download } from "./download";
 import type { Answer } from "./grid";
 import type { SavedStage } from "./manifestFacts";
 import { Results } from "./Results";
-import { Seconds } from "./Seconds";
 import classes from "./snapshots.module.css";
 
 type Props = {

@@ -14,6 +14,7 @@ import { ProblemAlert } from "../../parts/Trouble";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { useManifest } from "../snapshots/manifest";
+import { Checking } from "../update/Checking";
 import { Compatibility } from "../update/Compatibility";
 import { checkCommand, useCheck } from "../update/check";
 import { carried, type Draft, draftRefusal, EMPTY_DRAFT } from "../update/draft";
@@ -106,6 +107,7 @@ export function Submit() {
         </Text>
       </Group>
       {submit.error && <ProblemAlert error={submit.error} />}
+      <Checking pending={check.pending} onStop={check.stop} />
       {check.error && <ProblemAlert error={check.error} />}
       {found && (
         <Paper withBorder p="md" component="section" aria-labelledby="checked">

@@ -10,6 +10,7 @@ import { CopyAs } from "../../parts/CopyAs";
 import { ForOperators } from "../../parts/ForOperators";
 import { ProblemAlert } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
+import { Checking } from "./Checking";
 import { Compatibility } from "./Compatibility";
 import { checkCommand, useCheck } from "./check";
 import { carried, type Draft, draftRefusal, EMPTY_DRAFT, optionsBefore } from "./draft";
@@ -77,6 +78,7 @@ export function NewVersion({ job, saved, onRun }: Props) {
             Compiles it, and compares it with the state of version {saved}. Nothing is touched.
           </Text>
         </Group>
+        <Checking pending={check.pending} onStop={check.stop} />
         {check.error && <ProblemAlert error={check.error} />}
       </Part>
       {found && (

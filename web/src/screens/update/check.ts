@@ -1,5 +1,5 @@
 /** Checking a draft: the server compiles it, and tells what would become of saved state. */
-import { useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { type Report, upload } from "../../api/client";
 import type { Command } from "../../logic/commands";
 import { artifactFile, artifactRequest } from "../../parts/artifact";
@@ -18,12 +18,20 @@ export type CheckAsked = {
 /** Checks what is asked; what the last check has found stays until the next one has found something. */
 export function useCheck() {
   const [found, setFound] = useState<{ asked: CheckAsked; checked: Checked } | null>(null);
+  const ending = useRef<AbortController>(null);
   const check = useAction({
-    mutationFn: (asked: CheckAsked) =>
-      upload<Checked>("/api/v1/check", checkBody(asked), artifactFile(asked.draft.artifact)),
+    mutationFn: (asked: CheckAsked) => {
+      ending.current = new AbortController();
+      const { signal } = ending.current;
+      return upload<Checked>("/api/v1/check", checkBody(asked), artifactFile(asked.draft.artifact), signal);
+    },
     onSuccess: (checked, asked) => setFound({ asked, checked }),
   });
-  return { run: check.mutate, pending: check.isPending, error: check.error, found };
+  // The server ends what nobody waits for.
+  const stop = useCallback(() => ending.current?.abort(), []);
+  useEffect(() => stop, [stop]);
+  const error = check.error?.name === "AbortError" ? null : check.error;
+  return { run: check.mutate, stop, pending: check.isPending, error, found };
 }
 
 /** The request. */

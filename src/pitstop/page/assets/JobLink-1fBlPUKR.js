@@ -1,1 +1,0 @@
-import{u as e}from"./format-DBrAgz-_.js";import{$t as t,x as n}from"./Trouble-BsVjY9zh.js";var r=t();function i({job:t}){return(0,r.jsx)(e,{component:n,to:`/jobs/$job`,params:{job:t.id},inherit:!0,children:t.name??t.id})}export{i as t};

@@ -1,1 +1,0 @@
-import{$t as e,Ht as t,Yt as n}from"./Trouble-BsVjY9zh.js";import{u as r}from"./route-BHzlp513.js";var i=e(),a=t(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

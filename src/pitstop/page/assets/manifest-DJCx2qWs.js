@@ -1,1 +1,0 @@
-import{V as e,_ as t,g as n}from"./Trouble-BsVjY9zh.js";function r(r,i){return e({queryKey:[`snapshot`,r,`manifest`,i],enabled:r!==null,queryFn:({signal:e})=>n(t.GET(`/api/v1/snapshots/{name}`,{params:{path:{name:r??``}},signal:e}))})}export{r as t};
