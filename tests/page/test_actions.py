@@ -98,6 +98,7 @@ def test_a_connection_that_is_lost_is_told_and_heals_itself(seat, stack):
     here = seat()
     page = here.go("/jobs")
     page.get_by_text("Connected").wait_for()
+    page.get_by_role("link", name="fleet-ingest").wait_for()
     stack.kill_server()
     page.get_by_text("Connection lost").wait_for()
     assert page.get_by_role("link", name="fleet-ingest").count() == 1, "what was known stays on the screen"

@@ -18,6 +18,13 @@ test("an answer between the two clicks of a double one does not let the second t
   expect(way.begin("save", 1600)).toBe(true);
 });
 
+test("what was refused may be asked again at once", () => {
+  const way = new UnderWay();
+  way.begin("sign in", 1000);
+  way.fail("sign in");
+  expect(way.begin("sign in", 1001)).toBe(true);
+});
+
 test("another thing may be asked meanwhile", () => {
   const way = new UnderWay();
   expect([way.begin("delete a", 0), way.begin("delete b", 0), way.begin("delete a", 0)]).toEqual([true, true, false]);

@@ -16,6 +16,12 @@ export class UnderWay {
     return true;
   }
 
+  /** It was refused: who has mended it asks again at once. */
+  fail(what: string) {
+    this.until.delete(what);
+  }
+
+  /** It is done. */
   end(what: string) {
     this.until.set(what, (this.begun.get(what) ?? 0) + DOUBLE_CLICK_MS);
   }

@@ -11,9 +11,12 @@ export function useAction<T, V = void>(options: Options<T, V>) {
     ...options,
     mutationFn: async (asked) => {
       try {
-        return await options.mutationFn(asked);
-      } finally {
+        const answer = await options.mutationFn(asked);
         way.end(nameOf(asked));
+        return answer;
+      } catch (error) {
+        way.fail(nameOf(asked));
+        throw error;
       }
     },
   });
