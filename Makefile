@@ -19,7 +19,7 @@ ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 LONG := rules or long
 APART := matrix or hosts or members or page
 
-.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web \
+.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig \
 	bench bench-beside lint lock pictures clean
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo "make test-members       jobs follow the members of a cluster; its short form is the story in test-long"
 	@echo "make test-hosts         members on several hosts, made of network namespaces, whose wires are cut; needs root"
 	@echo "make web                the page, built anew from web/;  make test-web [SHORT=1]: that it is, and every screen in Chromium"
+	@echo "make kubernetes-rig     a real Kubernetes for tests, built once"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           the pages in docs that are drawn from code"
@@ -114,6 +115,9 @@ web: $(WEB)
 test-web: $(WEB)
 	@scripts/web check $(VENV)
 	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible") tests/page
+
+kubernetes-rig:
+	@scripts/kubernetes-rig $(VENV)
 
 bench: $(WEB)
 	@$(PY) benchmarks/run.py $(MEASURES)
