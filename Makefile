@@ -17,9 +17,9 @@ SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
-APART := matrix or hosts or members or page
+APART := matrix or hosts or members or page or kubernetes
 
-.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web \
+.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig test-kubernetes \
 	bench bench-beside lint lock pictures clean
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo "make test-members       jobs follow the members of a cluster; its short form is the story in test-long"
 	@echo "make test-hosts         members on several hosts, made of network namespaces, whose wires are cut; needs root"
 	@echo "make web                the page, built anew from web/;  make test-web [SHORT=1]: that it is, and every screen in Chromium"
+	@echo "make kubernetes-rig     a real Kubernetes for tests, built once;  make test-kubernetes [SHORT=1]: the tests on it; needs root"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
@@ -114,6 +115,12 @@ web: $(WEB)
 test-web: $(WEB)
 	@scripts/web check $(VENV)
 	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible") tests/page
+
+kubernetes-rig:
+	@scripts/kubernetes-rig $(VENV)
+
+test-kubernetes: $(STAMP) kubernetes-rig
+	@$(PY) -m pytest -m "kubernetes$(if $(SHORT), and not long)" tests/kubernetes
 
 bench: $(WEB)
 	@$(PY) benchmarks/run.py $(MEASURES)
