@@ -9,12 +9,13 @@ from tests.kubernetes.rig.cluster import Cluster
 from tests.kubernetes.rig.node import Node
 from tests.kubernetes.rig.tools import Tools, why_not
 
-DEFINITIONS = Path(__file__).parent / "definitions"
+HERE = Path(__file__).parent
+DEFINITIONS = [*sorted((HERE / "definitions").glob("*.yaml")), HERE.parents[1] / "deploy" / "kubernetes" / "crds.yaml"]
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if HERE in item.path.parents:
             item.add_marker(pytest.mark.kubernetes)
 
 
@@ -32,7 +33,7 @@ def tools(tmp_path_factory):
 def rig(tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("kubernetes")
     with (
-        Cluster.start(folder / "cluster", tools, sorted(DEFINITIONS.glob("*.yaml"))) as cluster,
+        Cluster.start(folder / "cluster", tools, DEFINITIONS) as cluster,
         Node.start(cluster, folder / "node-1") as node,
     ):
         yield cluster, node

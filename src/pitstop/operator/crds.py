@@ -148,7 +148,9 @@ HAZELCAST = Kind(
     {
         "spec": (
             Rule(
-                "!self.jet.instance.losslessRestartEnabled || has(self.persistence)",
+                # Kubernetes tries it on the empty default, too, before that is filled.
+                "has(self.persistence) || !has(self.jet) || !has(self.jet.instance)"
+                " || !has(self.jet.instance.losslessRestartEnabled) || !self.jet.instance.losslessRestartEnabled",
                 NEEDS_BASE_DIR,
                 ".jet.instance.losslessRestartEnabled",
             ),

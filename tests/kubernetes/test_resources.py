@@ -1,0 +1,160 @@
+"""Every rule of resources.md that Kubernetes itself enforces (deploy/kubernetes/crds.yaml), in its words, through kubectl."""
+
+import json
+
+import pytest
+
+from tests.kubernetes.rig.clients import ClientError
+
+VERSION = "hazelcast.com/v1alpha1"
+
+
+def made(kind, resource, /, **spec):
+    return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": resource}, "spec": spec}
+
+
+def cluster_of(resource="hazelcast", /, **spec):
+    return made("Hazelcast", resource, **spec)
+
+
+def job(resource="transaction-v1", /, **spec):
+    return made("JetJob", resource, **{"hazelcastResourceName": "hazelcast", "jarName": "jobs.zip"} | spec)
+
+
+def snapshot(resource="snapshot-transaction", /, **spec):
+    return made("JetJobSnapshot", resource, **{"jetJobResourceName": "transaction-v1"} | spec)
+
+
+def a_map(resource="transaction", /, **spec):
+    return made("Map", resource, **{"hazelcastResourceName": "hazelcast"} | spec)
+
+
+def refusal(kubectl, *objects):
+    with pytest.raises(ClientError) as refused:
+        kubectl.apply(*objects)
+    return str(refused.value)
+
+
+def say(kubectl, kind, name, **status):
+    """What an operator would write into the status."""
+    kubectl("patch", kind, name, "--subresource=status", "--type=merge", f"--patch={json.dumps({'status': status})}")
+
+
+def printed(kubectl, *arguments):
+    return [line.split() for line in kubectl("get", *arguments).splitlines()]
+
+
+def test_what_is_left_out_of_a_cluster_is_filled_in(kubectl):
+    kubectl.apply(cluster_of())
+    assert kubectl.get("hz", "hazelcast")["spec"] == {
+        "clusterSize": 3,
+        "jet": {
+            "enabled": True,
+            "resourceUploadEnabled": False,
+            "instance": {"losslessRestartEnabled": False, "scaleUpDelayMillis": 10000},
+        },
+    }
+
+
+def test_a_cluster_shows_its_status_and_members_and_is_scaled(kubectl):
+    kubectl.apply(cluster_of())
+    say(kubectl, "hz", "hazelcast", phase="Running", hazelcastClusterStatus={"readyMembers": "3/3"}, members=3)
+    assert printed(kubectl, "hazelcast", "hazelcast") == [["NAME", "STATUS", "MEMBERS"], ["hazelcast", "Running", "3/3"]]
+    kubectl("scale", "hazelcast", "hazelcast", "--replicas=5", "--current-replicas=3")
+    assert kubectl.get("hz", "hazelcast")["spec"]["clusterSize"] == 5
+
+
+def test_a_lossless_restart_needs_a_place_to_keep_things(kubectl):
+    lossless = {"instance": {"losslessRestartEnabled": True}}
+    assert "losslessRestartEnabled needs spec.persistence.baseDir" in refusal(kubectl, cluster_of(jet=lossless))
+    kubectl.apply(cluster_of(jet=lossless, persistence={"baseDir": "/data"}))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (cluster_of(clusterSize=-1), "spec.clusterSize: Invalid value: -1"),
+        (made("Map", "m"), 'missing required field "hazelcastResourceName"'),
+        (a_map(hazelcastResourceName=""), "spec.hazelcastResourceName: Invalid value"),
+        (made("JetJob", "j", jarName="a.py"), 'missing required field "hazelcastResourceName"'),
+        (made("JetJob", "j", hazelcastResourceName="hazelcast"), 'missing required field "jarName"'),
+        (job(jarName=""), "spec.jarName: Invalid value"),
+        (job(state="Stopped"), 'spec.state: Unsupported value: "Stopped"'),
+        (job(bucketConfig={"bucketURI": "ftp://x"}), "spec.bucketConfig.bucketURI: Invalid value"),
+        (job(remoteURL="http://h/a.py", bucketConfig={"bucketURI": "s3://b"}), "give bucketConfig or remoteURL, not both"),
+        (made("JetJobSnapshot", "s"), 'missing required field "jetJobResourceName"'),
+        (snapshot(jetJobResourceName=""), "spec.jetJobResourceName: Invalid value"),
+        (a_map(eventJournal={"capacity": 0}), "spec.eventJournal.capacity: Invalid value: 0"),
+    ],
+)
+def test_what_is_wrong_at_first_sight_is_refused(kubectl, wrong, sentence):
+    assert sentence in refusal(kubectl, wrong)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "field"),
+    [
+        (a_map(), a_map(name="other"), "spec.name"),
+        (a_map(), a_map(hazelcastResourceName="other"), "spec.hazelcastResourceName"),
+        (a_map(eventJournal={"capacity": 9000}), a_map(eventJournal={"capacity": 10}), "spec.eventJournal"),
+        (job(), job(name="other"), "spec.name"),
+        (job(), job(hazelcastResourceName="other"), "spec.hazelcastResourceName"),
+        (job(), job(jarName="other.zip"), "spec.jarName"),
+        (job(mainClass="a.b"), job(mainClass="a.c"), "spec.mainClass"),
+        (job(), job(initialSnapshotResourceName="s"), "spec.initialSnapshotResourceName"),
+        (job(), job(bucketConfig={"bucketURI": "s3://b"}), "spec.bucketConfig"),
+    ],
+)
+def test_what_must_not_change_does_not(kubectl, first, then, field):
+    kubectl.apply(first)
+    assert f"{field}: Forbidden: field cannot be updated" in refusal(kubectl, then)
+
+
+def test_a_job_is_running_when_it_is_created(kubectl):
+    assert "spec.state: Invalid value: should be set to Running on creation" in refusal(kubectl, job(state="Suspended"))
+    kubectl.apply(job(state="Running"))
+
+
+def test_a_job_that_does_not_run_can_only_be_told_to_run(kubectl):
+    kubectl.apply(job())
+    assert "spec.state: Forbidden: can be set only for JetJob with Running status" in refusal(kubectl, job(state="Suspended"))
+    say(kubectl, "jj", "transaction-v1", phase="Running")
+    kubectl.apply(job(state="Suspended"))
+    say(kubectl, "jj", "transaction-v1", phase="Suspended")
+    assert "can be set only for JetJob with Running status" in refusal(kubectl, job(state="Restarted"))
+    kubectl.apply(job(state="Running"))
+
+
+@pytest.mark.parametrize("phase", ["ExecutionFailed", "Completed", "Completing"])
+def test_the_state_of_a_finished_job_stays(kubectl, phase):
+    kubectl.apply(job())
+    say(kubectl, "jj", "transaction-v1", phase=phase)
+    sentence = "spec.state: Forbidden: job execution is finished or being finished, state change is not allowed"
+    assert sentence in refusal(kubectl, job(state="Canceled"))
+
+
+def test_a_job_shows_the_columns_of_the_tutorial(kubectl):
+    kubectl.apply(job())
+    times = {"submissionTime": "2023-08-09T12:22:04Z", "completionTime": "2023-08-09T13:07:51Z"}
+    say(kubectl, "jj", "transaction-v1", phase="ExecutionFailed", id=741632319877545985, **times)
+    head = ["NAME", "STATUS", "ID", "SUBMISSIONTIME", "COMPLETIONTIME"]
+    line = ["transaction-v1", "ExecutionFailed", "741632319877545985", *times.values()]
+    assert printed(kubectl, "jetjob", "transaction-v1") == [head, line]
+    assert printed(kubectl, "jj", "-o", "wide")[1] == [*line, "hazelcast"]
+    kubectl("wait", "jj/transaction-v1", "--for=jsonpath={.status.phase}=ExecutionFailed", "--timeout=5s")
+
+
+def test_a_snapshot_stays_as_it_is_once_its_export_has_begun(kubectl):
+    kubectl.apply(snapshot())
+    kubectl.apply(snapshot(cancelJob=True))
+    say(kubectl, "jjs", "snapshot-transaction", state="Exporting")
+    assert "spec: Forbidden: field cannot be updated" in refusal(kubectl, snapshot(cancelJob=False))
+    say(kubectl, "jjs", "snapshot-transaction", state="Exported", creationTime="2023-08-09T13:07:51Z")
+    shown = [["NAME", "STATE", "CREATIONTIME"], ["snapshot-transaction", "Exported", "2023-08-09T13:07:51Z"]]
+    assert printed(kubectl, "jetjobsnapshot", "snapshot-transaction") == shown
+
+
+def test_what_a_field_means_is_explained(kubectl):
+    text = kubectl("explain", "jetjob.spec.initialSnapshotResourceName")
+    assert "The JetJobSnapshot from whose state it starts" in " ".join(text.split())
+    assert "1.35" in kubectl("version")
