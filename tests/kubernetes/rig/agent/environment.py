@@ -33,6 +33,8 @@ async def variables_of(
         **(image.environment if image else {}),
         "LD_PRELOAD": LIBRARY,
         "POD_IP": facts.address,
+        # Where a host's name leads to a loopback address, Spark would take one of the machine's.
+        "SPARK_LOCAL_IP": facts.address,
         "KUBERNETES_SERVICE_HOST": api[0],
         "KUBERNETES_SERVICE_PORT": str(api[1]),
         "KUBERNETES_SERVICE_PORT_HTTPS": str(api[1]),
