@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.model.audit import AuditEntry
 from pitstop.rest.models import MemberModel
+from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
 from pitstop.service.api import ServerService
-from pitstop.service.results import ClusterInfo
+from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.service.settings import ServerSettings
 
 
@@ -37,6 +38,12 @@ def router(service: ServerService) -> APIRouter:
         """Every request that was to change something, by somebody who was let in, the newest first. As many
         are kept as the setting `audit` says, 10,000 by default."""
         return await reading(service.audit, before, limit)
+
+    @routes.get("/cluster/members", summary="List the members")
+    async def list_members(request: Request, response: Response, wanted: PageWanted) -> list[MemberInfo]:
+        """With what runs on each; by name."""
+        found = await reading(service.server_info)
+        return page_of(found.members, lambda member: (member.name, member.uuid), wanted, request, response)
 
     @routes.post("/cluster/members", status_code=201, summary="Add a member")
     async def add_member() -> MemberModel:

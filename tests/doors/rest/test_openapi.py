@@ -92,6 +92,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("GET", "/api/v1/maps/{name}/journal"),
         ("GET", "/api/v1/settings"),
         ("GET", "/api/v1/cluster"),
+        ("GET", "/api/v1/cluster/members"),
         ("POST", "/api/v1/cluster/members"),
         ("DELETE", "/api/v1/cluster/members/{name}"),
         ("POST", "/api/v1/cluster/shutdown"),

@@ -71,6 +71,15 @@ def test_what_ended_jobs_keep_comes_in_pages_the_largest_first(http, state):
     assert ([len(page) for page in found], [kept for page in found for kept in page]) == ([2, 2, 1], whole)
 
 
+def test_members_come_in_pages_by_name(http, state):
+    for _ in range(4):
+        state.add_member()
+    whole = http.get("/api/v1/cluster").json()["members"]
+    found = list(pages(http, "/api/v1/cluster/members?limit=2"))
+    assert [len(page) for page in found] == [2, 2, 1]
+    assert [member for page in found for member in page] == sorted(whole, key=lambda member: member["name"])
+
+
 def test_lists_are_narrowed_by_state_name_and_job(http, state):
     first, second = running(state, "cars"), running(state, "cars-too")
     state.cancel(second)
@@ -92,7 +101,7 @@ def test_lists_are_narrowed_by_state_name_and_job(http, state):
 @pytest.mark.parametrize(
     "cursor", ["x", "", "bm9uZQ", "W10", "eyJhIjoxfQ", "W251bGxd", "\u00e4", "W1tbW1tb" * 200, "W3siYSI6MX1d"]
 )
-@pytest.mark.parametrize("path", ["jobs", "maps", "snapshots", "artifacts", "kept-states"])
+@pytest.mark.parametrize("path", ["jobs", "maps", "snapshots", "artifacts", "kept-states", "cluster/members"])
 def test_a_cursor_that_is_none_is_told(http, state, path, cursor):
     job = running(state)
     state.export_snapshot(job, "one")

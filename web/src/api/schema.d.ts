@@ -92,7 +92,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the members
+         * @description With what runs on each; by name.
+         */
+        get: operations["list_members"];
         put?: never;
         /**
          * Add a member
@@ -3166,6 +3170,49 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClusterInfo"];
+                };
+            };
+            /** @description What was asked for is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_members: {
+        parameters: {
+            query?: {
+                /** @description At most so many; the header Link leads on */
+                limit?: number | null;
+                /** @description From the Link of the page before */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberInfo"][];
                 };
             };
             /** @description What was asked for is wrong, unknown or not allowed now */
