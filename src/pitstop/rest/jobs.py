@@ -174,9 +174,9 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         return await reading(service.graph, job, version)
 
     @routes.get("/jobs/{job}/versions", summary="List a job's versions")
-    async def list_versions(job: NameOrId) -> list[JobVersion]:
-        """Those that it has and had, the newest first; 50 are kept."""
-        return await reading(service.versions, job)
+    async def list_versions(job: NameOrId, request: Request, response: Response, wanted: PageWanted) -> list[JobVersion]:
+        """Those that it has and had, the newest first; 50 are kept, or as many as the setting says."""
+        return page_of(await reading(service.versions, job), lambda version: (-version.number,), wanted, request, response)
 
     @routes.get("/jobs/{job}/verbs", summary="List what may be asked of a job")
     async def list_verbs(job: NameOrId) -> list[JobVerb]:

@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
-from tests.doors.doors import running
+from tests.doors.doors import request, running
 
 TOKEN = "the-long-token"
 
@@ -69,6 +69,14 @@ def test_what_ended_jobs_keep_comes_in_pages_the_largest_first(http, state):
     assert [kept["id"] for kept in whole] == [ids[number] for number in (2, 1, 4, 0, 3)]
     found = list(pages(http, "/api/v1/kept-states?limit=2"))
     assert ([len(page) for page in found], [kept for page in found for kept in page]) == ([2, 2, 1], whole)
+
+
+def test_versions_come_in_pages_the_newest_first(http, state):
+    job = running(state)
+    for text in ("# 2", "# 3", "# 4"):
+        state.update(job, request(text=text))
+    found = list(pages(http, f"/api/v1/jobs/{job}/versions?limit=3"))
+    assert [[version["number"] for version in page] for page in found] == [[4, 3, 2], [1]]
 
 
 def test_members_come_in_pages_by_name(http, state):

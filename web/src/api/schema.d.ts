@@ -550,7 +550,7 @@ export interface paths {
         };
         /**
          * List a job's versions
-         * @description Those that it has and had, the newest first; 50 are kept.
+         * @description Those that it has and had, the newest first; 50 are kept, or as many as the setting says.
          */
         get: operations["list_versions"];
         put?: never;
@@ -4527,7 +4527,12 @@ export interface operations {
     };
     list_versions: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description At most so many; the header Link leads on */
+                limit?: number | null;
+                /** @description From the Link of the page before */
+                cursor?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Name or id of a job */
