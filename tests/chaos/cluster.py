@@ -32,7 +32,7 @@ from tests.soak.served.server import stepped_clock
 ARTIFACT = Path(__file__).with_name("jobs.py")
 JOBS = ("counts", "spans", "pairs")
 MEMBERS = 2
-START_SECONDS, LONGEST_SECONDS = 300.0, 300.0
+START_SECONDS, LONGEST_SECONDS = 600.0, 600.0
 ENDED = (JobState.SUSPENDED, JobState.FAILED, JobState.COMPLETED)
 
 

@@ -14,7 +14,7 @@ SECONDS = 45
 
 @pytest.mark.e2e
 @pytest.mark.long
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_no_row_is_lost_or_doubled_whatever_happens(tmp_path):
     outcome = run(tmp_path / "chaos", 1, SECONDS, SHORT, print)
     assert outcome.clean, outcome.verdict()

@@ -49,6 +49,8 @@ def numbers(p, name="numbers", rows=80_000, step=20_000, keys=50, **options):
 class Harness:
     """A job in versions. ``run`` starts a version from the last snapshot and ends it at an epoch, with a new one."""
 
+    read_seconds = 300
+    """How long a source may take to be read: an epoch of a long plan takes a while on a machine that has other work."""
     settle_seconds = 60
 
     def __init__(self, spark, folder: Path):
@@ -112,7 +114,7 @@ class Harness:
             found = [offset for offset in running.checkpoint.offsets(epoch).offsets if offset and '"seq"' in offset]
             return bool(found) and all(sequence.position(offset) >= (until or sequence.end(offset)) for offset in found)
 
-        assert wait_until(read, 150, step=0.05)
+        assert wait_until(read, self.read_seconds, step=0.05)
         check(running)
         if until is None:
             self.settle(running)

@@ -110,6 +110,7 @@ def write_files(folder, upto):
 class FilesHarness(Harness):
     """Runs a version until it has read so many files."""
 
+    read_seconds = 600
     settle_seconds = 300
 
     def wait_for(self, running, until):
