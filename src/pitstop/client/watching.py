@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pitstop.client.away import Absence, Away
 from pitstop.client.http import HttpService
-from pitstop.errors import UnreachableError
+from pitstop.errors import StoreError, UnreachableError
 from pitstop.model.job import Progress
 from pitstop.service.results import JobStatus
 
@@ -18,7 +18,7 @@ _NO_PROGRESS = Progress()
 def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) -> Iterator[JobStatus]:
     """Every job as it is, the newest first, and from then on each job whenever it changes, but for its progress. Never ends.
 
-    A job that ends is given once more, as ended. While the server is away, ``away`` is told; what it raises ends this.
+    A job that ends is given once more, as ended. While server or store are away, ``away`` is told; what it raises ends this.
     """
     absence, known = Absence(away, threading.Event()), dict[str, JobStatus]()
     while True:
@@ -31,5 +31,5 @@ def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) 
                         known[job.id] = job
                         yield job
             absence.wait(UnreachableError(f"The server at {service.url} has ended."))
-        except UnreachableError as error:
+        except (StoreError, UnreachableError) as error:
             absence.wait(error)

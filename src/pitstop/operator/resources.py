@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -322,8 +322,3 @@ class JetJobSnapshot(Part):
 
     spec: Annotated[JetJobSnapshotSpec, Field(description="As it is wanted")]
     status: Annotated[JetJobSnapshotStatus | None, Field(description="As it is")] = None
-
-
-def resource(model: type[Part], document: dict[str, Any]) -> Any:
-    """The resource of that kind that Kubernetes gave."""
-    return model.model_validate(document)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from pitstop.operator.crds import KINDS, definitions, structural, written
-from pitstop.operator.resources import JetJob, resource
+from pitstop.operator.resources import JetJob
 
 COMMITTED = Path(__file__).parents[3] / "deploy" / "kubernetes" / "crds.yaml"
 COLUMNS = {
@@ -119,5 +119,5 @@ def test_a_resource_of_a_later_version_is_read_without_what_this_one_does_not_kn
         "spec": {"hazelcastResourceName": "hazelcast", "jarName": "jobs.zip", "remoteURL": "http://a/b", "later": 1},
         "status": {"phase": "Running", "id": 741632319877545985, "submissionTime": "2023-08-09T12:22:04Z", "later": {}},
     }
-    job = resource(JetJob, document)
+    job = JetJob.model_validate(document)
     assert (job.spec.remote_url, job.spec.state, job.status.id) == ("http://a/b", "Running", 741632319877545985)
