@@ -25,3 +25,25 @@ Traceback (most recent call last):
 )
 def test_a_module_that_a_function_misses_in_a_worker_says_what_to_do(error, told):
     assert explain(Exception(TRACE.format(error=error)), None).message == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "org.apache.spark.SparkException: [CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_1220_4 not found!",
+        "Lost task 3.3 in stage 7.0 (TID 9) (10.0.0.2 executor 1): ExecutorLostFailure (executor 1 exited caused by one of ...)",
+        "org.apache.spark.shuffle.FetchFailedException: Connection refused",
+        "org.apache.spark.SparkException: Failed to get broadcast_263_piece0 of broadcast_263",
+    ],
+)
+@pytest.mark.parametrize("in_callback", [True, False], ids=["in a sink", "in the query"])
+def test_what_is_lost_with_an_executor_is_no_fault_of_the_job(said, in_callback):
+    error = Exception(f"An error occurred while calling o4539.save.\n: {said}\n\tat org.apache.spark.X")
+    failure = explain(Exception("The query has ended"), error) if in_callback else explain(error, None)
+    assert failure.details["restartable"]
+    assert failure.message == "An epoch failed: a member of the cluster was lost with rows that this epoch still needed."
+
+
+def test_a_fault_of_the_job_stays_one():
+    failure = explain(Exception(TRACE.format(error="ValueError: no such word")), None)
+    assert "restartable" not in failure.details

@@ -14,6 +14,15 @@ from pitstop.pipeline.nodes import Node
 _WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
 """What Spark says when a Python worker did not start in its ten seconds, or died."""
 
+_EXECUTOR_LOST = (
+    "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",
+    "ExecutorLostFailure",
+    "FetchFailedException",
+    "MetadataFetchFailedException",
+    "Failed to get broadcast",
+)
+"""What Spark says when an executor is gone with what only it had, such as rows of an epoch that one sink has already written."""
+
 _NO_ROOM = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files")
 """What the operating system says through Java."""
 
@@ -70,7 +79,10 @@ def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
     if (cause is not None and is_of_the_machine(cause)) or any(words in trace for words in _NO_ROOM):
         said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause or trace))
         return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
-    if any(lost in trace or lost in str(cause) for lost in _WORKER_LOST):
+    if _says(_EXECUTOR_LOST, trace, cause):
+        sentence = "An epoch failed: a member of the cluster was lost with rows that this epoch still needed."
+        return EngineError(sentence, trace=trace, restartable=True)
+    if _says(_WORKER_LOST, trace, cause):
         # No fault of the pipeline: the machine was too busy, or a worker was killed.
         return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)
     if isinstance(cause, PitstopError):
@@ -81,6 +93,10 @@ def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
     if cause is not None and not isinstance(cause, EpochBoundaryError):
         return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
     return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)
+
+
+def _says(words: tuple[str, ...], trace: str, cause: BaseException | None) -> bool:
+    return any(word in trace or word in str(cause) for word in words)
 
 
 def ended_at_boundary(error: BaseException) -> bool:
