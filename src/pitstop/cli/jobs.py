@@ -292,10 +292,11 @@ def _in_state(call: Call, asked: str, state: JobState, word: str) -> JobStatus:
 def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str]) -> None:
     """Wait until the job runs; say so, or raise its failure."""
     from pitstop.client.handles import raise_failure
+    from pitstop.client.watching import job_in
 
     try:
         with call.waiting(f"Waiting for job {job.display_name} to run"):
-            now = call.service().wait_for(job.id, SETTLED, START_SECONDS)
+            now = job_in(call.server(), job.id, SETTLED, START_SECONDS)
     except KeyboardInterrupt:
         call.say(f"Not waiting any more; job {job.id} goes on by itself.")
         raise

@@ -131,10 +131,10 @@ class HttpService:
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         return self._get(list[JobStatus], "/jobs", all=include_ended)
 
-    def job_changes(self) -> Iterator[JobStatus | None]:
+    def job_changes(self, seconds: float | None = None) -> Iterator[JobStatus | None]:
         """A job whenever it has changed, without its progress. None says that all are to be read: at first, and when changes may
-        have been missed. Ends with the server; UnreachableError if it breaks off."""
-        for kind, data in self._events("job"):
+        have been missed. Ends after so many seconds, or with the server; UnreachableError if it breaks off."""
+        for kind, data in self._events("job", seconds):
             if kind in ("ready", "resync"):
                 yield None
             elif kind == "job" and data["value"] is not None:
@@ -317,11 +317,12 @@ class HttpService:
                 self._found.forget()
             raise UnreachableError(self._why_not(error)) from error
 
-    def _events(self, kind: str) -> Iterator[tuple[str, Any]]:
+    def _events(self, kind: str, seconds: float | None) -> Iterator[tuple[str, Any]]:
         """What the server's stream of events tells of this kind, and of the stream itself, until it ends."""
         timeout = httpx2.Timeout(_QUIET_SECONDS, connect=_CONNECT_SECONDS)
+        asked = {"kind": kind} | _given({"seconds": seconds})
         try:
-            with self._http.stream("GET", "/events", params={"kind": kind}, timeout=timeout) as response:
+            with self._http.stream("GET", "/events", params=asked, timeout=timeout) as response:
                 if response.is_error:
                     response.read()
                     self._json_of(response)

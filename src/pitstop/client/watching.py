@@ -1,15 +1,17 @@
-"""All jobs of a server, as they change."""
+"""Jobs of a server, as its stream of events tells that they change."""
 
 from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 
 from pitstop.client.away import Absence, Away
 from pitstop.client.http import HttpService
 from pitstop.errors import StoreError, UnreachableError
-from pitstop.model.job import Progress
+from pitstop.model.job import JobState, Progress
+from pitstop.service.asked import not_in_time
 from pitstop.service.results import JobStatus
 
 _NO_PROGRESS = Progress()
@@ -33,3 +35,17 @@ def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) 
             absence.wait(UnreachableError(f"The server at {service.url} has ended."))
         except (StoreError, UnreachableError) as error:
             absence.wait(error)
+
+
+def job_in(service: HttpService, job_id: str, states: Collection[JobState], seconds: float) -> JobStatus:
+    """The job of this id once it is in one of these states; WaitTimeoutError if it is not within so many seconds.
+
+    UnreachableError if the server goes away meanwhile: the job itself does not depend on who waits.
+    """
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        for changed in service.job_changes(left):
+            job = service.job(job_id) if changed is None else changed
+            if job.id == job_id and job.status in states:
+                return job
+    raise not_in_time(job_id, service.job(job_id).status, states, seconds)

@@ -389,7 +389,7 @@ def test_a_job_that_is_not_waited_for_any_more_goes_on(cli, state, artifact, mon
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pitstop.client.http.HttpService.wait_for", interrupted)
+    monkeypatch.setattr("pitstop.client.watching.job_in", interrupted)
     code, out, _ = cli("submit", artifact())
     assert (code, out.splitlines()[-1]) == (130, f"Not waiting any more; job {JOB} goes on by itself.")
     assert state.wait_for(JOB, (JobState.RUNNING,), 20).name == "hello-world"
