@@ -17,7 +17,7 @@ import pytest
 from pitstop.client.http import HttpService
 from pitstop.kit.rotating import RotatingLog, Rotation
 from pitstop.model.job import JobState
-from pitstop.rest.waiting import Waiters
+from pitstop.rest.events import Streams
 from pitstop.service.changes import Changes
 from pitstop.testing.http import serving
 from tests.doors.cli.conftest import TOKEN
@@ -183,13 +183,13 @@ def test_jobs_are_watched_in_json_one_line_each(state, start):
 
 
 def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path, monkeypatch):
-    asked, wait = threading.Event(), Waiters.wait
+    asked, stream = threading.Event(), Streams.stream
 
     def told(*arguments):
         asked.set()
-        return wait(*arguments)
+        return stream(*arguments)
 
-    monkeypatch.setattr(Waiters, "wait", told)
+    monkeypatch.setattr(Streams, "stream", told)
     (tmp_path / "slow.py").write_text("# hangs")
     process = start("submit", str(tmp_path / "slow.py"))
     assert process.stdout.readline().startswith("Submitting artifact ")
