@@ -6,7 +6,7 @@ import pytest
 
 from pitstop.client import HttpService
 from pitstop.model.job import JobState
-from tests.page.conftest import FLEET, Seat, until
+from tests.page.conftest import Seat, until
 from tests.page.keyboard import Keyboard
 
 LATEST = """
@@ -163,9 +163,6 @@ def test_a_logger_tells_more(at, filled):
 
 
 def test_a_cluster_gets_a_member_loses_one_and_is_shut_down(browser, tmp_path):
-    import sys
-
-    sys.path.insert(0, str(FLEET))
     from stack import Stack
 
     with Stack(tmp_path, spares=0) as stack:

@@ -32,7 +32,7 @@ def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) 
                     if known.get(job.id) != job and (include_ended or job.active or job.id in known):
                         known[job.id] = job
                         yield job
-            absence.wait(UnreachableError(f"The server at {service.url} has ended."))
+            absence.wait(_ended(service))
         except (StoreError, UnreachableError) as error:
             absence.wait(error)
 
@@ -43,9 +43,14 @@ def job_in(service: HttpService, job_id: str, states: Collection[JobState], seco
     UnreachableError if the server goes away meanwhile: the job itself does not depend on who waits.
     """
     deadline = time.monotonic() + seconds
-    while (left := deadline - time.monotonic()) > 0:
-        for changed in service.job_changes(left):
-            job = service.job(job_id) if changed is None else changed
-            if job.id == job_id and job.status in states:
-                return job
+    for changed in service.job_changes(seconds):
+        job = service.job(job_id) if changed is None else changed
+        if job.id == job_id and job.status in states:
+            return job
+    if time.monotonic() < deadline:
+        raise _ended(service)
     raise not_in_time(job_id, service.job(job_id).status, states, seconds)
+
+
+def _ended(service: HttpService) -> UnreachableError:
+    return UnreachableError(f"The server at {service.url} has ended.")

@@ -41,7 +41,7 @@ def test_what_is_lost_with_an_executor_is_no_fault_of_the_job(said, in_callback)
     error = Exception(f"An error occurred while calling o4539.save.\n: {said}\n\tat org.apache.spark.X")
     failure = explain(Exception("The query has ended"), error) if in_callback else explain(error, None)
     assert failure.details["restartable"]
-    assert failure.message == "An epoch failed: a member of the cluster was lost with rows that this epoch still needed."
+    assert failure.message.startswith("An epoch failed: an executor was lost with rows that the epoch still needed.")
 
 
 def test_a_fault_of_the_job_stays_one():

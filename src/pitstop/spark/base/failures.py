@@ -18,7 +18,6 @@ _EXECUTOR_LOST = (
     "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",
     "ExecutorLostFailure",
     "FetchFailedException",
-    "MetadataFetchFailedException",
     "Failed to get broadcast",
 )
 """What Spark says when an executor is gone with what only it had, such as rows of an epoch that one sink has already written."""
@@ -80,7 +79,10 @@ def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
         said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause or trace))
         return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
     if _says(_EXECUTOR_LOST, trace, cause):
-        sentence = "An epoch failed: a member of the cluster was lost with rows that this epoch still needed."
+        sentence = (
+            "An epoch failed: an executor was lost with rows that the epoch still needed. "
+            "If that comes again, see the log of its member: it may have run out of memory."
+        )
         return EngineError(sentence, trace=trace, restartable=True)
     if _says(_WORKER_LOST, trace, cause):
         # No fault of the pipeline: the machine was too busy, or a worker was killed.
