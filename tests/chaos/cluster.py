@@ -27,6 +27,7 @@ from pitstop.store.registry import SqlRegistry
 from tests.chaos.feeds import Feeds
 from tests.chaos.outputs import Difference, Through, differences
 from tests.chaos.reference import MAPS
+from tests.folders import everything_below
 from tests.soak.served.server import stepped_clock
 
 ARTIFACT = Path(__file__).with_name("jobs.py")
@@ -76,8 +77,7 @@ class Cluster:
     def keep_logs(self, folder: Path) -> None:
         """What is needed to find out what went wrong, out of the small disk."""
         for path in [
-            *self.data.root.rglob("*.log"),
-            *self.data.root.rglob("*.log.*"),
+            *(path for path in everything_below(self.data.root) if ".log" in path.suffixes),
             *self.data.root.glob(f"{self.data.store.name}*"),
         ]:
             target = folder / path.relative_to(self.data.root)

@@ -1,9 +1,12 @@
 """A real server and its runner leave nothing that other users can read, but the output that is for them."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
+
+from tests.folders import everything_below
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -23,12 +26,10 @@ def job(out: str):
 
 
 def below(folder):
-    """(path, permissions) of everything that is there now."""
-    for path in [folder, *folder.rglob("*")]:
-        try:
+    """(path, permissions) of everything that is there now: a running job makes and removes folders meanwhile."""
+    for path in everything_below(folder):
+        with contextlib.suppress(FileNotFoundError):
             yield path, path.lstat().st_mode
-        except FileNotFoundError:
-            continue
 
 
 def open_to_others(folder):
@@ -53,5 +54,5 @@ def test_all_data_are_private_and_output_is_as_the_user_wants_it(stack, tmp_path
     assert {path.stat().st_mode & 0o777 for path in files} == {0o640}
     assert {path.stat().st_mode & 0o777 for path in (out, out / "by-day")} == {0o750}
     assert open_to_others(Path(stack.data)) == []
-    for name in ("runner.log", "pitstop.db", "token"):
-        assert list(stack.data.rglob(name))
+    names = {path.name for path, _ in below(stack.data)}
+    assert {"runner.log", "pitstop.db", "token"} <= names

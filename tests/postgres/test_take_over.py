@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.model.job import JobState
+from tests.folders import everything_below
 from tests.postgres.planes import Plane, free_port, until
 from tests.postgres.server import new_database
 
@@ -178,7 +179,7 @@ def shows_no_password(password, folder):
     arguments = [line for line in map(read, Path("/proc").glob("[0-9]*/cmdline")) if b"postgresql://" in line]
     assert any(b"pitstop.runner" in line for line in arguments), "the runner is among them"
     assert not any(password.encode() in line for line in arguments)
-    kept = [path for path in folder.rglob("*") if path.is_file() and password.encode() in read(path)]
+    kept = [path for path in everything_below(folder) if path.is_file() and password.encode() in read(path)]
     assert [path.name for path in kept] == ["store.pgpass"]
 
 
