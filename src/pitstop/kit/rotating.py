@@ -28,12 +28,14 @@ _DIGITS = 16
 
 @dataclass(frozen=True)
 class Rotation:
-    """When a log is rotated, and what is kept of it."""
+    """When a log is rotated, what is kept of it, and where else its lines go."""
 
     most_bytes: int = 64 << 20
     """A new part begins before there are more in one."""
     kept: int = 5
     """So many full parts stay: at least one, since it tells the position at which the next one begins."""
+    printed: bool = False
+    """Lines that come through a pipe also go to standard output: for containers, whose output is collected."""
 
     def __post_init__(self) -> None:
         if self.kept < 1:
@@ -157,6 +159,9 @@ class _Destination:
             self._log.write(shaped)
         except OSError:
             self._lost += len(shaped)
+        if self._rotation.printed and self._moves_to is None:  # what nobody has use for yet is printed by nobody
+            with contextlib.suppress(OSError):
+                _write_all(1, shaped)
 
     def _move_if_told(self) -> None:
         if self._moves_to is None or not self._moves_to.exists():

@@ -2,8 +2,12 @@
 
 import socket
 import struct
+import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
+from py4j.java_gateway import server_started
 from pyspark import java_gateway
 
 from tests.strangers import as_nobody, as_root
@@ -71,3 +75,20 @@ def test_sparks_own_ports_look_at_nothing_that_a_stranger_sends(spark):
         assert told[8:9] == bytes([FAILURE])
         assert b"Sasl" in told
         assert b"StreamCorrupted" not in told
+
+
+def test_a_server_that_starts_has_its_port_at_every_moment(spark):
+    """Who has started it asks its socket for the port while py4j's thread tells us of it."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3_000):
+            with socket.create_server(("127.0.0.1", 0)) as listening:
+                server = SimpleNamespace(server_socket=listening)
+                telling = threading.Thread(target=server_started.send, kwargs={"sender": server, "server": server})
+                telling.start()
+                while telling.is_alive():
+                    server.server_socket.getsockname()
+                server.server_socket.close()
+    finally:
+        sys.setswitchinterval(usual)

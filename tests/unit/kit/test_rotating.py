@@ -12,6 +12,7 @@ import pytest
 
 from pitstop.kit import rotating
 from pitstop.kit.rotating import RotatingLog, Rotation, full_parts, read_from, start_pump
+from pitstop.kit.waiting import wait_until
 
 SMALL = Rotation(most_bytes=100, kept=3)
 ALL = Rotation(most_bytes=2000, kept=10_000)
@@ -198,3 +199,16 @@ def test_what_a_full_disk_does_not_take_is_told_of_afterwards(tmp_path, monkeypa
 def test_at_least_one_part_is_kept_or_positions_would_be_lost(kept):
     with pytest.raises(ValueError, match="at least one"):
         Rotation(100, kept)
+
+
+def test_lines_of_a_job_are_printed_too_once_it_is_known_whose_they_are(tmp_path, capfd):
+    log, moves_to = tmp_path / "spare.log", tmp_path / "moves"
+    with pump(log, Rotation(printed=True), moves_to=moves_to) as writer:
+        writer.stdin.write(b"of nobody yet\n")
+        writer.stdin.flush()
+        assert wait_until(lambda: log.exists() and records(log), 10)
+        moves_to.write_text(json.dumps({"log": str(tmp_path / "job.log"), "facts": {"job": "orders"}}))
+        writer.stdin.write(b"of a job\n")
+    printed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(each["msg"], each["job"]) for each in printed] == [("of a job", "orders")]
+    assert records(tmp_path / "job.log") == printed

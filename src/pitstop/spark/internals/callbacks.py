@@ -17,6 +17,8 @@ from pitstop.kit.tcp import is_own_peer
 class _OwnPeersOnly(socket.socket):
     """A listening socket that closes what another user connects."""
 
+    __slots__ = ()  # no other layout than a socket has, so that one can become it
+
     def accept(self) -> tuple[socket.socket, Any]:
         while True:
             connection, address = super().accept()
@@ -29,9 +31,9 @@ class _OwnPeersOnly(socket.socket):
 
 
 def _guard(*, server: Any, **_: Any) -> None:
-    # py4j says that it has started just before it accepts the first connection.
-    if not isinstance(server.server_socket, _OwnPeersOnly):
-        server.server_socket = _OwnPeersOnly(fileno=server.server_socket.detach())
+    # py4j says so in the thread that accepts, just before the first connection, while the one that has started it asks the
+    # same socket for its port: it must never be another one, nor closed.
+    server.server_socket.__class__ = _OwnPeersOnly
 
 
 def accept_own_peers_only() -> None:

@@ -77,7 +77,7 @@ def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: Dat
 
 
 def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[DataFrame, StateLayout]:
-    """The first row of each key."""
+    """One row of each key, of the first epoch in which there is one."""
     keys, within_ms, timestamp = spec.keys, spec.within_ms, spec.timestamp
     check_columns(node, frame, keys)
     if within_ms is None:
