@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kubernetes.operating import IMAGES
 from tests.kubernetes.rig.cluster import Cluster
 from tests.kubernetes.rig.node import Node
 from tests.kubernetes.rig.tools import Tools, why_not
@@ -34,7 +35,7 @@ def rig(tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("kubernetes")
     with (
         Cluster.start(folder / "cluster", tools, DEFINITIONS) as cluster,
-        Node.start(cluster, folder / "node-1") as node,
+        Node.start(cluster, folder / "node-1", images=IMAGES) as node,
     ):
         yield cluster, node
 

@@ -4,29 +4,8 @@ import json
 
 import pytest
 
+from tests.kubernetes.manifests import a_map, cluster_of, job, made, snapshot
 from tests.kubernetes.rig.clients import ClientError
-
-VERSION = "hazelcast.com/v1alpha1"
-
-
-def made(kind, resource, /, **spec):
-    return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": resource}, "spec": spec}
-
-
-def cluster_of(resource="hazelcast", /, **spec):
-    return made("Hazelcast", resource, **spec)
-
-
-def job(resource="transaction-v1", /, **spec):
-    return made("JetJob", resource, **{"hazelcastResourceName": "hazelcast", "jarName": "jobs.zip"} | spec)
-
-
-def snapshot(resource="snapshot-transaction", /, **spec):
-    return made("JetJobSnapshot", resource, **{"jetJobResourceName": "transaction-v1"} | spec)
-
-
-def a_map(resource="transaction", /, **spec):
-    return made("Map", resource, **{"hazelcastResourceName": "hazelcast"} | spec)
 
 
 def refusal(kubectl, *objects):
@@ -82,6 +61,11 @@ def test_a_lossless_restart_needs_a_place_to_keep_things(kubectl):
         (job(state="Stopped"), 'spec.state: Unsupported value: "Stopped"'),
         (job(bucketConfig={"bucketURI": "ftp://x"}), "spec.bucketConfig.bucketURI: Invalid value"),
         (job(remoteURL="http://h/a.py", bucketConfig={"bucketURI": "s3://b"}), "give bucketConfig or remoteURL, not both"),
+        (cluster_of(spark={"master": "k8s"}), "master k8s needs serviceAccountName"),
+        (
+            cluster_of(spark={"master": "k8s", "serviceAccountName": "spark", "drivers": "members"}),
+            "master k8s has no members that could run drivers",
+        ),
         (made("JetJobSnapshot", "s"), 'missing required field "jetJobResourceName"'),
         (snapshot(jetJobResourceName=""), "spec.jetJobResourceName: Invalid value"),
         (a_map(eventJournal={"capacity": 0}), "spec.eventJournal.capacity: Invalid value: 0"),
@@ -101,6 +85,8 @@ def test_what_is_wrong_at_first_sight_is_refused(kubectl, wrong, sentence):
         (job(), job(hazelcastResourceName="other"), "spec.hazelcastResourceName"),
         (job(), job(jarName="other.zip"), "spec.jarName"),
         (job(mainClass="a.b"), job(mainClass="a.c"), "spec.mainClass"),
+        (job(arguments=["a"]), job(arguments=["a", "b"]), "spec.arguments"),
+        (job(options={"auto_scaling": "false"}), job(options={}), "spec.options"),
         (job(), job(initialSnapshotResourceName="s"), "spec.initialSnapshotResourceName"),
         (job(), job(bucketConfig={"bucketURI": "s3://b"}), "spec.bucketConfig"),
     ],

@@ -13,6 +13,7 @@ from pitstop.operator.resources import (
     FINISHED,
     GROUP,
     VERSION,
+    Drivers,
     Hazelcast,
     JetJob,
     JetJobSnapshot,
@@ -21,12 +22,15 @@ from pitstop.operator.resources import (
     Map,
     Part,
     SnapshotState,
+    SparkMaster,
 )
 
 UNCHANGED = "field cannot be updated"
 NOT_RUNNING_AT_FIRST = "should be set to Running on creation"
 JOB_FINISHED = "job execution is finished or being finished, state change is not allowed"
 ONLY_WHILE_RUNNING = "can be set only for JetJob with Running status"
+NEEDS_ACCOUNT = "master k8s needs serviceAccountName"
+NO_MEMBERS = "master k8s has no members that could run drivers"
 NEEDS_BASE_DIR = "losslessRestartEnabled needs spec.persistence.baseDir"
 ONE_SOURCE = "give bucketConfig or remoteURL, not both"
 
@@ -134,6 +138,15 @@ _PHASE = "(has(oldSelf.status) && has(oldSelf.status.phase) ? oldSelf.status.pha
 _SAME_STATE = "self.spec.state == oldSelf.spec.state"
 _EXPORT = "(has(oldSelf.status) && has(oldSelf.status.state) ? oldSelf.status.state : '')"
 _RUNNING = JobStateWanted.RUNNING.value
+_FIXED_OF_A_JOB = (
+    "name",
+    "hazelcastResourceName",
+    "jarName",
+    "mainClass",
+    "arguments",
+    "options",
+    "initialSnapshotResourceName",
+)
 
 HAZELCAST = Kind(
     "Hazelcast",
@@ -153,6 +166,18 @@ HAZELCAST = Kind(
                 " || !has(self.jet.instance.losslessRestartEnabled) || !self.jet.instance.losslessRestartEnabled",
                 NEEDS_BASE_DIR,
                 ".jet.instance.losslessRestartEnabled",
+            ),
+            Rule(
+                f"!has(self.spark) || !has(self.spark.master) || self.spark.master != '{SparkMaster.KUBERNETES}'"
+                " || has(self.spark.serviceAccountName)",
+                NEEDS_ACCOUNT,
+                ".spark.serviceAccountName",
+            ),
+            Rule(
+                f"!has(self.spark) || !has(self.spark.master) || self.spark.master != '{SparkMaster.KUBERNETES}'"
+                f" || !has(self.spark.drivers) || self.spark.drivers != '{Drivers.MEMBERS}'",
+                NO_MEMBERS,
+                ".spark.drivers",
             ),
         )
     },
@@ -211,10 +236,7 @@ JET_JOB = Kind(
             ),
         ),
         "spec": (
-            *(
-                unchanged(name)
-                for name in ("name", "hazelcastResourceName", "jarName", "mainClass", "initialSnapshotResourceName")
-            ),
+            *(unchanged(name) for name in _FIXED_OF_A_JOB),
             Rule("!has(self.bucketConfig) || has(oldSelf.bucketConfig)", UNCHANGED, ".bucketConfig", forbidden=True),
             Rule("!has(self.bucketConfig) || !has(self.remoteURL)", ONE_SOURCE, ".remoteURL"),
         ),
@@ -281,11 +303,27 @@ def _default(found: Document) -> Document:
 
 def written() -> str:
     """All of them as YAML, for ``kubectl apply``."""
+    return _SOURCE + _yaml(definitions())
+
+
+def template() -> str:
+    """The same for the Helm chart: who wants to can leave them out, and they stay when the release goes."""
+    kept = definitions()
+    for each in kept:
+        each["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
+    return f"{_SOURCE}{{{{- if .Values.crds.install }}}}\n{_yaml(kept)}{{{{- end }}}}\n"
+
+
+_SOURCE = "# Written by `make pictures` from src/pitstop/operator/resources.py and crds.py.\n"
+
+
+def _yaml(documents: list[Document]) -> str:
     import yaml
 
-    return yaml.safe_dump_all(definitions(), sort_keys=False, width=120, allow_unicode=True)
+    return yaml.safe_dump_all(documents, sort_keys=False, width=120, allow_unicode=True)
 
 
 if __name__ == "__main__":
-    print("# Written by `make pictures` from src/pitstop/operator/resources.py and crds.py.")
-    print(written(), end="")
+    import sys
+
+    print(template() if "--chart" in sys.argv else written(), end="")

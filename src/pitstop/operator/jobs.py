@@ -58,6 +58,7 @@ class SeenJob:
 
     name: str
     """metadata.name"""
+    namespace: str
     uid: str
     generation: int
     resource: JetJob
@@ -67,8 +68,6 @@ class SeenJob:
     """An older JetJob of the same cluster whose job has the same name."""
     snapshot: JetJobSnapshot | None = None
     """The one from which it is to start; None if there is none, or none is asked for."""
-    secret_there: bool = True
-    """The Secret with the bucket's credentials is there, or none is named."""
     actual: JobStatus | None = None
     """The job as its control plane shows it; None if it does not have it."""
 
@@ -76,6 +75,13 @@ class SeenJob:
     def job_name(self) -> str:
         """The name of the job on its cluster."""
         return self.resource.spec.name or self.name
+
+    @property
+    def snapshot_name(self) -> str | None:
+        """The name on its cluster of the snapshot from which it is to start; None if it starts anew."""
+        wanted = self.resource.spec.initial_snapshot_resource_name
+        named = self.snapshot.spec.name if self.snapshot is not None else None
+        return named or wanted
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,14 @@ def _without_job(seen: SeenJob) -> JobDecision:
     obstacle = _obstacle(seen)
     if obstacle is not None:
         return JobDecision(None, _waiting(seen, JobPhase.FAILED, obstacle))
-    return JobDecision(JobAction.SUBMIT, _waiting(seen, JobPhase.NOT_RUNNING, None))
+    # The id is written before the job is submitted: whoever finds none knows that there is no job.
+    identity = number_of(job_id(seen.uid))
+    return JobDecision(JobAction.SUBMIT, _waiting(seen, JobPhase.NOT_RUNNING, None).model_copy(update={"id": identity}))
+
+
+def failed(seen: SeenJob, reason: str) -> JetJobStatus:
+    """What the status of a job is to say that could not be submitted."""
+    return _waiting(seen, JobPhase.FAILED, reason)
 
 
 def _obstacle(seen: SeenJob) -> str | None:
@@ -125,8 +138,6 @@ def _obstacle(seen: SeenJob) -> str | None:
         return UPLOAD_DISABLED
     if seen.older_namesake is not None:
         return f"JetJob {seen.older_namesake} already uses the same name"
-    if not seen.secret_there:
-        return SECRET_MISSING
     if cluster.status is None or cluster.status.phase is not ClusterPhase.RUNNING:
         return f"Hazelcast '{spec.hazelcast_resource_name}' is not running"
     return _snapshot_obstacle(spec.initial_snapshot_resource_name, seen.snapshot)
@@ -160,6 +171,11 @@ def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:
     return None
 
 
+def is_owed(seen: SeenJob) -> bool:
+    """A restart that this generation of the spec asks for, and that was not carried out yet."""
+    return seen.resource.spec.state is JobStateWanted.RESTARTED and _is_new(seen)
+
+
 def _is_new(seen: SeenJob) -> bool:
     status = seen.resource.status
     return status is None or status.observed_generation != seen.generation
@@ -176,8 +192,9 @@ def _waiting(seen: SeenJob, phase: JobPhase, obstacle: str | None) -> JetJobStat
 
 def _status(seen: SeenJob, actual: JobStatus) -> JetJobStatus:
     before = seen.resource.status
+    owed = is_owed(seen) and not actual.status.terminal
     return JetJobStatus(
-        observed_generation=seen.generation,
+        observed_generation=before.observed_generation if owed and before is not None else seen.generation,
         conditions=list(before.conditions) if before is not None else [],
         phase=PHASES[actual.status],
         id=number_of(actual.id),

@@ -60,6 +60,11 @@ def decide_map(seen: SeenMap) -> MapDecision:
     return MapDecision(wanted if actual != wanted else None, _status(seen, MapState.SUCCESS, None))
 
 
+def refused_map(seen: SeenMap, reason: str) -> MapStatus:
+    """What the status is to say once the cluster has refused."""
+    return _status(seen, MapState.FAILED, reason)
+
+
 def _wanted(spec: MapSpec) -> MapSettings:
     return MapSettings(spec.event_journal.capacity if spec.event_journal is not None else 0, spec.time_to_live_seconds)
 

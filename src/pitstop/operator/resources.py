@@ -16,6 +16,7 @@ MOST_MEMBERS = 1000
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 """Of a job, map or snapshot."""
 ResourceName = Annotated[str, Field(min_length=1, max_length=253)]
+Text = Annotated[str, Field(max_length=4096)]
 Seconds = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Count = Annotated[int, Field(ge=0, json_schema_extra={"format": "int32"})]
 Moment = Annotated[datetime, Field(json_schema_extra={"format": "date-time"})]
@@ -91,6 +92,38 @@ class ClusterPersistence(Part):
     ]
 
 
+class SparkMaster(StrEnum):
+    """Who runs the tasks of jobs."""
+
+    MEMBERS = "members"
+    KUBERNETES = "k8s"
+
+
+class Drivers(StrEnum):
+    """Where the drivers of jobs run."""
+
+    CONTROL_PLANE = "controlPlane"
+    MEMBERS = "members"
+
+
+class Spark(Part):
+    """How jobs reach their processors."""
+
+    master: Annotated[
+        SparkMaster, Field(description="members: the cluster's own; k8s: pods that Spark makes, clusterSize for each job")
+    ] = SparkMaster.MEMBERS
+    drivers: Annotated[
+        Drivers,
+        Field(
+            description="controlPlane: in its pod, kept warm; members: in theirs: jobs then outlive the control plane's pod, "
+            "and their drivers are spread"
+        ),
+    ] = Drivers.CONTROL_PLANE
+    service_account_name: Annotated[
+        ResourceName | None, Field(description="With master k8s: the ServiceAccount that may make pods and ConfigMaps")
+    ] = None
+
+
 class HazelcastSpec(Part):
     """A cluster as it is wanted."""
 
@@ -99,7 +132,22 @@ class HazelcastSpec(Part):
         ResourceName | None, Field(description="A Secret that must exist; no licence is needed")
     ] = None
     jet: Annotated[Jet, Field(description="Jobs")] = Jet()
+    store_secret_name: Annotated[
+        ResourceName | None,
+        Field(description="A Secret with url (and password) of a store in PostgreSQL; else it is a file, all pods on one node"),
+    ] = None
     persistence: Annotated[ClusterPersistence | None, Field(description="What survives the cluster")] = None
+    spark: Annotated[Spark | None, Field(description="How jobs reach their processors; else by the cluster's members")] = None
+
+    @property
+    def executor_pods(self) -> bool:
+        """Spark makes pods for the executors of each job, and there are no members."""
+        return self.spark is not None and self.spark.master is SparkMaster.KUBERNETES
+
+    @property
+    def drivers_on_members(self) -> bool:
+        """Members run the drivers of jobs, not the control plane."""
+        return self.spark is not None and self.spark.drivers is Drivers.MEMBERS
 
 
 class ClusterPhase(StrEnum):
@@ -238,10 +286,20 @@ class JetJobSpec(Part):
     state: Annotated[JobStateWanted, Field(description="What it is to do; when it is created, Running")] = JobStateWanted.RUNNING
     jar_name: Annotated[
         str,
-        Field(min_length=1, max_length=255, description="File of its code: .py, .zip, .whl, or .jar with Python in it. Stays"),
+        Field(min_length=1, max_length=255, description="Its code: .py, .sql, .zip, .whl, or .jar with Python in it. Stays"),
     ]
     main_class: Annotated[
         str | None, Field(max_length=1024, description="module:function or module.function of the job. Cannot be changed later")
+    ] = None
+    arguments: Annotated[
+        list[Text] | None, Field(max_length=64, description="Arguments of the job's function. Cannot be changed later")
+    ] = None
+    options: Annotated[
+        dict[str, Text] | None,
+        Field(
+            description="Options of the job over those of its code, such as processing_guarantee. Cannot be changed later",
+            json_schema_extra={"maxProperties": 64},
+        ),
     ] = None
     initial_snapshot_resource_name: Annotated[
         ResourceName | None, Field(description="The JetJobSnapshot from whose state it starts. Cannot be changed later")

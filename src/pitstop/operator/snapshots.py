@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.operator.jobs import PHASES
 from pitstop.operator.moments import moment
-from pitstop.operator.resources import JetJob, JetJobSnapshot, JetJobSnapshotStatus, JobPhase, SnapshotState
+from pitstop.operator.resources import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
 
 ONLY_OF_RUNNING = "a snapshot can be exported only from a JetJob with Running status"
 
@@ -19,8 +21,12 @@ class SeenSnapshot:
     """metadata.name"""
     generation: int
     resource: JetJobSnapshot
-    job: JetJob | None
-    """The JetJob that it names; None if there is none."""
+    job_there: bool
+    """There is a JetJob of the name that it names."""
+    reached: bool = True
+    """The job's cluster answers."""
+    actual: JobState | None = None
+    """The state of that JetJob's job; None if its cluster has no such job."""
     kept: SnapshotRecord | None = None
     """The snapshot as its control plane keeps it; None if it has none of that name and job that is younger than the resource."""
 
@@ -46,18 +52,28 @@ def decide_snapshot(seen: SeenSnapshot) -> SnapshotDecision:
         return SnapshotDecision(False, known.model_copy(update={"observed_generation": seen.generation}))
     if seen.kept is not None and state is SnapshotState.EXPORTING:
         return SnapshotDecision(False, _status(seen, SnapshotState.EXPORTED, None, seen.kept))
+    if seen.job_there and not seen.reached:
+        return SnapshotDecision(False, _status(seen, state or SnapshotState.WAITING, "the job's cluster does not answer yet"))
     obstacle = _obstacle(seen)
-    if obstacle is not None:
-        return SnapshotDecision(False, _status(seen, SnapshotState.FAILED, obstacle))
-    return SnapshotDecision(True, _status(seen, SnapshotState.EXPORTING, None))
+    if obstacle is None:
+        return SnapshotDecision(True, _status(seen, SnapshotState.EXPORTING, None))
+    if state is SnapshotState.EXPORTING and seen.actual is not None and not seen.actual.terminal:
+        return SnapshotDecision(False, _status(seen, SnapshotState.EXPORTING, None))  # it is under way: it may end the job, too
+    return SnapshotDecision(False, _status(seen, SnapshotState.FAILED, obstacle))
+
+
+def could_not_export(seen: SeenSnapshot, reason: str) -> JetJobSnapshotStatus:
+    """What the status is to say once the job's cluster has refused."""
+    return _status(seen, SnapshotState.FAILED, reason)
 
 
 def _obstacle(seen: SeenSnapshot) -> str | None:
     name = seen.resource.spec.jet_job_resource_name
-    if seen.job is None:
+    if not seen.job_there:
         return f"JetJob '{name}' not found"
-    phase = seen.job.status.phase if seen.job.status is not None else None
-    return None if phase is JobPhase.RUNNING else f"{ONLY_OF_RUNNING}: '{name}' is {phase.value if phase is not None else 'new'}"
+    if seen.actual is JobState.RUNNING:
+        return None
+    return f"{ONLY_OF_RUNNING}: '{name}' is {PHASES[seen.actual].value if seen.actual is not None else 'new'}"
 
 
 def _status(

@@ -51,6 +51,10 @@ class Tools:
         return cls(**folders) if folders and all((folder / "complete").exists() for folder in folders.values()) else None
 
 
+OF_PODS = Path("/tmp")
+"""A folder that each pod has for itself."""
+
+
 def why_not(folder: Path) -> str | None:
     """Why no pods can run here, as tried in an empty ``folder``; None if they can."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
@@ -58,6 +62,8 @@ def why_not(folder: Path) -> str | None:
         return f"there is no {missing[0]} here"
     if os.geteuid() != 0:
         return "only root can make the namespaces of pods"
+    if OF_PODS in Path(__file__).parents:
+        return f"this checkout is in {OF_PODS}, where pods find a folder of their own"
     for name in ("written", "work", "root"):
         (folder / name).mkdir()
     tried = subprocess.run(

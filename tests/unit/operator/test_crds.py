@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pitstop.operator.crds import KINDS, definitions, structural, written
+from pitstop.operator.crds import KINDS, definitions, structural, template, written
 from pitstop.operator.resources import JetJob
 
 COMMITTED = Path(__file__).parents[3] / "deploy" / "kubernetes" / "crds.yaml"
@@ -121,3 +121,8 @@ def test_a_resource_of_a_later_version_is_read_without_what_this_one_does_not_kn
     }
     job = JetJob.model_validate(document)
     assert (job.spec.remote_url, job.spec.state, job.status.id) == ("http://a/b", "Running", 741632319877545985)
+
+
+def test_the_chart_has_the_same_definitions():
+    chart = Path(__file__).parents[3] / "deploy" / "helm" / "pitstop" / "templates" / "crds.yaml"
+    assert chart.read_text() == template(), "run 'make pictures'"

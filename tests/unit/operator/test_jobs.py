@@ -22,7 +22,7 @@ def jet_job(status=None, **spec):
 
 def seen(resource=None, generation=1, **more):
     more = {"cluster": RUNNING_CLUSTER} | more
-    return SeenJob("transaction-v1", UID, generation, resource or jet_job(), **more)
+    return SeenJob("transaction-v1", "default", UID, generation, resource or jet_job(), **more)
 
 
 def actual(status, **more):
@@ -83,7 +83,6 @@ WITHOUT_BUCKET = JetJob.model_validate({"spec": {"hazelcastResourceName": "hazel
             "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled",
         ),
         ({"older_namesake": "other"}, "JetJob other already uses the same name"),
-        ({"secret_there": False}, "Bucket credentials Secret not found"),
         ({"cluster": cluster({"resourceUploadEnabled": True}, "Pending")}, "Hazelcast 'hazelcast' is not running"),
         ({"resource": FROM}, "JetJobSnapshot 'snapshot-transaction' not found"),
         (

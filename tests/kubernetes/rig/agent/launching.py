@@ -35,6 +35,7 @@ async def launch_of(
         user=own.get("runAsUser", of_pod.get("runAsUser", image.user if image else None)),
         groups=_groups(of_pod, own),
         read_only=own.get("readOnlyRootFilesystem", False),
+        passable=image.passable if image else (),
     )
     if sandbox.user in (None, 0) and own.get("runAsNonRoot", of_pod.get("runAsNonRoot", False)):
         raise NotYetError("container has runAsNonRoot and image will run as root")

@@ -42,6 +42,7 @@ class Sandbox:
     user: int | None = None
     groups: Sequence[int] = ()
     read_only: bool = False
+    passable: Sequence[str] = ()
 
     @property
     def entered(self) -> Path:
@@ -85,6 +86,7 @@ class Sandbox:
             _line("mount", "--rbind", "/dev", self._inside("/dev")),
             *(_line("mount", "--bind", place, self._inside(place)) + " || true" for place in other_file_systems()),
             _line("mkdir", "-p", self._inside(directory)),
+            *(_line("chmod", "a+x", self._inside(place)) for place in self.passable),
         ]
         for mount in sorted(self.mounts, key=lambda each: each.target):
             lines += self._mounted(mount)

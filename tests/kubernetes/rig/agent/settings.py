@@ -11,12 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Image:
-    """What an image's name stands for: a command, variables, and a user (None: root). Its files are those of the machine."""
+    """What an image's name stands for: a command, variables, and a user (None: root). Its files are those of the machine.
+
+    ``passable``: folders that are closed to others on the machine, and through which any user of a container may pass.
+    """
 
     entrypoint: tuple[str, ...]
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     user: int | None = None
+    passable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Settings:
 
 
 def _image(known: dict[str, Any]) -> Image:
-    return Image(tuple(known["entrypoint"]), tuple(known["arguments"]), known["environment"], known["user"])
+    return Image(
+        tuple(known["entrypoint"]), tuple(known["arguments"]), known["environment"], known["user"], tuple(known["passable"])
+    )
 
 
 def process_file(folder: Path, namespace: str, pod: str, container: str) -> Path:

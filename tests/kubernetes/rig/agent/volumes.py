@@ -78,8 +78,11 @@ class Volumes:
 
     def _of_group(self, folder: Path) -> Path:
         """Lets the pod's group write there, as ``fsGroup`` says."""
-        group = self.facts.spec.get("securityContext", {}).get("fsGroup")
-        if group is not None:
+        asked = self.facts.spec.get("securityContext", {})
+        group = asked.get("fsGroup")
+        root = folder.stat()
+        fits = root.st_gid == group and root.st_mode & 0o2770 == 0o2770
+        if group is not None and not (fits and asked.get("fsGroupChangePolicy") == "OnRootMismatch"):
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, -1, group, follow_symlinks=False)
                 if path.is_dir():

@@ -1,0 +1,189 @@
+"""``pitstop operator``: let the resources of group hazelcast.com be what they say, until told to end."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+from lightkube import KubeConfig
+from prometheus_client import REGISTRY, Counter, Gauge, Histogram
+
+from pitstop.errors import PitstopError
+from pitstop.operator import kinds
+from pitstop.operator.cluster_names import Image
+from pitstop.operator.following import Servers
+from pitstop.operator.health import Health
+from pitstop.operator.kube.api import Api, ApiFault, Object, kube_config
+from pitstop.operator.kube.lease import LEASE_REQUEST_SECONDS, Lead
+from pitstop.operator.kube.queue import WorkQueue
+from pitstop.operator.reconciling.cluster import reconcile_cluster
+from pitstop.operator.reconciling.job import reconcile_job
+from pitstop.operator.reconciling.map import reconcile_map
+from pitstop.operator.reconciling.snapshot import reconcile_snapshot
+from pitstop.operator.reconciling.surroundings import Retries, Surroundings
+from pitstop.operator.world import Key, World
+from pitstop.operator.writing import Writer
+
+log = structlog.get_logger("pitstop.operator")
+
+LEASE_NAME = "pitstop-operator"
+WORKERS = 8
+"""How many resources are looked after at once; some of it takes as long as a job takes to export its state."""
+_STEP_SECONDS = 0.05
+_END_SECONDS = 20.0
+
+RECONCILED = Counter("pitstop_operator_reconciled", "Resources looked after", ["kind", "outcome"])
+SECONDS = Histogram("pitstop_operator_reconcile_seconds", "How long that took", ["kind"])
+WAITING = Gauge("pitstop_operator_waiting", "Resources that wait to be looked after")
+LEADS = Gauge("pitstop_operator_leads", "1 if this operator is the one that acts")
+
+RECONCILERS: dict[str, tuple[object, Callable[[Surroundings, Object], float | None]]] = {
+    kinds.HAZELCAST.name: (kinds.HAZELCAST, reconcile_cluster),
+    kinds.MAP.name: (kinds.MAP, reconcile_map),
+    kinds.JET_JOB.name: (kinds.JET_JOB, reconcile_job),
+    kinds.JET_JOB_SNAPSHOT.name: (kinds.JET_JOB_SNAPSHOT, reconcile_snapshot),
+}
+
+
+@dataclass(frozen=True)
+class OperatorSettings:
+    """How the operator runs."""
+
+    image: Image = field(default_factory=Image)
+    namespace: str | None = None
+    """The only one that it looks at; None: all."""
+    lease_name: str = LEASE_NAME
+    lease_namespace: str = "default"
+    """Where the Lease is by which one of several operators leads."""
+    holder: str = field(default_factory=socket.gethostname)
+    files_from: Path | None = None
+    health_host: str = "127.0.0.1"
+    health_port: int | None = None
+    """Where /healthz, /readyz and /metrics are; None: nowhere."""
+
+
+class Operator:
+    """Runs until ``stop`` is called, or the lead is lost."""
+
+    def __init__(self, settings: OperatorSettings, config: KubeConfig | None = None) -> None:
+        self._settings = settings
+        self._config = config or kube_config()
+        self._stopped = threading.Event()
+        self._queue: WorkQueue[Key] = WorkQueue()
+        self._world = World(self._connect, self._queue.add, settings.namespace)
+        self._servers, self._retries = Servers(), Retries()
+        self.leads = threading.Event()
+
+    def _connect(self) -> Api:
+        return Api(self._config)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has seen everything once, and could take the lead."""
+        return self._world.synced
+
+    def stop(self) -> None:
+        """End soon."""
+        self._stopped.set()
+        self._queue.close()
+
+    def run(self) -> None:
+        """Wait for the lead, then look after everything; returns when stopped, and when the lead is lost."""
+        self._world.follow(self._stopped)
+        while not self._world.synced and not self._stopped.wait(_STEP_SECONDS):
+            pass
+        api = Api(self._config, LEASE_REQUEST_SECONDS)
+        lead = Lead(api, self._settings.lease_namespace, self._settings.lease_name, self._settings.holder)
+        try:
+            if not lead.win(self._stopped):
+                return
+            self.leads.set()
+            LEADS.set(1)
+            workers = [
+                threading.Thread(target=self._work, name=f"reconciling-{number}", daemon=True) for number in range(WORKERS)
+            ]
+            for worker in workers:
+                worker.start()
+            for key in self._world.everything():
+                self._queue.add(key)
+            kept = lead.keep(self._stopped)
+            self.leads.clear()
+            LEADS.set(0)
+            self.stop()
+            if kept:  # another one may lead once nothing is done here any more
+                self._wait_for(workers)
+                lead.give_back()
+        finally:
+            self._servers.close()
+            api.close()
+
+    def _wait_for(self, workers: list[threading.Thread]) -> None:
+        deadline = time.monotonic() + _END_SECONDS
+        for worker in workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+
+    def _work(self) -> None:
+        api = self._connect()
+        around = Surroundings(
+            api, self._world, Writer(api), self._servers, self._settings.image, self._settings.files_from, self._retries
+        )
+        try:
+            while (key := self._queue.take()) is not None:
+                WAITING.set(len(self._queue))
+                self._queue.done(key, failed=not self._look(around, key))
+        finally:
+            api.close()
+
+    def _look(self, around: Surroundings, key: Key) -> bool:
+        """Look after one resource; whether that went well."""
+        kind, reconcile = RECONCILERS[key.kind]
+        began = time.perf_counter()
+        try:
+            found = self._world.find(kind, key.namespace, key.name)  # type: ignore[arg-type]
+            if found is None:
+                if key.kind == kinds.HAZELCAST.name:
+                    self._servers.drop(key.namespace, key.name)
+                return True
+            again = reconcile(around, found)
+            if again is not None:
+                self._queue.add_after(key, again)
+        except (ApiFault, PitstopError) as error:
+            log.warning("to be tried again", kind=key.kind, namespace=key.namespace, name=key.name, reason=str(error))
+            RECONCILED.labels(key.kind, "failed").inc()
+            return False
+        except Exception:
+            log.exception("to be tried again", kind=key.kind, namespace=key.namespace, name=key.name)
+            RECONCILED.labels(key.kind, "failed").inc()
+            return False
+        SECONDS.labels(key.kind).observe(time.perf_counter() - began)
+        RECONCILED.labels(key.kind, "done").inc()
+        return True
+
+
+def run_operator(settings: OperatorSettings) -> bool:
+    """Run until SIGINT or SIGTERM; False if it has ended because another one leads now."""
+    operator = Operator(settings)
+    told = threading.Event()
+
+    def end(*_: object) -> None:
+        told.set()
+        operator.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    health = None
+    if settings.health_port is not None:
+        health = Health(settings.health_host, settings.health_port, lambda: operator.ready, REGISTRY)
+        health.start()
+    try:
+        operator.run()
+    finally:
+        if health is not None:
+            health.stop()
+    return told.is_set()

@@ -1,0 +1,190 @@
+"""The code of jobs, from a bucket (S3, Google, Azure, or a folder of the operator's own) or from a URL."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import threading
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx2
+from obstore.exceptions import BaseError, NotFoundError
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from pitstop.errors import ArtifactError, TooLargeError
+from pitstop.operator.resources import JetJobSpec
+
+MOST_BYTES = 256 << 20
+_SECONDS = 30.0
+_DOWNLOAD_SECONDS = 120.0
+_LONGEST = 400
+_NOT_FOUND = 404
+S3_KEYS = {
+    "region": "region",
+    "access-key-id": "access_key_id",
+    "secret-access-key": "secret_access_key",
+    "session-token": "session_token",
+    "endpoint": "endpoint",
+}
+AZURE_KEYS = {"storage-account": "account_name", "storage-key": "account_key", "endpoint": "endpoint"}
+GOOGLE_KEYS = {"google-credentials-path": "service_account_key"}
+"""What the keys of a Secret are called (as the Hazelcast operator has them), and what they are for the library."""
+
+
+CODE_NOWHERE = "spec.bucketConfig or spec.remoteURL is needed: it says where jarName is."
+_CREDENTIAL_SERVICES = (ip_address("fd00:ec2::254"), ip_address("100.100.100.200"))
+"""Of Amazon and Alibaba; those of others are at link-local addresses."""
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Code:
+    """The file of a job."""
+
+    name: str
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        """Its SHA-256, as status.artifactDigest has it."""
+        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
+
+
+def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from: Path | None) -> Code:
+    """What a JetJob runs.
+
+    ``credentials``: what the bucket's Secret holds; None if it names none: then it is asked as anybody. ``files_from``: the only
+    folder that file:// may lead into. ArtifactError if it cannot be read, or is nothing that runs here.
+    """
+    if "/" in spec.jar_name or spec.jar_name.startswith("."):
+        raise ArtifactError(f"spec.jarName: '{spec.jar_name}' is no name of a file: bucketURI says in which folder it is.")
+    with _one_at_a_time:  # each may take as much memory as the largest
+        if spec.remote_url is not None:
+            content = _downloaded(spec.remote_url)
+        elif spec.bucket_config is not None:
+            content = _from_bucket(spec.bucket_config.bucket_uri.rstrip("/"), spec.jar_name, credentials, files_from)
+        else:
+            raise ArtifactError(CODE_NOWHERE)
+    if len(content) > MOST_BYTES:
+        raise TooLargeError(f"{spec.jar_name} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
+    return Code(name_for_server(spec.jar_name, content), content)
+
+
+def name_for_server(name: str, content: bytes) -> str:
+    """What a server calls a file of that name: a .jar with Python in it is a .zip."""
+    if not name.endswith(".jar"):
+        return name
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            has_python = any(each.endswith(".py") for each in archive.namelist())
+    except zipfile.BadZipFile:
+        raise ArtifactError(f"{name} is no archive, so that no job can be in it.") from None
+    if not has_python:
+        raise ArtifactError(f"{name} holds no Python: Pitstop runs Python packages, not Java classes.")
+    return f"{name.removesuffix('.jar')}.zip"
+
+
+def entry_of(main_class: str | None) -> str | None:
+    """``module:function``, however ``spec.mainClass`` writes it; None if it is left out: then there must be one job alone."""
+    if main_class is None or ":" in main_class:
+        return main_class
+    module, _, function = main_class.rpartition(".")
+    return f"{module}:{function}" if module else function
+
+
+def _from_bucket(uri: str, name: str, credentials: Mapping[str, str] | None, files_from: Path | None) -> bytes:
+    parts = urlsplit(uri)
+    if parts.scheme == "file":
+        return _from_folder(Path(unquote(parts.path)), name, files_from)
+    try:
+        found = _store(uri, parts.scheme, credentials).get(name)
+        if found.meta["size"] > MOST_BYTES:
+            raise TooLargeError(f"{name} in {uri} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
+        return bytes(found.bytes())
+    except (NotFoundError, FileNotFoundError):
+        raise ArtifactError(f"{name} could not be found in {uri}.") from None
+    except (BaseError, ValueError, OSError) as error:
+        raise ArtifactError(f"{name} cannot be read from {uri}: {_first_line(error)}") from error
+
+
+def _store(uri: str, scheme: str, credentials: Mapping[str, str] | None) -> Any:
+    """Never with the operator's own rights: those of the Secret, or those of anybody."""
+    given = {} if credentials is None else credentials
+    client = {"allow_http": True} if given.get("endpoint", "").startswith("http://") else {}
+    limits: Any = {"timeout": f"{_SECONDS:g}s", **client}
+    retries: Any = {"max_retries": 2}
+    if scheme == "s3":
+        return S3Store.from_url(uri, config=_given(S3_KEYS, credentials), client_options=limits, retry_config=retries)
+    if scheme == "gs":
+        return GCSStore.from_url(uri, config=_given(GOOGLE_KEYS, credentials), client_options=limits, retry_config=retries)
+    return AzureStore.from_url(uri, config=_given(AZURE_KEYS, credentials), client_options=limits, retry_config=retries)
+
+
+def _given(keys: Mapping[str, str], credentials: Mapping[str, str] | None) -> Any:
+    if credentials is None:
+        return {"skip_signature": True}
+    return {option: credentials[key].strip() for key, option in keys.items() if key in credentials}
+
+
+def _from_folder(folder: Path, name: str, files_from: Path | None) -> bytes:
+    if files_from is None:
+        raise ArtifactError(
+            "The operator reads no files of its own: give it a folder with --files-from, or use a bucket or a URL."
+        )
+    path, allowed = (folder / name).resolve(), files_from.resolve()
+    if not path.is_relative_to(allowed):
+        raise ArtifactError(f"The operator reads files in {allowed} alone, not {path}.")
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise TooLargeError(f"{path} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ArtifactError(f"{name} could not be found in {folder}.") from None
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _downloaded(url: str) -> bytes:
+    found = bytearray()
+    deadline = time.monotonic() + _DOWNLOAD_SECONDS
+    try:
+        with httpx2.stream("GET", url, follow_redirects=True, timeout=_SECONDS) as response:
+            _refuse_machine_credentials(url, response.extensions["network_stream"].get_extra_info("server_addr")[0])
+            if response.status_code == _NOT_FOUND:
+                raise ArtifactError(f"{url} could not be found.")
+            response.raise_for_status()
+            for part in response.iter_bytes():
+                found += part
+                if len(found) > MOST_BYTES:
+                    break
+                if time.monotonic() > deadline:
+                    raise ArtifactError(f"{url} was not there whole after {_DOWNLOAD_SECONDS:.0f} s.")
+    except httpx2.HTTPStatusError as error:
+        raise ArtifactError(f"{url} cannot be read: HTTP {error.response.status_code}.") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ArtifactError(f"{url} cannot be read: {str(error) or type(error).__name__}.") from None
+    return bytes(found)
+
+
+def _refuse_machine_credentials(url: str, address: str) -> None:
+    """The operator's machine has rights that who writes a JetJob has not: they are not to be had through it.
+
+    The address is the one that has answered: what a name led to before may differ.
+    """
+    found = ip_address(address.partition("%")[0])
+    if found.is_link_local or found in _CREDENTIAL_SERVICES:
+        raise ArtifactError(f"{url} is refused: at {address} clouds hand out the credentials of a machine.")
+
+
+def _first_line(error: BaseException) -> str:
+    """What went wrong, without how long it took and which request it was: that would be news each time."""
+    text = str(error).strip().partition("\n")[0]
+    return re.sub(r"( in [\d.]+\w+)?,? after \d+ retries.*|<RequestId>.*", "", text)[:_LONGEST]

@@ -1,0 +1,124 @@
+"""The servers of clusters, and their jobs and members as their streams of events tell them."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from pitstop.client.away import Absence
+from pitstop.client.http import HttpService
+from pitstop.errors import PitstopError, UnreachableError
+from pitstop.model.job import Progress
+from pitstop.operator.kube.api import FIELD_MANAGER
+from pitstop.service.results import ClusterInfo, JobStatus
+
+log = structlog.get_logger("pitstop.operator")
+
+_NO_PROGRESS = Progress()
+YOUNG_SECONDS = 15.0
+"""How long nobody is told that a server does not answer which nobody has asked before."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is, and what it asks for."""
+
+    url: str
+    token: str
+
+
+class Connection:
+    """One server, followed in a thread of its own until it is closed.
+
+    ``job_changed`` is told the id of each job that has changed, None if any may have; ``cluster_changed`` that members came or
+    went, or that the server began or ceased to answer.
+    """
+
+    def __init__(self, address: Address, job_changed: Callable[[str | None], None], cluster_changed: Callable[[], None]) -> None:
+        self.address = address
+        self.service = HttpService(address.url, address.token, program=FIELD_MANAGER)
+        self._job_changed, self._cluster_changed = job_changed, cluster_changed
+        self._lock = threading.Lock()
+        self._jobs: dict[str, JobStatus] = {}
+        self._info: ClusterInfo | None = None
+        self._told, self._made = False, time.monotonic()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="following-a-server", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_young(self) -> bool:
+        """It has told nothing yet, and may do so any moment."""
+        with self._lock:
+            return not self._told and time.monotonic() - self._made < YOUNG_SECONDS
+
+    @property
+    def info(self) -> ClusterInfo | None:
+        """The cluster as it was last told; None while its server does not answer."""
+        with self._lock:
+            return self._info
+
+    def job(self, job_id: str) -> JobStatus | None:
+        """The job of that id; None if there is none. Ask only while ``info`` is known."""
+        with self._lock:
+            return self._jobs.get(job_id)
+
+    def ask_again(self, job_id: str) -> None:
+        """Read a job now: what was just done to it is seen at once."""
+        found = dataclasses.replace(self.service.job(job_id), progress=_NO_PROGRESS)
+        with self._lock:
+            self._jobs[job_id] = found
+
+    def close(self) -> None:
+        """Follow it no longer. Who asks it something just now gets the answer."""
+        self._stopped.set()
+
+    def _follow(self) -> None:
+        absence = Absence(self._away, self._stopped)
+        while not self._stopped.is_set():
+            try:
+                for kind, change in self.service.changes(("job", "cluster")):
+                    if self._stopped.is_set():
+                        return
+                    absence.over()
+                    self._take(kind, change)
+                absence.wait(UnreachableError(f"The server at {self.address.url} has ended."))
+            except PitstopError as error:
+                if not self._stopped.is_set():
+                    absence.wait(error)
+            except Exception:
+                # A follower that died would leave its cluster as it last was, for ever.
+                log.exception("a server could not be followed; trying again", url=self.address.url)
+                self._stopped.wait(5.0)
+
+    def _take(self, kind: str, change: JobStatus | ClusterInfo | None) -> None:
+        if isinstance(change, JobStatus):
+            with self._lock:
+                self._jobs[change.id] = change
+            self._job_changed(change.id)
+        elif isinstance(change, ClusterInfo):
+            with self._lock:
+                self._info = change
+            self._cluster_changed()
+        elif kind in ("ready", "resync"):
+            self._read_all()
+
+    def _read_all(self) -> None:
+        jobs = {each.id: dataclasses.replace(each, progress=_NO_PROGRESS) for each in self.service.jobs(include_ended=True)}
+        info = self.service.server_info()
+        with self._lock:
+            self._jobs, self._info, self._told = jobs, info, True
+        self._cluster_changed()
+        self._job_changed(None)
+
+    def _away(self, error: PitstopError, seconds: float) -> None:
+        with self._lock:
+            known, self._info = self._info, None
+        if known is not None:
+            log.warning("a server is away; trying again", url=self.address.url, reason=error.message)
+            self._cluster_changed()

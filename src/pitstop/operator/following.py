@@ -1,0 +1,56 @@
+"""The connections to the servers of all clusters."""
+
+from __future__ import annotations
+
+import threading
+
+from pitstop.operator.connections import Address, Connection
+from pitstop.operator.world import World
+
+
+class Servers:
+    """One connection for each cluster, by its uid: a cluster that was deleted and made again is another one."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, str, Connection]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, uid: str) -> Connection | None:
+        """The connection to the server of a cluster; None if there is none yet."""
+        with self._lock:
+            known = self._found.get(uid)
+            return known[2] if known is not None else None
+
+    def follow(self, uid: str, namespace: str, name: str, address: Address, world: World) -> Connection:
+        """The same, made if there is none, or none to this address."""
+
+        def job_changed(identity: str | None) -> None:
+            if identity is None:
+                world.look_at_all_of(namespace, name)
+            else:
+                world.job_changed(identity)
+
+        with self._lock:
+            known = self._found.get(uid)
+            if known is not None and known[2].address == address:
+                return known[2]
+            self._drop(namespace, name)
+            made = Connection(address, job_changed, lambda: world.cluster_changed(namespace, name))
+            self._found[uid] = namespace, name, made
+            return made
+
+    def drop(self, namespace: str, name: str) -> None:
+        """A cluster that is gone needs no connection."""
+        with self._lock:
+            self._drop(namespace, name)
+
+    def close(self) -> None:
+        """Follow none any longer."""
+        with self._lock:
+            for _, _, connection in self._found.values():
+                connection.close()
+            self._found.clear()
+
+    def _drop(self, namespace: str, name: str) -> None:
+        for uid in [uid for uid, (where, which, _) in self._found.items() if (where, which) == (namespace, name)]:
+            self._found.pop(uid)[2].close()

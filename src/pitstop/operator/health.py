@@ -1,0 +1,42 @@
+"""What Kubernetes and Prometheus ask an operator: whether it lives, whether it is ready, and its figures."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+
+class Health:
+    """Serves /healthz, /readyz and /metrics in a thread of its own."""
+
+    def __init__(self, host: str, port: int, ready: Callable[[], bool], registry: CollectorRegistry) -> None:
+        app = FastAPI(openapi_url=None)
+
+        @app.get("/healthz")
+        def healthz() -> Response:
+            return Response("ok", media_type="text/plain")
+
+        @app.get("/readyz")
+        def readyz() -> Response:
+            there = ready()
+            return Response("ok" if there else "not everything was seen yet", 200 if there else 503, media_type="text/plain")
+
+        @app.get("/metrics")
+        def metrics() -> Response:
+            return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+        self._server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False))
+        self._thread = threading.Thread(target=self._server.run, name="health", daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self._server.should_exit = True
+        self._thread.join(5.0)

@@ -1,0 +1,108 @@
+"""A copy of all objects of a kind, kept true by a watch: what decides reads here, and asks the API server for nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from pitstop.operator.kube.api import GONE, Api, ApiFault, Kind, Object, code_of
+from pitstop.operator.kube.queue import back_off
+
+log = structlog.get_logger("pitstop.operator")
+
+
+class Cache:
+    """``connect`` makes a way to the API server; ``changed`` is told each object that has come, changed or gone, after the copy
+    has changed. ``namespace``: None for all."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        connect: Callable[[], Api],
+        changed: Callable[[Object], None],
+        namespace: str | None = None,
+        labels: dict[str, str] | None = None,
+    ) -> None:
+        self.kind = kind
+        self._connect, self._changed, self._namespace, self._labels = connect, changed, namespace, labels
+        self._objects: dict[tuple[str, str], Object] = {}
+        self._lock = threading.Lock()
+        self._synced = threading.Event()
+
+    @property
+    def synced(self) -> bool:
+        """Whether it has held everything once."""
+        return self._synced.is_set()
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        """The object of that name; None if there is none."""
+        with self._lock:
+            return self._objects.get((namespace, name))
+
+    def all(self, namespace: str | None = None) -> list[Object]:
+        """All objects, or those of a namespace."""
+        with self._lock:
+            return [found for (where, _), found in self._objects.items() if namespace in (None, where)]
+
+    def follow(self, stopped: threading.Event) -> None:
+        """Keep the copy true until that is set; a fault of the API server costs time alone."""
+        version: str | None = None
+        failures = 0
+        while not stopped.is_set():
+            # A watch that broke off holds its connection for good: each attempt has a client of its own.
+            api = None
+            try:
+                api = self._connect()
+                if version is None:
+                    version = self._read_all(api)
+                    failures = 0
+                for what, found in api.watch(self.kind, self._namespace, version, self._labels):
+                    failures = 0
+                    version = found["metadata"]["resourceVersion"]
+                    self._take(what, found)
+                    if stopped.is_set():
+                        return
+            except ApiFault as error:
+                failures += 1
+                if code_of(error) == GONE:
+                    version = None
+                if failures > 1:
+                    log.warning("the API server is away; trying again", kind=self.kind.name, reason=str(error))
+            except Exception:
+                # A copy that nobody keeps true any more would be taken for the truth.
+                failures, version = failures + 1, None
+                log.exception("objects could not be followed; reading all of them again", kind=self.kind.name)
+            finally:
+                if api is not None:
+                    api.close()
+            if failures:
+                stopped.wait(min(back_off(failures), 5.0))
+
+    def _read_all(self, api: Api) -> str:
+        found, version = api.list(self.kind, self._namespace, self._labels)
+        now = {_place(each): each for each in found}
+        with self._lock:
+            before, self._objects = self._objects, now
+        self._synced.set()
+        for place, each in now.items():
+            old = before.get(place)
+            if old is None or old["metadata"]["resourceVersion"] != each["metadata"]["resourceVersion"]:
+                self._changed(each)
+        for place, each in before.items():
+            if place not in now:
+                self._changed(each)
+        return version
+
+    def _take(self, what: str, found: Object) -> None:
+        with self._lock:
+            if what == "DELETED":
+                self._objects.pop(_place(found), None)
+            else:
+                self._objects[_place(found)] = found
+        self._changed(found)
+
+
+def _place(found: Object) -> tuple[str, str]:
+    return found["metadata"]["namespace"], found["metadata"]["name"]

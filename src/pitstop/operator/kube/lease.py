@@ -1,0 +1,111 @@
+"""Which of several operators leads: the holder of a Lease, as long as it renews that in time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+
+from pitstop.operator.kube.api import Api, ApiFault, Kind, Object
+
+log = structlog.get_logger("pitstop.operator")
+
+LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
+LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 15, 10.0, 2.0
+"""How long a lease is good for whoever sees it unchanged; within what time its holder must renew it; how often each tries.
+
+One try is two requests of LEASE_REQUEST_SECONDS at most: whoever cannot renew knows it before another one takes over."""
+LEASE_REQUEST_SECONDS = 2.0
+
+
+@dataclass
+class Lead:
+    """``holder``: who this is, such as the name of its pod. ``clock``: seconds that never go back: other clocks are trusted in
+    nothing, a lease has expired once it was seen unchanged for its time."""
+
+    api: Api
+    namespace: str
+    name: str
+    holder: str
+    clock: Callable[[], float] = time.monotonic
+    _seen: tuple[str, float] = field(default=("", 0.0))
+    _taken: bool = field(default=False)
+    """Another one has it."""
+
+    def win(self, stopped: threading.Event) -> bool:
+        """Wait until this one leads; False if it is stopped before."""
+        while not stopped.is_set():
+            if self._try():
+                log.info("this operator leads", holder=self.holder)
+                return True
+            stopped.wait(RETRY_SECONDS)
+        return False
+
+    def keep(self, stopped: threading.Event) -> bool:
+        """Renew until stopped: True. False once the lead is lost: whoever led must do nothing more then."""
+        renewed = self.clock()
+        while not stopped.wait(RETRY_SECONDS):
+            if self._try():
+                renewed = self.clock()
+            elif self._taken or self.clock() - renewed > RENEW_SECONDS:
+                log.error("the lead is lost: this operator ends", holder=self.holder)
+                return False
+        return True
+
+    def _try(self) -> bool:
+        try:
+            return self._take_or_renew()
+        except ApiFault as error:
+            log.warning("the lease could not be renewed; trying again", reason=str(error))
+            return False
+
+    def _take_or_renew(self) -> bool:
+        lease = self.api.get(LEASE, self.namespace, self.name)
+        if lease is None:
+            return self.api.create(LEASE, self._made()) is not None
+        spec = lease["spec"]
+        self._taken = spec.get("holderIdentity") not in (self.holder, "", None)
+        if self._taken and not self._expired(lease):
+            return False
+        taken_over = spec.get("holderIdentity") != self.holder
+        spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + taken_over
+        if taken_over:
+            spec["acquireTime"] = _now()
+        spec |= {"holderIdentity": self.holder, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": _now()}
+        return self.api.replace(LEASE, lease) is not None
+
+    def _expired(self, lease: Object) -> bool:
+        version = lease["metadata"]["resourceVersion"]
+        if self._seen[0] != version:
+            self._seen = version, self.clock()
+        seconds: int = lease["spec"].get("leaseDurationSeconds", LEASE_SECONDS)
+        return self.clock() - self._seen[1] > seconds
+
+    def give_back(self) -> None:
+        """Let another one lead at once. Whoever has led does nothing any more."""
+        try:
+            lease = self.api.get(LEASE, self.namespace, self.name)
+            if lease is not None and lease["spec"].get("holderIdentity") == self.holder:
+                lease["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
+                self.api.replace(LEASE, lease)
+        except ApiFault as error:
+            log.warning("the lease was not given back; it expires", reason=str(error))
+
+    def _made(self) -> Object:
+        now = _now()
+        spec = {
+            "holderIdentity": self.holder,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "acquireTime": now,
+            "renewTime": now,
+            "leaseTransitions": 0,
+        }
+        return {"metadata": {"name": self.name, "namespace": self.namespace}, "spec": spec}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,189 @@
+"""The pods of a cluster: its control plane, its members, and those that Spark makes. Nothing is done here."""
+
+from __future__ import annotations
+
+from pitstop.operator import executors
+from pitstop.operator.cluster_names import (
+    CONTAINER,
+    CONTROL_PLANE,
+    EXECUTOR,
+    MEMBER,
+    PASSWORD_KEY,
+    PORT,
+    STORE_KEY,
+    TOKEN_KEY,
+    Image,
+    Named,
+    labels,
+    metadata,
+)
+from pitstop.operator.kube.api import Object
+from pitstop.operator.resources import GROUP
+
+TOKEN_MARK = f"{GROUP}/token"
+USER = 1000
+_TEMPORARY = "/tmp"
+_CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+
+
+def control_plane(cluster: Named, image: Image, token_mark: str) -> Object:
+    """The StatefulSet of the pod with the server; ``token_mark``: another one for another token, so that pods are made anew."""
+    delay = cluster.resource.spec.jet.instance.scale_up_delay_millis / 1000
+    names = [word for name in cluster.host_names for word in ("--host-name", name)]
+    spec = cluster.resource.spec
+    # A warm runner would keep the pods of its executors waiting; members are asked when there is something to run.
+    spares = 0 if spec.executor_pods or spec.drivers_on_members else image.spares
+    on_pods = ("--master", executors.MASTER, "--pass-env", "SPARK_CONF_DIR")
+    # Drivers that are elsewhere outlive the pod.
+    drivers = "--runners-on-members" if spec.drivers_on_members else "--stop-jobs-on-exit"
+    memory = image.member_memory if spec.drivers_on_members else image.control_plane_memory
+    arguments = [
+        *("serve", "--host", "$(POD_IP)", *(on_pods if spec.executor_pods else ("--cluster-host", "$(POD_IP)"))),
+        *(*names, *_store_arguments(cluster)),
+        *("--spares", str(spares), "--scale-up-delay", f"{delay:g}", drivers, "--print-job-logs"),
+    ]
+    ready = {"httpGet": {"path": "/readyz", "port": "http"}, "periodSeconds": 2, "timeoutSeconds": 5}
+    container = _container(cluster, image, arguments, image.control_plane_cores, memory)
+    container |= {
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "startupProbe": ready | {"periodSeconds": 1, "failureThreshold": 300},
+        "readinessProbe": ready,
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 10, "failureThreshold": 6},
+    }
+    if spec.executor_pods:
+        container["env"] = [*container["env"], *executors.variables()]
+        container["volumeMounts"] = [*container["volumeMounts"], {"name": "spark", "mountPath": executors.SETTINGS}]
+    return _stateful_set(cluster, cluster.control_plane, CONTROL_PLANE, 1, container, token_mark)
+
+
+def members(cluster: Named, image: Image, token_mark: str) -> Object:
+    """The StatefulSet of the pods that lend their processors to jobs."""
+    cores = str(image.member_cores)
+    arguments = ["member", "--name", "$(POD_NAME)", "--host", "$(POD_IP)", "--cores", cores, *_store_arguments(cluster)]
+    memory = image.member_memory
+    if cluster.resource.spec.drivers_on_members:
+        arguments.append("--print-job-logs")
+        memory = image.control_plane_memory
+    container = _container(cluster, image, arguments, cores, memory)
+    count = 0 if cluster.resource.spec.executor_pods else cluster.resource.spec.cluster_size
+    return _stateful_set(cluster, cluster.name, MEMBER, count, container, token_mark)
+
+
+def spark_settings(cluster: Named, image: Image) -> Object:
+    """What drivers are told of the pods of their executors."""
+    spec = cluster.resource.spec
+    files = executors.settings(
+        cluster.namespace,
+        f"{cluster.control_plane}-0",
+        image.name,
+        image.pull_policy,
+        spec.cluster_size,
+        image.member_cores,
+        _executor_template(cluster),
+    )
+    return {"metadata": metadata(cluster, f"{cluster.name}-spark"), "data": files}
+
+
+def _executor_template(cluster: Named) -> Object:
+    """The pod of an executor: Spark adds the image, its arguments, and what it asks of a node."""
+    mounts = [{"name": "data", "mountPath": cluster.data}, {"name": "temporary", "mountPath": _TEMPORARY}]
+    container = {
+        "name": CONTAINER,
+        "env": [{"name": "HOME", "value": _TEMPORARY}],
+        "volumeMounts": mounts,
+        "securityContext": _CONFINED,
+    }
+    spec = _pod_spec(cluster, container, 30)
+    if not cluster.resource.spec.store_secret_name:
+        spec["affinity"] = _on_one_node(cluster)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": labels(cluster, EXECUTOR)}, "spec": spec}
+
+
+def _store_arguments(cluster: Named) -> tuple[str, ...]:
+    """The file on the volume, which pods of one node may share; else $PITSTOP_STORE says where it is."""
+    return () if cluster.resource.spec.store_secret_name else ("--store", "shared-file")
+
+
+def _container(cluster: Named, image: Image, arguments: list[str], cores: str, memory: str) -> Object:
+    return {
+        "name": CONTAINER,
+        "image": image.name,
+        "imagePullPolicy": image.pull_policy,
+        "args": arguments,
+        "env": _variables(cluster),
+        "resources": {"requests": {"cpu": cores, "memory": memory}, "limits": {"memory": memory}},
+        "volumeMounts": [{"name": "data", "mountPath": cluster.data}, {"name": "temporary", "mountPath": _TEMPORARY}],
+        "securityContext": _CONFINED,
+    }
+
+
+def _variables(cluster: Named) -> list[Object]:
+    found: list[Object] = [
+        {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "HOME", "value": _TEMPORARY},
+        # The volume itself is not theirs: only what they make in it is.
+        {"name": "PITSTOP_DATA", "value": f"{cluster.data}/pitstop"},
+        # For who works in a pod: kubectl exec hazelcast-0 -- pitstop list-jobs
+        {"name": "PITSTOP_URL", "value": f"http://{cluster.name}:{PORT}"},
+        _from_secret("PITSTOP_TOKEN", cluster.token_secret, TOKEN_KEY),
+    ]
+    store = cluster.resource.spec.store_secret_name
+    if store is not None:
+        found += [_from_secret("PITSTOP_STORE", store, STORE_KEY), _from_secret("PGPASSWORD", store, PASSWORD_KEY, optional=True)]
+    return found
+
+
+def _from_secret(variable: str, secret: str, key: str, optional: bool = False) -> Object:
+    reference: Object = {"name": secret, "key": key}
+    return {"name": variable, "valueFrom": {"secretKeyRef": reference | ({"optional": True} if optional else {})}}
+
+
+def _stateful_set(cluster: Named, name: str, part: str, replicas: int, container: Object, token_mark: str) -> Object:
+    # Jobs end at an epoch boundary, members when what runs on them has come to its end.
+    pod = _pod_spec(cluster, container, 90)
+    spec = cluster.resource.spec
+    if part == MEMBER and not spec.store_secret_name:
+        pod["affinity"] = _on_one_node(cluster)
+    if part == CONTROL_PLANE and spec.spark is not None and spec.executor_pods:
+        pod |= {"automountServiceAccountToken": True, "serviceAccountName": spec.spark.service_account_name}
+        pod["volumes"] = [*pod["volumes"], {"name": "spark", "configMap": {"name": f"{cluster.name}-spark"}}]
+    return {
+        "metadata": metadata(cluster, name, part),
+        "spec": {
+            "replicas": replicas,
+            "serviceName": f"{cluster.name}-pods",
+            "podManagementPolicy": "Parallel",
+            "selector": {"matchLabels": labels(cluster, part)},
+            "template": {"metadata": {"labels": labels(cluster, part), "annotations": {TOKEN_MARK: token_mark}}, "spec": pod},
+        },
+    }
+
+
+def _pod_spec(cluster: Named, container: Object, grace_seconds: int) -> Object:
+    return {
+        "containers": [container],
+        "volumes": [
+            {"name": "data", "persistentVolumeClaim": {"claimName": f"{cluster.name}-data"}},
+            {"name": "temporary", "emptyDir": {}},
+        ],
+        "automountServiceAccountToken": False,
+        # Its variables for a Service called "pitstop" would be taken for settings of ours.
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": grace_seconds,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            # Else each pod that starts would open to its group what the others keep for their user alone.
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+
+
+def _on_one_node(cluster: Named) -> Object:
+    """That of the control plane, with which it shares a file and a volume."""
+    there = {"labelSelector": {"matchLabels": labels(cluster, CONTROL_PLANE)}, "topologyKey": "kubernetes.io/hostname"}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [there]}}

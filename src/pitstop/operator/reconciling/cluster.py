@@ -1,0 +1,152 @@
+"""A Hazelcast resource: bring about all of which a cluster is made, and say how it is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+
+from pitstop.operator import kinds
+from pitstop.operator.children import children, token_secret
+from pitstop.operator.cluster_names import PORT, TOKEN_KEY, Named
+from pitstop.operator.clusters import SeenCluster, decide_cluster
+from pitstop.operator.connections import Address, Connection
+from pitstop.operator.kube.api import ApiFault, Kind, Object, code_of
+from pitstop.operator.reconciling.surroundings import LATER_SECONDS, SOON_SECONDS, Surroundings, is_leaving
+from pitstop.operator.resources import ClusterPhase, Hazelcast
+from pitstop.operator.world import owner_of, read
+
+REFUSED = (400, 403, 422)
+
+
+class RefusedError(Exception):
+    """A part of a cluster cannot be made as it is asked for; the message says why."""
+
+
+def reconcile_cluster(around: Surroundings, found: Object) -> float | None:
+    """In how many seconds to look again, unless something changes before."""
+    resource = read(Hazelcast, found)
+    if resource is None:
+        return None
+    metadata = found["metadata"]
+    cluster = Named(metadata["name"], metadata["namespace"], metadata["uid"], resource)
+    leaving = is_leaving(found)
+    missing = None if leaving else _missing_secret(around, cluster)
+    refusal, connection = None, None
+    if not leaving and missing is None:
+        connection, refusal = _bring_about(around, cluster)
+    if connection is not None and connection.is_young and refusal is None and _phase(cluster) is ClusterPhase.RUNNING:
+        return SOON_SECONDS  # it ran before this operator came, and is about to say how it is
+    info = connection.info if connection is not None else None
+    seen = SeenCluster(
+        cluster,
+        metadata["generation"],
+        missing_secret=missing,
+        refusal=refusal,
+        answers=info is not None,
+        # A server without members counts itself.
+        members=len(info.members) if info is not None and not resource.spec.executor_pods else 0,
+        leaving=leaving,
+    )
+    status = decide_cluster(seen)
+    assert status.phase is not None
+    around.writer.status(kinds.HAZELCAST, found, status, status.phase, status.message)
+    return LATER_SECONDS if status.phase is ClusterPhase.FAILED else None
+
+
+def _missing_secret(around: Surroundings, cluster: Named) -> str | None:
+    spec = cluster.resource.spec
+    if spec.license_key_secret_name is None and spec.store_secret_name is None:
+        return None
+    if around.world.find(kinds.STATEFUL_SET, cluster.namespace, cluster.name) is not None:
+        return None  # it was there when the cluster was made; what is made does not need it again
+    for name in (spec.license_key_secret_name, spec.store_secret_name):
+        if name is not None and around.api.get(kinds.SECRET, cluster.namespace, name) is None:
+            return name
+    return None
+
+
+def _phase(cluster: Named) -> ClusterPhase | None:
+    return cluster.resource.status.phase if cluster.resource.status is not None else None
+
+
+def _bring_about(around: Surroundings, cluster: Named) -> tuple[Connection | None, str | None]:
+    """Make all parts as they are to be: (the connection to the server, once it has an address; why something is not made)."""
+    try:
+        token = _token(around, cluster)
+    except RefusedError as error:
+        return around.servers.of(cluster.uid), str(error)
+    wanted = children(cluster, around.image, hashlib.sha256(token.encode()).hexdigest()[:16])
+    refusal = _all_ours(around, cluster, wanted) or _all_applied(around, cluster, wanted)
+    service = around.world.find(kinds.SERVICE, cluster.namespace, cluster.name)
+    host = service["spec"].get("clusterIP") if service is not None and is_of(cluster, service) else None
+    if not host:
+        return around.servers.of(cluster.uid), refusal
+    address = Address(f"http://{f'[{host}]' if ':' in host else host}:{PORT}", token)
+    return around.servers.follow(cluster.uid, cluster.namespace, cluster.name, address, around.world), refusal
+
+
+def _all_ours(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Object]]) -> str | None:
+    """Why nothing is made yet: something there of these names is not of this cluster."""
+    try:
+        for kind, each in wanted:
+            name = each["metadata"]["name"]
+            there = around.world.find(kind, cluster.namespace, name) or around.api.get(kind, cluster.namespace, name)
+            if there is not None:
+                _check_owner(around, cluster, kind, there)
+    except RefusedError as error:
+        return str(error)
+    return None
+
+
+def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Object]]) -> str | None:
+    """The first refusal; what is refused of one part does not keep the others from being as they should."""
+    refusals = []
+    for kind, each in wanted:
+        name = each["metadata"]["name"]
+        if kind is kinds.CLAIM and around.world.find(kind, cluster.namespace, name) is not None:
+            continue  # most of it cannot be changed, and who makes a volume larger means to
+        try:
+            around.api.apply(kind, each)
+        except ApiFault as error:
+            if code_of(error) not in REFUSED:
+                raise
+            refusals.append(f"{kind.name} '{name}': {error}")
+    return refusals[0] if refusals else None
+
+
+def _token(around: Surroundings, cluster: Named) -> str:
+    """That of the cluster's own Secret: one of the same name that somebody else has made is no token to be shown to pods."""
+    name = cluster.token_secret
+    found = around.api.get(kinds.SECRET, cluster.namespace, name)
+    if found is None:
+        around.api.create(kinds.SECRET, token_secret(cluster, secrets.token_urlsafe(32)))
+        found = around.api.get(kinds.SECRET, cluster.namespace, name)
+    if found is None:
+        raise RefusedError(f"Secret '{name}' could not be made")
+    owner = owner_of(found)
+    if owner is None or owner["name"] != cluster.name:
+        raise RefusedError(f"Secret '{name}' is there already, and is not of this cluster: remove it, or rename this one")
+    if owner["uid"] != cluster.uid:
+        raise RefusedError(f"Secret '{name}' of an earlier cluster of this name has yet to go")
+    if TOKEN_KEY not in found.get("data", {}):
+        raise RefusedError(f"Secret '{name}' has no '{TOKEN_KEY}': remove it, and it is made anew")
+    return base64.b64decode(found["data"][TOKEN_KEY]).decode()
+
+
+def is_of(cluster: Named, there: Object) -> bool:
+    """Whether an object is a part of this very cluster."""
+    owner = owner_of(there)
+    return owner is not None and owner["uid"] == cluster.uid
+
+
+def _check_owner(around: Surroundings, cluster: Named, kind: Kind, there: Object) -> None:
+    """What belongs to somebody else is left alone; what is left of an earlier cluster of this name has to go first."""
+    name, owner = there["metadata"]["name"], owner_of(there)
+    if owner is None or owner["name"] != cluster.name:
+        raise RefusedError(f"{kind.name} '{name}' is there already, and is not of this cluster: remove it, or rename this one")
+    if owner["uid"] != cluster.uid:
+        now = around.api.get(kinds.HAZELCAST, cluster.namespace, cluster.name)
+        if now is not None and now["metadata"]["uid"] == cluster.uid:  # else what is seen here of the cluster is out of date
+            around.api.delete(kind, cluster.namespace, name, there["metadata"]["uid"])
+        raise RefusedError(f"{kind.name} '{name}' of an earlier cluster of this name is being removed")

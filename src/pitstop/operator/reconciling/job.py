@@ -1,0 +1,170 @@
+"""A JetJob: bring about the job that it stands for, and say how that is."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pitstop.errors import NotFoundError, PitstopError, StoreError, UnreachableError
+from pitstop.operator import kinds
+from pitstop.operator.artifacts import code_of, entry_of
+from pitstop.operator.connections import Connection
+from pitstop.operator.jobs import SECRET_MISSING, JobAction, SeenJob, decide_job, failed, is_owed, job_id
+from pitstop.operator.kube.api import Object
+from pitstop.operator.reconciling.surroundings import (
+    LATER_SECONDS,
+    SOON_SECONDS,
+    Surroundings,
+    hold,
+    is_leaving,
+)
+from pitstop.operator.resources import FINISHED, Hazelcast, JetJob, JetJobSnapshot, JetJobStatus
+from pitstop.operator.world import job_name_of, read
+from pitstop.service.api import SubmitRequest
+
+
+def reconcile_job(around: Surroundings, found: Object) -> float | None:
+    """In how many seconds to look again, unless something changes before."""
+    resource = read(JetJob, found)
+    if resource is None:
+        return None
+    metadata = found["metadata"]
+    cluster = around.world.find(kinds.HAZELCAST, metadata["namespace"], resource.spec.hazelcast_resource_name)
+    connection = around.servers.of(cluster["metadata"]["uid"]) if cluster is not None else None
+    if connection is not None and connection.info is None:
+        connection = None
+    if is_leaving(found):
+        return _let_go(around, found, cluster, connection)
+    hold(around, kinds.JET_JOB, found, cluster, finalizer=True)
+    if connection is None and resource.status is not None and resource.status.id is not None:
+        return None  # how it is cannot be seen now; whoever reaches its server again looks
+    seen = _seen(around, found, resource, cluster, connection)
+    decision = decide_job(seen)
+    status, again = decision.status, None
+    if decision.action is not None and connection is not None:
+        if wait := around.retries.seconds_left(seen.uid, seen.generation):
+            return wait
+        if decision.action is JobAction.SUBMIT:
+            assert status.phase is not None
+            around.writer.status(kinds.JET_JOB, found, status, status.phase, None)
+        try:
+            if decision.action is JobAction.RESTART and _is_behind(around, found):
+                return SOON_SECONDS
+            status = _act(around, seen, decision.action, connection)
+            around.retries.forget(seen.uid)
+        except (UnreachableError, StoreError):
+            raise
+        except PitstopError as error:
+            if decision.action is JobAction.SUBMIT:
+                status = failed(seen, error.message)
+            else:
+                around.writer.event(
+                    kinds.JET_JOB, found, f"{decision.action.value.capitalize()}Refused", error.message, warning=True
+                )
+            missing = error.message == SECRET_MISSING  # asked for cheaply, and soon there
+            again = LATER_SECONDS if missing else around.retries.refused(seen.uid, seen.generation)
+    elif is_owed(seen):
+        again = LATER_SECONDS
+    assert status.phase is not None
+    around.writer.status(kinds.JET_JOB, found, status, status.phase, status.failure_text or status.suspension_cause)
+    return again
+
+
+def _is_behind(around: Surroundings, found: Object) -> bool:
+    """What was seen is older than what was written: what is done once for each generation may have been done."""
+    metadata = found["metadata"]
+    now = around.api.get(kinds.JET_JOB, metadata["namespace"], metadata["name"])
+    return now is None or now.get("status") != found.get("status") or now["metadata"]["generation"] != metadata["generation"]
+
+
+def _seen(
+    around: Surroundings, found: Object, resource: JetJob, cluster: Object | None, connection: Connection | None
+) -> SeenJob:
+    metadata, spec = found["metadata"], resource.spec
+    snapshot = None
+    if spec.initial_snapshot_resource_name is not None:
+        snapshot = around.world.find(kinds.JET_JOB_SNAPSHOT, metadata["namespace"], spec.initial_snapshot_resource_name)
+    seen = SeenJob(
+        metadata["name"],
+        metadata["namespace"],
+        metadata["uid"],
+        metadata["generation"],
+        resource,
+        read(Hazelcast, cluster),
+        snapshot=read(JetJobSnapshot, snapshot),
+        actual=connection.job(job_id(metadata["uid"])) if connection is not None else None,
+    )
+    return dataclasses.replace(seen, older_namesake=_older_namesake(around, found, seen.job_name, spec.hazelcast_resource_name))
+
+
+def _older_namesake(around: Surroundings, found: Object, job_name: str, cluster: str) -> str | None:
+    """An older JetJob whose job has the same name, and has not ended."""
+    metadata = found["metadata"]
+    age = metadata["creationTimestamp"], metadata["uid"]
+    for other in around.world.all(kinds.JET_JOB, metadata["namespace"]):
+        spec, its = other["spec"], other["metadata"]
+        same = spec.get("hazelcastResourceName") == cluster and job_name_of(other) == job_name
+        if same and (its["creationTimestamp"], its["uid"]) < age and other.get("status", {}).get("phase") not in FINISHED:
+            name: str = its["name"]
+            return name
+    return None
+
+
+def _act(around: Surroundings, seen: SeenJob, action: JobAction, connection: Connection) -> JetJobStatus:
+    """Do it; what the status is to say then."""
+    identity, service, digest = job_id(seen.uid), connection.service, None
+    if action is JobAction.SUBMIT:
+        digest = _submit(around, seen, connection)
+    elif action is JobAction.SUSPEND:
+        service.suspend(identity)
+    elif action is JobAction.RESUME:
+        service.resume(identity)
+    elif action is JobAction.RESTART:
+        service.restart(identity)
+    else:
+        service.cancel(identity)
+    connection.ask_again(identity)
+    # What was asked is done: the spec of this generation is brought about once.
+    status = decide_job(dataclasses.replace(seen, actual=connection.job(identity))).status
+    status = status.model_copy(update={"observed_generation": seen.generation})
+    return status if digest is None else status.model_copy(update={"artifact_digest": digest})
+
+
+def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> str:
+    spec, namespace = seen.resource.spec, seen.namespace
+    credentials: dict[str, str] | None = None
+    if spec.bucket_config is not None and spec.bucket_config.secret_name is not None:
+        known = around.secret(namespace, spec.bucket_config.secret_name)
+        if known is None:
+            raise NotFoundError(SECRET_MISSING)
+        credentials = known
+    code = code_of(spec, credentials, around.files_from)
+    connection.service.submit(
+        SubmitRequest(
+            artifact_name=code.name,
+            artifact_bytes=code.content,
+            entry=entry_of(spec.main_class),
+            args=tuple(spec.arguments or ()),
+            options=dict(spec.options or {}),
+            name=seen.job_name,
+            initial_snapshot=seen.snapshot_name,
+            id=job_id(seen.uid),
+        )
+    )
+    return code.digest
+
+
+def _let_go(around: Surroundings, found: Object, cluster: Object | None, connection: Connection | None) -> float | None:
+    """The job ends before its resource goes, unless its cluster goes, too, or nothing was ever submitted."""
+    identity = job_id(found["metadata"]["uid"])
+    there = connection is not None and connection.job(identity) is not None  # the status that was seen may be an older one
+    submitted = there or found.get("status", {}).get("id") is not None
+    if submitted and cluster is not None and not is_leaving(cluster):
+        if connection is None:
+            return SOON_SECONDS
+        actual = connection.job(identity)
+        if actual is not None and not actual.status.terminal:
+            connection.service.cancel(identity)
+            connection.ask_again(identity)
+    around.retries.forget(found["metadata"]["uid"])
+    around.writer.release(kinds.JET_JOB, found)
+    return None

@@ -1,0 +1,41 @@
+"""A Map: configure the map that it stands for, and say how that is."""
+
+from __future__ import annotations
+
+from pitstop.errors import UsageError
+from pitstop.operator import kinds
+from pitstop.operator.kube.api import Object
+from pitstop.operator.maps import SeenMap, decide_map, refused_map
+from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, hold, is_leaving
+from pitstop.operator.resources import ClusterPhase, Hazelcast, Map
+from pitstop.operator.world import read
+
+
+def reconcile_map(around: Surroundings, found: Object) -> float | None:
+    """In how many seconds to look again, unless something changes before. What a map holds stays when its resource goes."""
+    resource = read(Map, found)
+    if resource is None or is_leaving(found):
+        return None
+    metadata = found["metadata"]
+    there = around.world.find(kinds.HAZELCAST, metadata["namespace"], resource.spec.hazelcast_resource_name)
+    cluster = read(Hazelcast, there)
+    if there is not None:
+        hold(around, kinds.MAP, found, there, finalizer=False)
+    connection = around.servers.of(there["metadata"]["uid"]) if there is not None else None
+    running = cluster is not None and cluster.status is not None and cluster.status.phase is ClusterPhase.RUNNING
+    if running and (connection is None or connection.info is None):
+        return SOON_SECONDS
+    seen = SeenMap(metadata["name"], metadata["generation"], resource, cluster)
+    if running and connection is not None:
+        facts = {each.name: each for each in connection.service.maps()}.get(seen.map_name)
+        seen = SeenMap(metadata["name"], metadata["generation"], resource, cluster, facts)
+    decision = decide_map(seen)
+    status = decision.status
+    if decision.settings is not None and connection is not None:
+        try:
+            connection.service.map_configure(seen.map_name, decision.settings.journal_capacity, decision.settings.ttl_seconds)
+        except UsageError as error:
+            status = refused_map(seen, error.message)
+    assert status.state is not None
+    around.writer.status(kinds.MAP, found, status, status.state, status.message)
+    return None

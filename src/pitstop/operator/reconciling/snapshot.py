@@ -1,0 +1,143 @@
+"""A JetJobSnapshot: have the state of a job saved once, and remove it with its resource."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime
+
+from pitstop.errors import ConflictError, NotFoundError, PitstopError, StoreError, UnreachableError, WaitTimeoutError
+from pitstop.model.job import JobState
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.operator import kinds
+from pitstop.operator.connections import Connection
+from pitstop.operator.jobs import job_id
+from pitstop.operator.kube.api import Object
+from pitstop.operator.reconciling.surroundings import (
+    LATER_SECONDS,
+    SOON_SECONDS,
+    Surroundings,
+    hold,
+    is_leaving,
+)
+from pitstop.operator.resources import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
+from pitstop.operator.snapshots import SeenSnapshot, could_not_export, decide_snapshot
+from pitstop.operator.world import read
+
+CLOCKS_DIFFER_SECONDS = 10.0
+"""How far the clocks of a cluster and of the API server may be apart."""
+OVER = (SnapshotState.EXPORTED, SnapshotState.FAILED)
+
+
+def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
+    """In how many seconds to look again, unless something changes before."""
+    resource = read(JetJobSnapshot, found)
+    if resource is None:
+        return None
+    namespace = found["metadata"]["namespace"]
+    job = around.world.find(kinds.JET_JOB, namespace, resource.spec.jet_job_resource_name)
+    cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
+    if is_leaving(found):
+        return _let_go(around, found, resource, job)
+    hold(around, kinds.JET_JOB_SNAPSHOT, found, cluster, finalizer=True)
+    if resource.status is not None and resource.status.state in OVER:
+        return None
+    if job is None:  # what was seen may be older than what was applied; the end of a snapshot is for good
+        job = around.api.get(kinds.JET_JOB, namespace, resource.spec.jet_job_resource_name)
+        cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
+    connection = around.servers.of(cluster["metadata"]["uid"]) if cluster is not None else None
+    seen = _seen(found, resource, job, connection, cluster is not None)
+    decision = decide_snapshot(seen)
+    _say(around, found, decision.status)
+    if decision.export and connection is not None and job is not None:
+        return _export(around, found, resource, job, connection)
+    return None if decision.status.state in OVER else SOON_SECONDS
+
+
+def _seen(
+    found: Object, resource: JetJobSnapshot, job: Object | None, connection: Connection | None, has_cluster: bool
+) -> SeenSnapshot:
+    metadata = found["metadata"]
+    reached = not has_cluster or (connection is not None and connection.info is not None)
+    seen = SeenSnapshot(metadata["name"], metadata["generation"], resource, job is not None, reached)
+    if job is None or connection is None or not reached:
+        return seen
+    identity = job_id(job["metadata"]["uid"])
+    actual = connection.job(identity)
+    exporting = resource.status is not None and resource.status.state is SnapshotState.EXPORTING
+    kept = _kept(found, resource, identity, connection) if exporting else None
+    return dataclasses.replace(seen, actual=actual.status if actual is not None else None, kept=kept)
+
+
+def _kept(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
+    """The snapshot of this resource, if its cluster has it: one of that name which was there before is another one."""
+    name = resource.spec.name or found["metadata"]["name"]
+    made = datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp() - CLOCKS_DIFFER_SECONDS
+    for record in connection.service.snapshots():
+        if record.name == name and record.created >= made and identity in (None, record.job_id):
+            return record
+    return None
+
+
+def _export(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object, connection: Connection) -> float | None:
+    """Once: what this process has seen may be older than what another one has done, so the resource is read again."""
+    metadata = found["metadata"]
+    now = around.api.get(kinds.JET_JOB_SNAPSHOT, metadata["namespace"], metadata["name"])
+    current = read(JetJobSnapshot, now)
+    if now is None or current is None or now["metadata"]["uid"] != metadata["uid"] or is_leaving(now):
+        return None
+    if current.status is not None and current.status.state in OVER:
+        return None
+    identity, name = job_id(job["metadata"]["uid"]), resource.spec.name or metadata["name"]
+    seen = SeenSnapshot(metadata["name"], metadata["generation"], current, True, actual=JobState.RUNNING)
+    try:
+        kept = connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
+    except (UnreachableError, StoreError, WaitTimeoutError):
+        raise  # it may have been exported: the next look finds it
+    except ConflictError:
+        # It may be under way, asked for by an operator that is gone: then it is kept before the job can have ended.
+        connection.ask_again(identity)
+        return SOON_SECONDS
+    except PitstopError as error:
+        _say(around, now, could_not_export(seen, error.message))
+        return None
+    _say(around, now, decide_snapshot(dataclasses.replace(seen, kept=kept)).status)
+    return None
+
+
+def _say(around: Surroundings, found: Object, status: JetJobSnapshotStatus) -> None:
+    assert status.state is not None
+    around.writer.status(kinds.JET_JOB_SNAPSHOT, found, status, status.state, status.message)
+
+
+def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> float | None:
+    """The saved state goes before its resource, unless its cluster goes, too."""
+    cluster = _cluster_of(around, found, job)
+    exported = resource.status is not None and resource.status.state in (SnapshotState.EXPORTED, SnapshotState.EXPORTING)
+    if exported and cluster is not None and not is_leaving(cluster):
+        connection = around.servers.of(cluster["metadata"]["uid"])
+        if connection is None or connection.info is None:
+            return SOON_SECONDS
+        # Its JetJob may have been made anew meanwhile: then that has another job.
+        kept = _kept(found, resource, None, connection)
+        try:
+            if kept is not None:
+                connection.service.delete_snapshot(kept.name)
+        except NotFoundError:
+            pass
+        except ConflictError as error:  # a job has yet to start from it
+            around.writer.event(kinds.JET_JOB_SNAPSHOT, found, "StillNeeded", error.message, warning=True)
+            return LATER_SECONDS
+    around.writer.release(kinds.JET_JOB_SNAPSHOT, found)
+    return None
+
+
+def _cluster_of(around: Surroundings, found: Object, job: Object | None) -> Object | None:
+    """Its job may be gone; then it still names the cluster with which it goes."""
+    namespace = found["metadata"]["namespace"]
+    if job is not None:
+        return around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"])
+    for each in found["metadata"].get("ownerReferences", []):
+        cluster = around.world.find(kinds.HAZELCAST, namespace, each["name"])
+        if cluster is not None and cluster["metadata"]["uid"] == each["uid"]:
+            return cluster
+    return None

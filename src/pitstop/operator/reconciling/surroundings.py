@@ -1,0 +1,102 @@
+"""What all reconcilers share."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pitstop.operator import kinds
+from pitstop.operator.cluster_names import Image
+from pitstop.operator.following import Servers
+from pitstop.operator.kube.api import Api, Kind, Object
+from pitstop.operator.world import World
+from pitstop.operator.writing import Writer
+
+SOON_SECONDS = 2.0
+"""After how long something is looked at again that nobody tells of when it changes."""
+LATER_SECONDS = 10.0
+MOST_TIMES_LATER = 30.0
+
+
+class Retries:
+    """When what was refused is to be tried again: each time later, whatever else is a reason to look."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._refused: dict[str, tuple[int, int, float]] = {}
+
+    def refused(self, uid: str, generation: int) -> float:
+        """In how many seconds to try again."""
+        with self._lock:
+            known, count, _ = self._refused.get(uid, (generation, 0, 0.0))
+            count = count + 1 if known == generation else 1
+            seconds = LATER_SECONDS * min(2.0 ** (count - 1), MOST_TIMES_LATER)
+            self._refused[uid] = generation, count, time.monotonic() + seconds
+            return seconds
+
+    def seconds_left(self, uid: str, generation: int) -> float:
+        """How long nothing is to be tried for this generation of a spec; 0: not at all."""
+        with self._lock:
+            known, _, due = self._refused.get(uid, (generation, 0, 0.0))
+            return max(0.0, due - time.monotonic()) if known == generation else 0.0
+
+    def forget(self, uid: str) -> None:
+        """It went well, or is gone."""
+        with self._lock:
+            self._refused.pop(uid, None)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is seen, and what can be asked."""
+
+    api: Api
+    world: World
+    writer: Writer
+    servers: Servers
+    image: Image
+    files_from: Path | None = None
+    """The only folder that file:// may lead into; None: none may."""
+    retries: Retries = field(default_factory=Retries)
+    """Of all workers."""
+
+    def secret(self, namespace: str, name: str) -> dict[str, str] | None:
+        """What a Secret holds; None if there is none. Read whenever it is needed: nobody is to list them."""
+        found = self.api.get(kinds.SECRET, namespace, name)
+        if found is None:
+            return None
+        return {key: base64.b64decode(value).decode(errors="replace") for key, value in found.get("data", {}).items()}
+
+
+def is_leaving(found: Object) -> bool:
+    """Whether it is being deleted."""
+    return "deletionTimestamp" in found["metadata"]
+
+
+def still_there(around: Surroundings, cluster: Object) -> bool:
+    """Whether this very cluster is there and stays, by the API server itself: what hangs on it would go with it."""
+    metadata = cluster["metadata"]
+    now = around.api.get(kinds.HAZELCAST, metadata["namespace"], metadata["name"])
+    return now is not None and now["metadata"]["uid"] == metadata["uid"] and not is_leaving(now)
+
+
+def hold(around: Surroundings, kind: Kind, found: Object, cluster: Object | None, finalizer: bool) -> None:
+    """Let a resource go with its cluster, and be held when it is deleted."""
+    owner = owner_reference(cluster) if cluster is not None else None
+    if not around.writer.is_held(found, owner, finalizer):
+        if cluster is not None and not still_there(around, cluster):
+            owner = None
+        around.writer.hold(kind, found, owner, finalizer)
+
+
+def owner_reference(cluster: Object) -> Object:
+    """As ``ownerReferences`` of what goes with a Hazelcast resource."""
+    return {
+        "apiVersion": kinds.HAZELCAST.api_version,
+        "kind": kinds.HAZELCAST.name,
+        "name": cluster["metadata"]["name"],
+        "uid": cluster["metadata"]["uid"],
+    }

@@ -1,0 +1,99 @@
+"""What the operator writes into its own resources: their status, events about them, and who holds them."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import structlog
+
+from pitstop.operator import kinds
+from pitstop.operator.conditions import OUTLOOKS, conditions_of
+from pitstop.operator.kube.api import FIELD_MANAGER, Api, ApiFault, Kind, Object
+from pitstop.operator.resources import GROUP, ClusterPhase, JobPhase, MapState, SnapshotState, Status
+
+log = structlog.get_logger("pitstop.operator")
+
+FINALIZER = f"{GROUP}/finalizer"
+"""Holds a resource that is being deleted until what it stands for is gone, too."""
+Phase = ClusterPhase | MapState | JobPhase | SnapshotState
+_LONGEST_NOTE = 1024
+
+
+class Writer:
+    """Writes through ``api``; ``now`` is the time of day."""
+
+    def __init__(self, api: Api, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._api, self._now = api, now
+        self._reporter = socket.gethostname()
+
+    def status(self, kind: Kind, found: Object, status: Status, phase: Phase, message: str | None) -> None:
+        """Let the status of a resource say this."""
+        now = self._now().replace(microsecond=0)
+        generation = found["metadata"]["generation"]
+        conditions = conditions_of(phase, message, status.conditions, generation, now)
+        said = status.model_copy(update={"conditions": conditions}).model_dump(mode="json", by_alias=True, exclude_none=True)
+        before = found.get("status", {})
+        if said == before:
+            return
+        self._api.apply_status(kind, {"metadata": _same(found), "status": said})
+        if _phase_in(before) != phase.value:
+            log.info("status", kind=kind.name, name=found["metadata"]["name"], phase=phase.value, message=message)
+            note = message or f"{found['metadata']['name']} is {phase.value}"
+            self.event(kind, found, phase.value, note, OUTLOOKS[phase].degraded)
+
+    def is_held(self, found: Object, owner: Object | None, finalizer: bool) -> bool:
+        """Whether that is so already."""
+        there = {each["uid"] for each in found["metadata"].get("ownerReferences", [])}
+        held = FINALIZER in found["metadata"].get("finalizers", [])
+        return held == finalizer and (owner is None or owner["uid"] in there)
+
+    def hold(self, kind: Kind, found: Object, owner: Object | None, finalizer: bool) -> None:
+        """Let it go with its owner, and be held when it is deleted."""
+        metadata = _same(found) | ({"ownerReferences": [owner]} if owner is not None else {})
+        self._api.apply(kind, {"metadata": metadata | ({"finalizers": [FINALIZER]} if finalizer else {})})
+
+    def release(self, kind: Kind, found: Object) -> None:
+        """Let one go that is being deleted."""
+        if FINALIZER in found["metadata"].get("finalizers", []):
+            self._api.apply(kind, {"metadata": _same(found)})
+
+    def event(self, kind: Kind, found: Object, reason: str, note: str, warning: bool = False) -> None:
+        """Tell of something that has happened to a resource, for ``kubectl describe`` and ``kubectl events``."""
+        metadata, moment = found["metadata"], self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        told = {
+            "metadata": {"name": f"{metadata['name']}.{secrets.token_hex(8)}", "namespace": metadata["namespace"]},
+            "involvedObject": {
+                "apiVersion": kind.api_version,
+                "kind": kind.name,
+                "name": metadata["name"],
+                "namespace": metadata["namespace"],
+                "uid": metadata["uid"],
+            },
+            "reason": reason,
+            "message": note[:_LONGEST_NOTE],
+            "type": "Warning" if warning else "Normal",
+            "firstTimestamp": moment,
+            "lastTimestamp": moment,
+            "count": 1,
+            "source": {"component": FIELD_MANAGER},
+            "reportingComponent": FIELD_MANAGER,
+            "reportingInstance": self._reporter,
+        }
+        try:
+            self._api.create(kinds.EVENT, told)
+        except ApiFault as error:  # nothing depends on it
+            log.warning("an event could not be told", reason=str(error))
+
+
+def _same(found: Object) -> Object:
+    """Of this very resource, and of none that has its name after it."""
+    metadata = found["metadata"]
+    return {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]}
+
+
+def _phase_in(status: Object) -> str | None:
+    found: str | None = status.get("phase") or status.get("state")
+    return found

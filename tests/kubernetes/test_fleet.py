@@ -1,0 +1,127 @@
+"""The fleet's ingest on Kubernetes, updated by manifests, while everything under it fails: each ping is there once."""
+
+import random
+import time
+
+import pytest
+
+from tests.kubernetes.fleet import Fleet
+from tests.kubernetes.manifests import cluster_of, job, snapshot
+from tests.kubernetes.operating import operator
+from tests.kubernetes.rig.cluster import API_SERVER, ETCD
+from tests.kubernetes.rig.processes import RigError
+from tests.kubernetes.user import JOB_SECONDS, UP_SECONDS, UPLOADS, User
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
+
+SEED = 15
+AWAY_SECONDS = 60.0
+
+
+class Faults:
+    """What may fail under a job: each returns once it is mended as far as anybody would mend it by hand."""
+
+    def __init__(self, cluster, node, operating, namespace, fleet):
+        self.cluster, self.node, self.operating, self.namespace, self.fleet = cluster, node, operating, namespace, fleet
+
+    def all(self):
+        """In an order that the seed decides."""
+        found = [
+            self.the_operator_dies,
+            self.the_api_server_is_away,
+            self.etcd_is_restarted,
+            self.the_node_is_lost,
+            self.a_member_dies,
+            self.the_control_plane_dies,
+        ]
+        random.Random(SEED).shuffle(found)
+        return found
+
+    def the_operator_dies(self):
+        self.operating.kill()
+        self.operating.start()
+
+    def the_api_server_is_away(self):
+        """The job does not notice."""
+        part = self.cluster.processes[API_SERVER]
+        part.kill()
+        try:
+            until, before = time.monotonic() + AWAY_SECONDS, len(self.fleet.ingested)
+            self.cluster.kubectl.until(
+                lambda: time.monotonic() > until and len(self.fleet.ingested) > before, 2 * AWAY_SECONDS, "pings are ingested"
+            )
+        finally:
+            part.start()
+        self.cluster.kubectl.until(lambda: self.cluster.kubectl.exists("namespace", "default"), AWAY_SECONDS, "it is back")
+        try:
+            self.operating.check()
+        except RigError:
+            self.operating.start()  # it ends once it has lost the lead, and its Deployment starts it again
+
+    def etcd_is_restarted(self):
+        self.cluster.restart(ETCD)
+
+    def the_node_is_lost(self):
+        self.node.process.kill()
+        self.node.process.start()
+
+    def a_member_dies(self):
+        self.node.signal(self.namespace, "hazelcast-1", "hazelcast")
+
+    def the_control_plane_dies(self):
+        self.node.signal(self.namespace, "hazelcast-control-plane-0", "hazelcast")
+
+
+def children(kubectl):
+    """What the cluster has made, by kind and name."""
+    kinds = "statefulset,service,persistentvolumeclaim,networkpolicy,poddisruptionbudget,secret,pod"
+    return sorted(kubectl("get", kinds, "--output=name").split())
+
+
+def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, kubectl, tmp_path):
+    user = User(kubectl, tmp_path)
+    options = (f"--files-from={tmp_path}", f"--namespace={kubectl.namespace}", f"--lease-namespace={kubectl.namespace}")
+    with Fleet(tmp_path) as fleet, operator(cluster, tmp_path / "operator", *options) as operating:
+
+        def ingest(name, file, **more):
+            bucket = {"bucketURI": f"file://{fleet.bucket}"}
+            return job(name, name=name, jarName=file, mainClass=f"{file[:-3]}:ingest", bucketConfig=bucket, **more)
+
+        def until_more_come(why):
+            before = len(fleet.ingested)
+            kubectl.until(lambda: len(fleet.ingested) > before, JOB_SECONDS, f"more pings are ingested {why}")
+
+        kubectl.apply(cluster_of(clusterSize=2, jet=UPLOADS))
+        user.until("hazelcast", "hazelcast", "Running", UP_SECONDS)
+        kubectl.apply(ingest("ingest", "ingest.py", arguments=fleet.arguments))
+        user.until("jetjob", "ingest", "Running", JOB_SECONDS)
+        until_more_come("at first")
+        made = children(kubectl)
+
+        faults = Faults(cluster, node, operating, kubectl.namespace, fleet)
+        half = len(faults.all()) // 2
+        for fault in faults.all()[:half]:
+            fault()
+            until_more_come(f"though {fault.__name__}")
+
+        user.until("jetjob", "ingest", "Running", JOB_SECONDS)
+        kubectl.apply(snapshot("before", jetJobResourceName="ingest", cancelJob=True))
+        user.until("jetjobsnapshot", "before", "Exported", JOB_SECONDS)
+        kubectl.apply(ingest("ingest-2", "ingest_v2.py", arguments=fleet.arguments, initialSnapshotResourceName="before"))
+        user.until("jetjob", "ingest-2", "Running", JOB_SECONDS)
+        until_more_come("by the next version")
+
+        for fault in faults.all()[half:]:
+            fault()
+            until_more_come(f"though {fault.__name__}")
+
+        fleet.stand_still()
+        kubectl.until(lambda: len(fleet.ingested) >= len(fleet.emitted), JOB_SECONDS, "all pings are ingested")
+        assert fleet.verdict.clean, fleet.verdict
+        assert fleet.verdict.emitted > 1000
+        user.until("jetjob", "ingest-2", "Running", JOB_SECONDS)
+        user.until("jetjob", "ingest", "ExecutionFailed")
+        user.until("hazelcast", "hazelcast", "Running", UP_SECONDS)
+        assert children(kubectl) == made
+        operating.check()
+        kubectl("delete", "hazelcast", "hazelcast", "--wait=true", seconds=120)

@@ -1,0 +1,162 @@
+"""What is asked of jobs, and of their cluster while they run: by their spec, and otherwise. One cluster for all tests."""
+
+import secrets
+import time
+import zipfile
+
+import pytest
+
+from tests.kubernetes.manifests import snapshot
+from tests.kubernetes.operating import make_jar, operator
+from tests.kubernetes.rig.clients import ClientError
+from tests.kubernetes.user import JOB_SECONDS, SOON_SECONDS, UP_SECONDS, User
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def user(cluster, tmp_path_factory):
+    """A user of a cluster with one job, transaction-v1."""
+    files = tmp_path_factory.mktemp("artifacts")
+    make_jar(files)
+    name = f"test-{secrets.token_hex(4)}"
+    cluster.kubectl("create", "namespace", name)
+    with operator(cluster, tmp_path_factory.mktemp("operator"), f"--files-from={files}", f"--namespace={name}") as process:
+        kubectl = cluster.kubectl.within(name)
+        kubectl.until(lambda: kubectl.exists("serviceaccount", "default"), 30, "the namespace gets its service account")
+        found = User(kubectl, files)
+        try:
+            found.start_cluster()
+            found.submit("transaction-v1")
+            yield found
+            kubectl("delete", "hazelcast", "hazelcast", "--wait=true", seconds=120)
+            process.check()
+        finally:
+            cluster.kubectl("delete", "namespace", name, "--wait=false")
+
+
+def test_a_job_is_suspended_and_resumed_by_its_spec(user):
+    user.ask_for("transaction-v1", "Suspended")
+    user.until("jetjob", "transaction-v1", "Suspended")
+    assert user.status("jetjob", "transaction-v1")["suspensionCause"] == "Requested by user"
+    user.ask_for("transaction-v1", "Running")
+    user.until("jetjob", "transaction-v1", "Running", JOB_SECONDS)
+
+
+def test_what_others_do_to_a_job_is_seen_and_what_its_spec_says_is_brought_about(user):
+    user.pitstop("suspend", "transaction-v1")
+    began = time.monotonic()
+    seen = ("Suspended", "NotRunning", "Starting")
+    user.kubectl.until(lambda: user.phase("jetjob", "transaction-v1") in seen, SOON_SECONDS, "the status says so")
+    assert time.monotonic() - began < 10
+    user.until("jetjob", "transaction-v1", "Running", JOB_SECONDS)
+
+
+def test_a_job_is_restarted_once_for_each_time_that_it_is_asked_for(user):
+    def runs():
+        return user.pitstop("events", "transaction-v1").count("STARTING -> RUNNING (")
+
+    before = runs()
+    user.ask_for("transaction-v1", "Restarted")
+    user.kubectl.until(lambda: user.phase("jetjob", "transaction-v1") != "Running", SOON_SECONDS, "it begins anew")
+    user.until("jetjob", "transaction-v1", "Running", JOB_SECONDS)
+    generation = user.kubectl.get("jetjob", "transaction-v1")["metadata"]["generation"]
+    user.kubectl.until(
+        lambda: user.status("jetjob", "transaction-v1")["observedGeneration"] == generation, SOON_SECONDS, "it is observed"
+    )
+    user.kubectl("annotate", "jetjob", "transaction-v1", "looked=at")  # a change that asks for nothing
+    user.put(1)
+    user.until_logged("transaction-v1", [1])
+    assert user.phase("jetjob", "transaction-v1") == "Running"
+    assert runs() == before + 1
+
+
+def test_deleting_a_snapshot_removes_what_was_saved(user):
+    user.kubectl.apply(snapshot("to-remove"))
+    user.until("jetjobsnapshot", "to-remove", "Exported")
+    assert "to-remove" in user.pitstop("list-snapshots")
+    user.kubectl("delete", "jetjobsnapshot", "to-remove", "--wait=true")
+    assert "to-remove" not in user.pitstop("list-snapshots")
+
+
+def test_a_job_that_was_submitted_otherwise_is_left_alone_and_keeps_its_name(user):
+    code = "import pitstop as ps\n\n\n@ps.job()\ndef other():\n    p = ps.Pipeline()\n"
+    code += '    p.read_from(ps.sources.rate(1), name="rate").write_to(ps.sinks.noop(), name="out")\n    return p\n'
+    user.kubectl(
+        *("exec", "hazelcast-control-plane-0", "--container=hazelcast", "--stdin", "--", "sh", "-c"),
+        "cat > /tmp/other.py && pitstop submit --name other /tmp/other.py",
+        send=code,
+        seconds=JOB_SECONDS,
+    )
+    user.kubectl.apply(user.job("other"))
+    told = "other"
+    user.kubectl.until(lambda: told in user.status("jetjob", "other").get("failureText", ""), SOON_SECONDS, "the name is taken")
+    user.kubectl("delete", "jetjob", "other", "--wait=true")
+    assert "other" in user.pitstop("list-jobs")
+    user.pitstop("cancel", "other")
+
+
+def test_an_archive_of_classes_is_refused_with_a_sentence(user):
+    with zipfile.ZipFile(user.bucket / "classes.jar", "w") as jar:
+        jar.writestr("org/examples/Job.class", b"\xca\xfe\xba\xbe")
+    user.kubectl.apply(user.job("java", jarName="classes.jar"))
+    text = "classes.jar holds no Python: Pitstop runs Python packages, not Java classes."
+    user.kubectl.until(lambda: user.status("jetjob", "java")["failureText"] == text, SOON_SECONDS, "it says so")
+
+
+def test_a_job_waits_for_the_credentials_of_its_bucket_and_then_starts_by_itself(user):
+    bucket = {"bucketURI": f"file://{user.bucket}", "secretName": "later"}
+    user.kubectl.apply(user.job("patient", bucketConfig=bucket))
+    user.kubectl.until(
+        lambda: user.status("jetjob", "patient")["failureText"] == "Bucket credentials Secret not found",
+        SOON_SECONDS,
+        "it says so",
+    )
+    user.kubectl("create", "secret", "generic", "later", "--from-literal=nothing=needed")
+    user.until("jetjob", "patient", "Running", JOB_SECONDS)
+    digest = user.status("jetjob", "patient")["artifactDigest"]
+    assert digest.startswith("sha256:")
+    user.kubectl("delete", "jetjob", "patient", "--wait=true", seconds=120)
+    assert "patient" not in user.pitstop("list-jobs")
+
+
+def test_members_join_and_leave_by_the_size_of_the_cluster(user):
+    user.kubectl("scale", "hazelcast", "hazelcast", "--replicas=2")
+    user.kubectl.until(lambda: members(user) == "2/2", SOON_SECONDS * 2, "two members")
+    user.kubectl("scale", "hazelcast", "hazelcast", "--replicas=1")
+    user.kubectl.until(lambda: members(user) == "1/1", SOON_SECONDS * 3, "one member")
+    user.until("jetjob", "transaction-v1", "Running", JOB_SECONDS)
+
+
+def test_a_rolling_restart_of_all_pods_loses_and_doubles_nothing(user):
+    user.put(2)
+    user.until_logged("transaction-v1", [1, 2])
+    for name in ("hazelcast-control-plane", "hazelcast"):
+        user.kubectl("rollout", "restart", f"statefulset/{name}")
+        user.kubectl("rollout", "status", f"statefulset/{name}", f"--timeout={UP_SECONDS:.0f}s", seconds=UP_SECONDS + 10)
+    user.until("hazelcast", "hazelcast", "Running", UP_SECONDS)
+    user.until("jetjob", "transaction-v1", "Running", JOB_SECONDS)
+    user.put(3)
+    # The pods are new, and so are their logs: what was logged before is not logged again.
+    user.kubectl.until(lambda: user.logged("transaction-v1") != [], JOB_SECONDS, "it goes on")
+    assert user.logged("transaction-v1") == [3]
+
+
+def test_what_was_changed_or_removed_by_hand_is_as_before(user):
+    user.kubectl("scale", "statefulset", "hazelcast", "--replicas=3")
+    user.kubectl.until(
+        lambda: user.kubectl.get("statefulset", "hazelcast")["spec"]["replicas"] == 1, SOON_SECONDS, "as the resource says"
+    )
+    user.kubectl("delete", "poddisruptionbudget", "hazelcast")
+    user.kubectl.until(lambda: user.kubectl.exists("poddisruptionbudget", "hazelcast"), SOON_SECONDS, "it is there again")
+
+
+def test_a_cancelled_job_stays_so(user):
+    user.ask_for("transaction-v1", "Canceled")
+    user.until("jetjob", "transaction-v1", "ExecutionFailed", SOON_SECONDS)
+    with pytest.raises(ClientError, match="job execution is finished or being finished, state change is not allowed"):
+        user.ask_for("transaction-v1", "Running")
+
+
+def members(user):
+    return user.status("hazelcast", "hazelcast").get("hazelcastClusterStatus", {}).get("readyMembers")

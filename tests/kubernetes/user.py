@@ -1,0 +1,77 @@
+"""Somebody who works with kubectl on clusters that an operator looks after."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.kubernetes.manifests import a_map, cluster_of, job
+from tests.kubernetes.operating import JAR, LICENCE
+from tests.kubernetes.rig.clients import Kubectl
+
+UP_SECONDS, JOB_SECONDS, SOON_SECONDS = 400.0, 300.0, 60.0
+UPLOADS = {"enabled": True, "resourceUploadEnabled": True}
+
+
+@dataclass(frozen=True)
+class User:
+    """``kubectl``: in a namespace of the user's own; ``bucket``: the folder with the tutorial's jobs."""
+
+    kubectl: Kubectl
+    bucket: Path
+
+    def start_cluster(self, members: int = 1) -> None:
+        """A cluster with a map whose changes jobs may read; returns once it runs."""
+        self.kubectl("create", "secret", "generic", LICENCE, "--from-literal=license-key=none")
+        self.kubectl.apply(cluster_of(clusterSize=members, licenseKeySecretName=LICENCE, jet=UPLOADS))
+        self.until("hazelcast", "hazelcast", "Running", UP_SECONDS)
+        self.kubectl.apply(a_map(eventJournal={"capacity": 9000}))
+        self.until("map", "transaction", "Success")
+
+    def submit(self, name: str, function: str = "JobV1", **more: Any) -> None:
+        """A job of the tutorial; returns once it runs."""
+        self.kubectl.apply(self.job(name, function, **more))
+        self.until("jetjob", name, "Running", JOB_SECONDS)
+
+    def job(self, name: str, function: str = "JobV1", **more: Any) -> dict[str, Any]:
+        """The manifest of a job of the tutorial."""
+        code = {"jarName": JAR, "mainClass": f"org.examples.jet.snapshot.{function}"}
+        return job(name, **code | {"bucketConfig": {"bucketURI": f"file://{self.bucket}"}} | more)
+
+    def ask_for(self, name: str, state: str) -> None:
+        """Let a JetJob's spec ask for another state."""
+        self.kubectl("patch", "jetjob", name, "--type=merge", f'--patch={{"spec": {{"state": "{state}"}}}}')
+
+    def status(self, kind: str, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.kubectl.get(kind, name).get("status", {})
+        return found
+
+    def phase(self, kind: str, name: str) -> str | None:
+        status = self.status(kind, name)
+        return status.get("phase") or status.get("state")
+
+    def until(self, kind: str, name: str, phase: str, seconds: float = SOON_SECONDS) -> None:
+        """Wait until a resource is in a phase."""
+        self.kubectl.until(lambda: self.phase(kind, name) == phase, seconds, f"{kind} {name} is {phase}")
+
+    def pitstop(self, *arguments: str) -> str:
+        """The command line, in the control plane's pod."""
+        return self.kubectl("exec", "hazelcast-control-plane-0", "--container=hazelcast", "--", "pitstop", *arguments)
+
+    def put(self, *numbers: int) -> None:
+        """Transactions."""
+        for number in numbers:
+            self.pitstop("map", "put", "transaction", f"transaction-{number}", '{"amount": 1}')
+
+    def logged(self, job_name: str) -> list[int]:
+        """The transactions that a job has logged, by what kubectl shows."""
+        text = self.kubectl("logs", "--selector=app.kubernetes.io/name=hazelcast", "--container=hazelcast", "--tail=-1")
+        lines = "\n".join(line for line in text.splitlines() if f"{job_name}/Log" in line)
+        return sorted(map(int, re.findall(r"transaction:'transaction-(\d+)'", lines)))
+
+    def until_logged(self, job_name: str, numbers: list[int]) -> None:
+        """Wait until a job has logged so many; then it must be these."""
+        self.kubectl.until(lambda: len(self.logged(job_name)) >= len(numbers), SOON_SECONDS, f"{job_name} logs {numbers}")
+        assert self.logged(job_name) == numbers

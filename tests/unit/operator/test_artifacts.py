@@ -1,0 +1,136 @@
+import functools
+import hashlib
+import io
+import os
+import threading
+import zipfile
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+
+import pytest
+
+from pitstop.errors import ArtifactError, TooLargeError
+from pitstop.operator import artifacts
+from pitstop.operator.artifacts import code_of, entry_of
+from pitstop.operator.resources import JetJobSpec
+
+
+def spec(**more):
+    return JetJobSpec.model_validate({"hazelcastResourceName": "hazelcast", "jarName": "jobs.jar"} | more)
+
+
+def archive(*names):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as found:
+        for name in names:
+            found.writestr(name, "")
+    return made.getvalue()
+
+
+@pytest.fixture
+def bucket(tmp_path):
+    """A folder that may be read, and a job in it."""
+    (tmp_path / "jobs.jar").write_bytes(archive("org/examples/jobs.py"))
+    return tmp_path
+
+
+def in_folder(folder, **more):
+    return spec(bucketConfig={"bucketURI": f"file://{folder}"}, **more)
+
+
+def test_an_archive_of_python_is_a_zip_whatever_its_name(bucket):
+    code = code_of(in_folder(bucket), {}, bucket)
+    assert code.name == "jobs.zip"
+    assert code.digest == f"sha256:{hashlib.sha256((bucket / 'jobs.jar').read_bytes()).hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (archive("org/examples/Job.class"), "jobs.jar holds no Python"),
+        (b"nothing of the kind", "jobs.jar is no archive"),
+    ],
+)
+def test_what_cannot_run_here_is_refused(bucket, content, sentence):
+    (bucket / "jobs.jar").write_bytes(content)
+    with pytest.raises(ArtifactError, match=sentence):
+        code_of(in_folder(bucket), {}, bucket)
+
+
+def test_files_are_read_in_one_folder_alone(bucket, tmp_path_factory):
+    with pytest.raises(ArtifactError, match="reads no files of its own"):
+        code_of(in_folder(bucket), {}, None)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    with pytest.raises(ArtifactError, match="alone, not"):
+        code_of(in_folder(bucket), {}, elsewhere)
+    with pytest.raises(ArtifactError, match="is no name of a file"):
+        code_of(in_folder(elsewhere, jarName=f"../{bucket.name}/jobs.jar"), {}, elsewhere)
+    os.symlink(bucket / "jobs.jar", elsewhere / "jobs.jar")
+    with pytest.raises(ArtifactError, match="alone, not"):
+        code_of(in_folder(elsewhere), {}, elsewhere)
+
+
+def test_what_is_not_there_is_named(bucket):
+    with pytest.raises(ArtifactError, match=r"other\.py could not be found in"):
+        code_of(in_folder(bucket, jarName="other.py"), {}, bucket)
+
+
+def test_what_is_too_large_is_not_read(bucket, monkeypatch):
+    monkeypatch.setattr(artifacts, "MOST_BYTES", 10)
+    with pytest.raises(TooLargeError):
+        code_of(in_folder(bucket), {}, bucket)
+
+
+def test_nothing_is_read_of_the_operators_own(tmp_path):
+    (tmp_path / "secret.py").write_text("")
+    for name in (str(tmp_path / "secret.py"), "file:///etc/passwd", "https://example.org/job.py", ".."):
+        with pytest.raises(ArtifactError, match="is no name of a file"):
+            code_of(spec(jarName=name), None, tmp_path)
+    with pytest.raises(ArtifactError, match=r"spec.bucketConfig or spec.remoteURL is needed"):
+        code_of(spec(jarName="secret.py"), None, tmp_path)
+
+
+def test_a_reason_is_the_same_each_time():
+    first = "Error performing GET http://x/jobs.zip in 45.1ms, after 2 retries, max_retries: 2: connection refused"
+    second = "Error performing GET http://x/jobs.zip in 1.2s, after 2 retries, max_retries: 2: connection refused"
+    assert artifacts._first_line(OSError(first)) == artifacts._first_line(OSError(second))
+
+
+@pytest.mark.parametrize(
+    ("main_class", "entry"),
+    [
+        ("org.examples.jet.snapshot.JobV1", "org.examples.jet.snapshot:JobV1"),
+        ("ingest:fleet", "ingest:fleet"),
+        ("fleet", "fleet"),
+        (None, None),
+    ],
+)
+def test_module_and_function_are_named_by_dots_or_a_colon(main_class, entry):
+    assert entry_of(main_class) == entry
+
+
+@pytest.fixture
+def served(bucket):
+    """A URL of the job in the bucket."""
+    handler = functools.partial(SilentHandler, directory=str(bucket))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/jobs.jar"
+        server.shutdown()
+
+
+class SilentHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def test_code_comes_from_a_url(served, bucket):
+    assert code_of(spec(remoteURL=served), None, None).content == (bucket / "jobs.jar").read_bytes()
+    with pytest.raises(ArtifactError, match="could not be found"):
+        code_of(spec(remoteURL=f"{served}.not"), None, None)
+
+
+def test_nobody_reads_the_credentials_of_the_operators_machine_through_it(served, monkeypatch):
+    monkeypatch.setattr(artifacts, "_CREDENTIAL_SERVICES", (ip_address("127.0.0.1"),))
+    with pytest.raises(ArtifactError, match=r"is refused: at 127\.0\.0\.1 clouds hand out the credentials of a machine"):
+        code_of(spec(remoteURL=served), None, None)

@@ -1,0 +1,175 @@
+import json
+
+import pytest
+
+from pitstop.operator import kinds
+from pitstop.operator.children import children
+from pitstop.operator.cluster_names import Image, Named
+from pitstop.operator.resources import Hazelcast
+
+IMAGE = Image(name="registry/pitstop:7", member_cores=2, storage="1Gi", storage_class="fast")
+
+
+def named(**spec):
+    return Named("hazelcast", "lab", "uid-1", Hazelcast.model_validate({"spec": spec}))
+
+
+def made(cluster):
+    return {(kind.name, each["metadata"]["name"]): each for kind, each in children(cluster, IMAGE, "mark")}
+
+
+def pod(cluster, name):
+    return made(cluster)["StatefulSet", name]["spec"]["template"]["spec"]
+
+
+@pytest.fixture
+def parts():
+    return made(named(clusterSize=5))
+
+
+def test_a_cluster_is_a_control_plane_members_and_what_leads_to_them(parts):
+    assert set(parts) == {
+        ("PersistentVolumeClaim", "hazelcast-data"),
+        ("Service", "hazelcast"),
+        ("Service", "hazelcast-pods"),
+        ("NetworkPolicy", "hazelcast"),
+        ("PodDisruptionBudget", "hazelcast"),
+        ("StatefulSet", "hazelcast-control-plane"),
+        ("StatefulSet", "hazelcast"),
+    }
+    assert parts["StatefulSet", "hazelcast"]["spec"]["replicas"] == 5
+    assert parts["StatefulSet", "hazelcast-control-plane"]["spec"]["replicas"] == 1
+
+
+def test_everything_goes_with_its_cluster_and_is_found_as_ours(parts):
+    for each in parts.values():
+        assert each["metadata"]["namespace"] == "lab"
+        assert [owner["uid"] for owner in each["metadata"]["ownerReferences"]] == ["uid-1"]
+        assert each["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "pitstop-operator"
+
+
+def test_pods_are_selected_by_labels_that_they_have(parts):
+    pods = [
+        parts["StatefulSet", name]["spec"]["template"]["metadata"]["labels"] for name in ("hazelcast-control-plane", "hazelcast")
+    ]
+
+    def selected(selector):
+        return [all(labels.get(key) == value for key, value in selector.items()) for labels in pods]
+
+    assert selected(parts["Service", "hazelcast"]["spec"]["selector"]) == [True, False]
+    assert selected(parts["Service", "hazelcast-pods"]["spec"]["selector"]) == [True, True]
+    assert selected(parts["NetworkPolicy", "hazelcast"]["spec"]["podSelector"]["matchLabels"]) == [True, True]
+    for name, expected in (("hazelcast-control-plane", [True, False]), ("hazelcast", [False, True])):
+        assert selected(parts["StatefulSet", name]["spec"]["selector"]["matchLabels"]) == expected
+    assert all(labels["app.kubernetes.io/name"] == "hazelcast" for labels in pods)
+
+
+@pytest.mark.parametrize("name", ["hazelcast", "hazelcast-control-plane"])
+def test_pods_run_the_image_without_root_and_without_rights(name):
+    found = pod(named(), name)
+    (container,) = found["containers"]
+    assert (container["name"], container["image"]) == ("hazelcast", "registry/pitstop:7")
+    assert found["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert found["automountServiceAccountToken"] is False
+    assert found["enableServiceLinks"] is False
+    assert found["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
+    assert set(container["resources"]["requests"]) == {"cpu", "memory"}
+
+
+def test_a_store_in_a_file_keeps_all_pods_on_one_node():
+    members = pod(named(), "hazelcast")
+    assert "podAffinity" in members["affinity"]
+    assert "shared-file" in members["containers"][0]["args"]
+    assert made(named())["PersistentVolumeClaim", "hazelcast-data"]["spec"]["accessModes"] == ["ReadWriteOnce"]
+
+
+def test_a_store_of_its_own_lets_pods_be_anywhere():
+    cluster = named(storeSecretName="postgres")
+    members = pod(cluster, "hazelcast")
+    assert "affinity" not in members
+    variables = {each["name"]: each for each in members["containers"][0]["env"]}
+    assert variables["PITSTOP_STORE"]["valueFrom"]["secretKeyRef"] == {"name": "postgres", "key": "url"}
+    assert made(cluster)["PersistentVolumeClaim", "hazelcast-data"]["spec"]["accessModes"] == ["ReadWriteMany"]
+
+
+def test_the_volume_is_where_persistence_says():
+    cluster = named(persistence={"baseDir": "/kept"})
+    (container,) = pod(cluster, "hazelcast")["containers"]
+    assert {"name": "data", "mountPath": "/kept"} in container["volumeMounts"]
+    assert {"name": "PITSTOP_DATA", "value": "/kept/pitstop"} in container["env"]
+    claim = made(cluster)["PersistentVolumeClaim", "hazelcast-data"]["spec"]
+    assert (claim["storageClassName"], claim["resources"]["requests"]["storage"]) == ("fast", "1Gi")
+
+
+def test_the_delay_before_jobs_use_a_new_member_is_the_one_of_the_spec():
+    cluster = named(jet={"instance": {"scaleUpDelayMillis": 2500}})
+    arguments = pod(cluster, "hazelcast-control-plane")["containers"][0]["args"]
+    assert arguments[arguments.index("--scale-up-delay") + 1] == "2.5"
+
+
+def test_no_secret_stands_in_what_others_may_read():
+    text = json.dumps([each for _, each in children(named(storeSecretName="postgres"), IMAGE, "mark")])
+    assert "secretKeyRef" in text
+    assert "password=" not in text
+
+
+@pytest.fixture
+def on_pods():
+    return named(clusterSize=3, spark={"master": "k8s", "serviceAccountName": "spark"}, storeSecretName="store")
+
+
+def test_all_that_is_made_is_watched(on_pods):
+    made_of_all = {kind for cluster in (named(), on_pods) for kind, _ in children(cluster, IMAGE, "mark")}
+    assert made_of_all == set(kinds.CHILDREN)
+
+
+def test_jobs_whose_executors_are_pods_need_no_members(on_pods):
+    assert made(on_pods)["StatefulSet", "hazelcast"]["spec"]["replicas"] == 0
+    control_plane = pod(on_pods, "hazelcast-control-plane")
+    arguments = control_plane["containers"][0]["args"]
+    assert arguments[arguments.index("--master") + 1] == "k8s://https://kubernetes.default.svc"
+    assert arguments[arguments.index("--spares") + 1] == "0"
+    assert "--cluster-host" not in arguments
+    assert (control_plane["serviceAccountName"], control_plane["automountServiceAccountToken"]) == ("spark", True)
+
+
+def test_spark_makes_the_pods_of_executors_as_confined_as_all_others(on_pods):
+    files = made(on_pods)["ConfigMap", "hazelcast-spark"]["data"]
+    settings = dict(line.split(" ", 1) for line in files["spark-defaults.conf"].splitlines())
+    assert settings["spark.executor.instances"] == "3"
+    assert settings["spark.executor.cores"] == "2"
+    assert settings["spark.kubernetes.container.image"] == "registry/pitstop:7"
+    assert settings["spark.kubernetes.driver.pod.name"] == "hazelcast-control-plane-0"
+    template = json.loads(files["executor.json"])
+    control_plane = pod(on_pods, "hazelcast-control-plane")
+    assert template["spec"]["securityContext"] == control_plane["securityContext"]
+    assert template["spec"]["automountServiceAccountToken"] is False
+    (container,) = template["spec"]["containers"]
+    assert container["securityContext"] == control_plane["containers"][0]["securityContext"]
+    assert {mount["name"] for mount in container["volumeMounts"]} <= {volume["name"] for volume in template["spec"]["volumes"]}
+    selected = made(on_pods)["NetworkPolicy", "hazelcast"]["spec"]["podSelector"]["matchLabels"]
+    assert selected.items() <= template["metadata"]["labels"].items()
+
+
+def test_the_settings_of_drivers_are_where_their_control_plane_looks(on_pods):
+    control_plane = pod(on_pods, "hazelcast-control-plane")
+    (container,) = control_plane["containers"]
+    folder = next(each["value"] for each in container["env"] if each["name"] == "SPARK_CONF_DIR")
+    (mounted,) = [mount["name"] for mount in container["volumeMounts"] if mount["mountPath"] == folder]
+    (volume,) = [volume for volume in control_plane["volumes"] if volume["name"] == mounted]
+    assert volume["configMap"]["name"] == "hazelcast-spark"
+    assert container["args"][container["args"].index("--pass-env") + 1] == "SPARK_CONF_DIR"
+
+
+def test_drivers_on_members_have_their_memory_and_outlive_the_control_plane():
+    cluster = named(spark={"drivers": "members"})
+    (control_plane,) = pod(cluster, "hazelcast-control-plane")["containers"]
+    (member,) = pod(cluster, "hazelcast")["containers"]
+    assert {"--runners-on-members", "--cluster-host"} <= set(control_plane["args"])
+    assert "--stop-jobs-on-exit" not in control_plane["args"]
+    assert control_plane["args"][control_plane["args"].index("--spares") + 1] == "0"
+    assert "--print-job-logs" in member["args"]
+    assert member["resources"]["limits"]["memory"] == IMAGE.control_plane_memory
+    assert control_plane["resources"]["limits"]["memory"] == IMAGE.member_memory

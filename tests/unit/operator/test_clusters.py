@@ -1,0 +1,34 @@
+import pytest
+
+from pitstop.operator.cluster_names import Named
+from pitstop.operator.clusters import SeenCluster, decide_cluster
+from pitstop.operator.resources import Hazelcast
+
+
+def seen(**more):
+    return SeenCluster(Named("hazelcast", "lab", "uid", Hazelcast.model_validate({"spec": {"clusterSize": 3}})), 4, **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "phase", "ready"),
+    [
+        ({}, "Pending", "0/3"),
+        ({"answers": True}, "Pending", "0/3"),
+        ({"answers": True, "members": 2}, "Pending", "2/3"),
+        ({"answers": True, "members": 3}, "Running", "3/3"),
+        ({"answers": True, "members": 4}, "Pending", "4/3"),  # one has yet to leave
+        ({"missing_secret": "licence"}, "Failed", "0/3"),
+        ({"refusal": "Service 'hazelcast' is there already"}, "Failed", "0/3"),
+        ({"answers": True, "members": 3, "leaving": True}, "Terminating", "3/3"),
+    ],
+)
+def test_a_cluster_is_as_its_server_and_members_are(more, phase, ready):
+    status = decide_cluster(seen(**more))
+    assert (status.phase.value, status.hazelcast_cluster_status.ready_members) == (phase, ready)
+    assert status.observed_generation == 4
+
+
+def test_what_is_missing_is_named():
+    assert decide_cluster(seen(missing_secret="licence")).message == (
+        "Secret 'licence' not found: create it, and the cluster starts"
+    )
