@@ -19,7 +19,7 @@ ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes
 
-.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig test-kubernetes \
+.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
 	bench bench-beside lint lock pictures clean
 
 help:
@@ -28,7 +28,7 @@ help:
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
-	@echo "make test-long          ten kills, updates, a former release's data, every stateful stage and rule"
+	@echo "make test-long [SHORT=1]  ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
 	@echo "make stage-chains       every stage behind every other x changes; writes docs/stage-chains.md"
@@ -41,6 +41,7 @@ help:
 	@echo "make test-hosts         members on several hosts, made of network namespaces, whose wires are cut; needs root"
 	@echo "make web                the page, built anew from web/;  make test-web [SHORT=1]: that it is, and every screen in Chromium"
 	@echo "make kubernetes-rig     a real Kubernetes for tests, built once;  make test-kubernetes [SHORT=1]: the tests on it; needs root"
+	@echo "make tutorial           the tutorial of docs/kubernetes.md on it, with the real kubectl: each answer is compared; needs root"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
@@ -74,7 +75,7 @@ test: lint classes
 	@$(PY) -m pytest $(SPREAD) -m "not ($(LONG) or $(APART))"
 
 test-long: $(STAMP) classes
-	@$(PY) -m pytest $(SPREAD) -m "($(LONG)) and not ($(APART))"
+	@$(PY) -m pytest $(SPREAD) -m "($(LONG)) and not ($(APART)$(if $(SHORT), or deep))"
 
 support-matrix: $(STAMP)
 	@PITSTOP_WRITE_MATRIX=1 $(PY) -m pytest tests/spark/test_matrix.py
@@ -114,10 +115,13 @@ web: $(WEB)
 
 test-web: $(WEB)
 	@scripts/web check $(VENV)
-	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible") tests/page
+	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible and not by_keyboard") tests/page
 
 kubernetes-rig:
 	@scripts/kubernetes-rig $(VENV)
+
+tutorial: $(STAMP) kubernetes-rig
+	@$(PY) -m tests.kubernetes.tutorial
 
 test-kubernetes: $(STAMP) kubernetes-rig
 	@$(PY) -m pytest -m "kubernetes$(if $(SHORT), and not long)" tests/kubernetes
@@ -139,6 +143,7 @@ pictures: $(STAMP)
 	@$(PY) -m pitstop.control.picture > docs/job-life.md
 	@$(PY) -m pitstop.cli.reference docs
 	@$(PY) -m pitstop.operator.crds > deploy/kubernetes/crds.yaml
+	@$(PY) -m pitstop.operator.crds --chart > deploy/helm/pitstop/templates/crds.yaml
 
 lock:
 	@scripts/lock $(VENV)

@@ -20,6 +20,11 @@ from pitstop.kit.waiting import wait_until
 from pitstop.model.cluster import ClusterSettings
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
+from pitstop.sql import connectors
+from pitstop.sql.compiling import compile_job
+from pitstop.sql.mappings import Column, Mapping
+from pitstop.sql.parsing import parse
+from pitstop.sql.statements import CreateJob
 
 pyspark.cloudpickle.register_pickle_by_value(events)
 ROWS, STEP, KEYS = 5_000_000, 500_000, 10_000
@@ -75,6 +80,20 @@ def aggregate(source, size):
     windows.aggregate("sums", n=ps.count(), total=ps.sum("v"), high=ps.max("v")).write_to(ps.sinks.noop(), name="out")
 
 
+def in_sql():
+    """The job of ``aggregate``, written in SQL."""
+    events = ps.sources.custom(Events, schema=SCHEMA, rows=ROWS, step=STEP, keys=KEYS)
+    columns = tuple(Column(*part.split()) for part in SCHEMA.split(", "))
+    connectors._BY_NAME["benchmark"] = connectors.Connector("Benchmark", lambda mapping: events, columns=columns)
+    (job,) = parse(
+        "CREATE JOB sums AS INSERT INTO out SELECT key, window_start, window_end, COUNT(*) AS n, SUM(v) AS total, MAX(v) AS high "
+        "FROM TABLE(TUMBLE(TABLE(IMPOSE_ORDER(TABLE events, DESCRIPTOR(ts), INTERVAL '2' SECONDS)), DESCRIPTOR(ts), "
+        "INTERVAL '1' MINUTE)) GROUP BY key, window_start, window_end"
+    )
+    assert isinstance(job, CreateJob)
+    return compile_job("sums", job.body, {"events": Mapping("events", "Benchmark"), "out": Mapping("out", "Noop")})
+
+
 def plain(folder, spark):
     from pyspark.sql import functions as F
 
@@ -99,7 +118,7 @@ def measure_throughput(which, folder, spark):
         seconds = time.monotonic() - began
         query.stop()
     else:
-        built = pipeline(ROWS, STEP, KEYS, aggregate)
+        built = in_sql() if which == "sql" else pipeline(ROWS, STEP, KEYS, aggregate)
         job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
         until_read(job._run.running.checkpoint, ROWS)
         seconds = time.monotonic() - began
@@ -191,7 +210,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         spark = build_session(ClusterSettings("local[2]"), folder / "work")
-        if name in ("plain", "pitstop"):
+        if name in ("plain", "pitstop", "sql"):
             result = measure_throughput(name, folder, spark)
         elif name in ("rolling", "state"):
             result = measure_keyed(name, int(sys.argv[2]), folder, spark)

@@ -228,9 +228,66 @@ def page(results, say):
     results.append(result("page_frames", found["frames_per_second"], "1/s", ">= 30", found["frames_per_second"] >= 30, how))
 
 
+def operator(results, say):
+    say("an operator of Kubernetes with 1,000 JetJobs")
+    found = run(script="kubernetes.py")
+    if not found:
+        say("left out: make kubernetes-rig has not been run here, or this is not root")
+        return
+    how = "1,000 JetJobs whose cluster is not there, for 60 s after their statuses were written; processor time of the operator"
+    share = found["steady_core_share"]
+    results.append(result("operator_steady_cores", share, "cores", "< 0.05", share < 0.05, how))
+    how = "the same; requests other than watches and the renewal of its lease"
+    results.append(result("operator_steady_requests", found["steady_requests"], "", "0", found["steady_requests"] == 0, how))
+    how = "500 JetJobs applied at once, twice; from when another watch sees one to when it sees its status"
+    results.append(result("operator_status_p99", found["status_after_creation_p99"], "s", "-", True, how))
+    found = run(script="kubernetes_jobs.py")
+    how = f"kubectl apply of a JetJob to its status Running, one warm runner; the longest of 5 took {found['running_max']:.1f} s"
+    results.append(result("operator_job_running", found["running_median"], "s", "-", True, how))
+    how = f"kubectl apply of a JetJobSnapshot to Exported; the longest of 5 took {found['exported_max']:.1f} s"
+    results.append(result("operator_snapshot_exported", found["exported_median"], "s", "-", True, how))
+
+
+def sql(results, say):
+    runs: dict[str, list[float]] = {"pitstop": [], "sql": []}
+    for number in range(ROUNDS):
+        for name in runs:
+            say(f"keyed tumbling aggregate, {name}, round {number + 1} of {ROUNDS}")
+            runs[name].append(run(name)["rows_per_second"])
+    ratio = max(runs["sql"]) / max(runs["pitstop"])
+    how = f"the job of aggregate_throughput, written in SQL and by the Python API; best of {ROUNDS} alternating runs"
+    results.append(result("sql_throughput_vs_python", ratio, "ratio", ">= 0.97", ratio >= 0.97, how))
+    say("statements and SELECT")
+    found = run(script="sql.py")
+    for name, aim, how in (
+        ("compiled", 0.15, "three mappings, a view and a job with a window, a join and a filter: parsed and compiled"),
+        ("few", 0.3, "the first row of a map of 10 entries, over HTTP, warm"),
+        ("by_key", 0.05, "the row of one key of a map of a million entries, over HTTP, warm"),
+    ):
+        median, most = found[name]
+        how += f"; median of 40, the longest took {most:.3f} s"
+        results.append(result(f"sql_{name}", median, "s", f"<= {aim}", median <= aim, how))
+    results.append(result("sql_count_million", found["whole"], "s", "-", True, "SELECT COUNT(*) on that map"))
+
+
 MEASURES = {
     measure.__name__: measure
-    for measure in (throughput, map_sink, keyed, export, update_gap, sliding, million, doors, cluster, steady, live, page)
+    for measure in (
+        throughput,
+        map_sink,
+        keyed,
+        export,
+        update_gap,
+        sliding,
+        million,
+        doors,
+        cluster,
+        steady,
+        live,
+        page,
+        operator,
+        sql,
+    )
 }
 
 

@@ -8,11 +8,12 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from string import Template
 
 from stack import HERE, Stack, wait_until
 from verify import Key, compare, emitted_alpha, emitted_beta, ingested
 
-from pitstop.client import JobHandle
+from pitstop.client import Client, JobHandle
 from pitstop.launchers.processes import handle_in, kill_all
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
@@ -41,8 +42,42 @@ def logged(lines: list[str], stage: str) -> list[str]:
     return [text for text in found if f"/{stage}#" in text]
 
 
+class InPython:
+    """The ingest job as Python files."""
+
+    saving = "saving"
+
+    @staticmethod
+    def first(client: Client, stack: Stack) -> JobHandle:
+        return client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest-v1")
+
+    @staticmethod
+    def second(client: Client, stack: Stack, snapshot: str) -> JobHandle:
+        return client.submit(HERE / "ingest_v2.py", args=stack.job_arguments, name="ingest-v2", initial_snapshot=snapshot)
+
+
+class InSql:
+    """The ingest job as statements."""
+
+    saving = "into-saving"
+    _INTO = "SINK INTO vehicles SELECT vin, * FROM pings; INSERT INTO archive SELECT * FROM pings;"
+
+    @classmethod
+    def first(cls, client: Client, stack: Stack) -> JobHandle:
+        where = dict(zip(("alpha_dir", "beta_url", "archive"), stack.job_arguments, strict=True))
+        client.sql(Template((HERE / "ingest.sql").read_text()).substitute(where))
+        client.sql(f'CREATE JOB "ingest-v1" AS BEGIN {cls._INTO} END')
+        return client.job("ingest-v1")
+
+    @classmethod
+    def second(cls, client: Client, stack: Stack, snapshot: str) -> JobHandle:
+        options = f"OPTIONS ('initialSnapshotName' = '{snapshot}')"
+        client.sql(f'CREATE JOB "ingest-v2" {options} AS BEGIN {cls._INTO} INSERT INTO saving SELECT * FROM pings; END')
+        return client.job("ingest-v2")
+
+
 def main() -> None:
-    for tell in (tell_update, tell_members):
+    for tell in (tell_update, tell_update_in_sql, tell_members):
         folder = Path(tempfile.mkdtemp(prefix="pitstop-story-"))
         try:
             with Stack(folder, speedup=60.0, spares=1) as stack:
@@ -51,7 +86,12 @@ def main() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def tell_update(stack: Stack) -> None:
+def tell_update_in_sql(stack: Stack) -> None:
+    """The same by statements."""
+    tell_update(stack, InSql)
+
+
+def tell_update(stack: Stack, ingest: type[InPython | InSql] = InPython) -> None:
     """Parts 2 and 4 of the lab: a job is stopped with a snapshot, changed, and started from it."""
     step("Start the control plane and both simulators")
     client = stack.start_server()
@@ -59,7 +99,7 @@ def tell_update(stack: Stack) -> None:
     check(client.service.server_info().state == "ACTIVE", f"the control plane answers at {stack.url}")
 
     step("Submit version 1 of the ingest job")
-    first = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="ingest-v1")
+    first = ingest.first(client, stack)
     first.wait_started()
     vehicles = client.map("vehicles")
     wait_until(lambda: vehicles.size() == 60, 120, "all vehicles in the map")
@@ -82,13 +122,13 @@ def tell_update(stack: Stack) -> None:
     client.set_log_level("pitstop.source.http_poll", "debug")
 
     step("Start version 2, which logs each ping, from the snapshot: pitstop submit -s my-snapshot ingest_v2.py ...")
-    second = client.submit(HERE / "ingest_v2.py", args=stack.job_arguments, name="ingest-v2", initial_snapshot="my-snapshot")
+    second = ingest.second(client, stack, "my-snapshot")
     second.wait_started()
     wait_until(lambda: ingested(stack.archive).total() > at_snapshot.total() + 200, 120, "the pings of the downtime")
     check(True, f"the pings of the downtime arrive: {wait_until(lambda: first_read(second), 60, 'a read that is told of')}")
 
     emitted = count_all(stack, second)
-    saved = logged(second.logs(), "saving")
+    saved = logged(second.logs(), ingest.saving)
     expected = emitted.total() - at_snapshot.total()
     check(len(saved) == expected, f"version 2 logged the {expected:,} pings from after the snapshot, and only those")
     print("\nThe job was changed while the fleet drove on, and nothing was missed or doubled.")

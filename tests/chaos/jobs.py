@@ -31,7 +31,7 @@ def spans(source, out, version):
     span = ("unix_millis(window_start) as start", "unix_millis(window_end) as until")
     write(sessions.select("key", *span, "n", "most"), out, "sessions")
     groups = events.with_columns(grp="seq div 3").group_by("grp").distinct("distinct", within="20 seconds")
-    write(groups.select("grp", "seq"), out, "distinct")
+    write(groups.select("grp", "seq div 3 as of", "seq"), out, "distinct")
     return changed(p, events, version)
 
 

@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 from pitstop.model.retention import USUAL, Retention
+from pitstop.store.catalog import SqlCatalog
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.members import SqlMembers
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.catalog import MemoryCatalog
 from pitstop.testing.clock import ManualClock
 from pitstop.testing.map_store import MemoryMapStore
 from pitstop.testing.members import MemoryMembers
@@ -25,6 +27,7 @@ class SqlStore:
         self.registry = SqlRegistry(self.database, self.clock)
         self.maps = SqlMapStore(self.database, self.clock.now)
         self.members = SqlMembers(self.database, self.clock)
+        self.catalog = SqlCatalog(self.database)
         self.retention = USUAL
 
     def keep(self, retention: Retention):
@@ -47,6 +50,7 @@ class MemoryStore:
         self.registry = MemoryRegistry(self.clock)
         self.maps = MemoryMapStore(self.registry, self.clock)
         self.members = MemoryMembers(self.clock)
+        self.catalog = MemoryCatalog()
 
     def keep(self, retention: Retention):
         self.registry._retention = retention

@@ -54,7 +54,7 @@ def counting(name: str):
 """
 
 
-@pytest.mark.parametrize("suffix", ["zip", "whl"])
+@pytest.mark.parametrize("suffix", ["zip", pytest.param("whl", marks=pytest.mark.deep)])
 def test_a_job_in_an_archive_brings_its_own_source_and_functions(stack, tmp_path, suffix):
     from stack import wait_until
 

@@ -7,7 +7,7 @@ import pytest
 from pitstop.errors import ArtifactError
 from tests.wheels import wheel
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.deep, pytest.mark.timeout(400)]
 
 FEED = """
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader

@@ -9,7 +9,7 @@ import pytest
 from pitstop.errors import EngineError
 from pitstop.model.job import JobState
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.deep, pytest.mark.timeout(900)]
 
 KEEPING = """
 import pitstop as ps

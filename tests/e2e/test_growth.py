@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.test_kept_state import artifact
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.deep, pytest.mark.timeout(400)]
 
 
 def test_runs_that_are_killed_leave_one_scratch_folder_to_the_next(tmp_path):

@@ -36,7 +36,7 @@ def lines_of(job):
     return [json.loads(line) for line in job.logs()]
 
 
-@pytest.mark.parametrize("spares", [0, 1])
+@pytest.mark.parametrize("spares", [0, pytest.param(1, marks=pytest.mark.deep)])
 def test_levels_reach_a_running_job_in_python_jvm_and_workers_and_are_taken_back(tmp_path, spares):
     from stack import Stack, wait_until
 

@@ -10,7 +10,7 @@ from pitstop.runner.run import LEASE_SECONDS
 from pitstop.store.dialects.sqlite import BUSY_SECONDS
 from tests.e2e.test_kept_state import artifact, nothing_missed_or_doubled
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.deep, pytest.mark.timeout(600)]
 
 
 def test_a_job_outlives_a_lock_of_the_store_in_the_same_run(stack, tmp_path):

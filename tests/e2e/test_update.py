@@ -52,6 +52,7 @@ def test_an_update_is_refused_or_rolled_back_or_done_and_no_ping_is_lost(stack, 
     assert log_texts(job, "saving")
 
 
+@pytest.mark.deep
 def test_a_suspended_job_is_updated_and_its_new_version_is_proved_by_the_next_resume(stack, tmp_path):
     from stack import HERE, wait_until
 

@@ -43,6 +43,7 @@ class Fuzzer:
         document = self.http.get("/openapi.json").json()
         schema = schemathesis.openapi.from_dict(document)
         self._operations = [found.ok() for found in schema.get_all_operations()]
+        (self._submit,) = [found for found in self._operations if (found.method, found.path) == ("post", "/api/v1/jobs")]
         self._artifacts = []
         for number, script in enumerate(SCRIPTS):
             path = folder / f"script_{number}.py"
@@ -64,9 +65,10 @@ class Fuzzer:
         )
         @given(st.data())
         def sequence(data):
-            for _ in range(STEPS):
-                operation = data.draw(st.sampled_from(self._operations))
-                case = data.draw(operation.as_strategy(generation_mode=data.draw(modes)))
+            for step in range(STEPS):
+                # Each sequence begins with a job, so that there is something to ask about.
+                operation = data.draw(st.sampled_from(self._operations)) if step else self._submit
+                case = data.draw(operation.as_strategy(generation_mode=data.draw(modes) if step else GenerationMode.POSITIVE))
                 self._send(self._at_home(data, case))
 
         with warnings.catch_warnings():

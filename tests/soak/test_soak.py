@@ -12,7 +12,7 @@ from tests.soak.served.teller import Teller
 SEEDS = (3,)
 STEPS = (Step.CLOCK, Step.FAILS_AND_UPDATED, Step.FAILS_LATE)
 
-pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.deep, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

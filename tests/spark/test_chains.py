@@ -150,6 +150,7 @@ def check_all(rows, until):
 
 
 @pytest.mark.long
+@pytest.mark.deep
 def test_chains_of_several_stages_give_what_plain_python_gives(spark, tmp_path):
     harness = Harness(spark, tmp_path)
     pipeline, sinks = built(LONGER)
@@ -158,6 +159,7 @@ def test_chains_of_several_stages_give_what_plain_python_gives(spark, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.deep
 def test_chains_of_several_stages_go_on_in_a_changed_job(spark, tmp_path):
     harness = Harness(spark, tmp_path)
     pipeline, before = built(LONGER)

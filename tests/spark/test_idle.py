@@ -156,6 +156,7 @@ def test_the_watermark_passes_through_a_chain_of_stages_when_a_source_is_idle_an
     assert late, "the late row is counted"
 
 
+@pytest.mark.deep
 def test_an_idle_source_lets_the_windows_of_others_come_and_counts_again_when_it_is_back(harness):
     job = Job(harness, windows, idle_timeout=IDLE)
     job.feed(job.left, 20)
@@ -180,6 +181,7 @@ def test_an_idle_source_lets_the_windows_of_others_come_and_counts_again_when_it
     assert {key for (key, end), (_, rights) in job.got_windows().items() if rights and end > back} == {"a", "c"}
 
 
+@pytest.mark.deep
 def test_without_an_idle_timeout_the_silent_source_holds_all_windows_back(harness):
     job = Job(harness, windows)
     job.feed(job.left, 20)
@@ -194,6 +196,7 @@ def test_without_an_idle_timeout_the_silent_source_holds_all_windows_back(harnes
     assert job.got_windows() == expected_windows(job.left.fed, job.right.fed, job.last_end())
 
 
+@pytest.mark.deep
 def test_a_version_may_bring_an_idle_timeout_and_goes_on_from_the_snapshot_of_one_without(harness):
     job = Job(harness, windows)
     job.feed(job.left, 60)
@@ -220,6 +223,7 @@ def plan_of(harness, job):
     return compile_pipeline(harness.spark, job.pipeline)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("stage", [windows, pairs], ids=["windows", "join"])
 def test_when_all_fall_silent_the_results_up_to_the_latest_come_and_then_no_more(harness, stage):
     job = Job(harness, stage, idle_timeout=IDLE)

@@ -61,7 +61,7 @@ def wait_for(started, sink, windows):
     assert len({row.window_start for row in sink.rows}) >= windows
 
 
-@pytest.mark.parametrize("more", [False, True], ids=["same-structure", "changed-structure"])
+@pytest.mark.parametrize("more", [pytest.param(False, marks=pytest.mark.deep), True], ids=["same-structure", "changed-structure"])
 def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, more):
     before, after = Collected(), Collected()
     old, first = start(*compiled(spark, tmp_path, pipeline(before)), tmp_path)

@@ -86,7 +86,9 @@ def following(spark, tmp_path, ran):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("window", [TUMBLING, pytest.param(SLIDING, marks=pytest.mark.long)], ids=["tumbling", "sliding"])
+@pytest.mark.parametrize(
+    "window", [TUMBLING, pytest.param(SLIDING, marks=[pytest.mark.long, pytest.mark.deep])], ids=["tumbling", "sliding"]
+)
 @pytest.mark.parametrize(
     ("change", "partitions", "rewrite", "way"),
     [
@@ -156,6 +158,7 @@ def test_one_flipped_byte_is_found_before_the_job_starts(following):
 
 @pytest.mark.spark
 @pytest.mark.long
+@pytest.mark.deep
 @pytest.mark.parametrize(("first", "second"), [("memory", "memory"), ("memory", "rocksdb"), ("rocksdb", "memory")])
 def test_state_goes_on_from_one_store_to_another(harness, first, second):
     harness.store(first)

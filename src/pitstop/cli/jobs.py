@@ -21,7 +21,7 @@ START_SECONDS = 300.0
 SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id")]
-Artifact = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A .py, .zip or .whl file, or its URL")]
+Artifact = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A .py, .zip, .whl or .sql file, or its URL")]
 Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the job")]
 Entry = Annotated[str | None, typer.Option("--class", "-c", metavar="MODULE:FUNCTION", help="The job in the artifact")]
 Renamed = Annotated[

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from pitstop.cli import artifacts, cluster, jobs, maps, page, show, snapshots, states
+from pitstop.cli import artifacts, cluster, jobs, maps, operating, page, pgwire, show, snapshots, sql, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
@@ -75,7 +75,8 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Store in PostgreSQL: postgresql://user@host/database [$PITSTOP_STORE, else a file in the data folder]",
+            help="Store in PostgreSQL: postgresql://user@host/database; shared-file: that of the data folder, for containers of "
+            "one machine [$PITSTOP_STORE, else a file in the data folder]",
         ),
     ] = None,
     token_file: Annotated[
@@ -116,6 +117,8 @@ def serve(
     runners_on_members: Annotated[
         bool, typer.Option("--runners-on-members", help="Let members run the drivers of jobs, too, not this machine alone")
     ] = False,
+    query_seconds: Annotated[float, typer.Option(min=0.1, help="How long a SELECT may take, but on a stream")] = 600.0,
+    query_rows: Annotated[int, typer.Option(min=1, help="So many rows a SELECT gives at most, but on a stream")] = 1_000_000,
     scale_up_delay: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="How long no member has joined or left before jobs are rescaled")
     ] = 10.0,
@@ -134,6 +137,9 @@ def serve(
     ] = False,
     log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each log before it is larger, in MiB")] = 64,
     log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
+    print_job_logs: Annotated[
+        bool, typer.Option("--print-job-logs", help="Print what jobs log, too, for who collects the output of containers")
+    ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -164,6 +170,8 @@ def serve(
         members=members,
         cluster_host=cluster_host,
         runners_on_members=runners_on_members,
+        query_seconds=query_seconds,
+        query_rows=query_rows,
         scale_up_delay=scale_up_delay,
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
@@ -173,6 +181,7 @@ def serve(
         source_distributions=source_distributions,
         log_bytes=log_size << 20,
         log_files=log_files,
+        print_job_logs=print_job_logs,
         keep=_retention(keep or ()),
     )
     server.run_server(settings)
@@ -194,6 +203,9 @@ def member(
     ] = None,
     log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each job's log before it is larger, in MiB")] = 64,
     log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
+    print_job_logs: Annotated[
+        bool, typer.Option("--print-job-logs", help="Print what jobs log, too, for who collects the output of containers")
+    ] = False,
 ) -> None:
     """Lend this machine's cores to the jobs of a cluster, until Ctrl-C or until the member is removed."""
     from pitstop.client.local_server import usual_data_folder
@@ -209,6 +221,7 @@ def member(
         pass_env=tuple(pass_env or ()),
         log_bytes=log_size << 20,
         log_files=log_files,
+        print_job_logs=print_job_logs,
     )
     app.run_member(settings)
 
@@ -237,10 +250,13 @@ def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose sc
 
 register(app, serve)
 register(app, member)
+operating.add_to(app)
 page.add_to(app)
 jobs.add_to(app)
 show.add_to(app)
 snapshots.add_to(app)
+sql.add_to(app)
+pgwire.add_to(app)
 artifacts.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")

@@ -85,7 +85,7 @@ def commands_part(cli: typer.Typer) -> str:
 
 
 def _sections(name: str, group: TyperGroup) -> Iterable[str]:
-    for command in group.commands.values():
+    for command in (each for each in group.commands.values() if not each.hidden):
         full = f"{name} {command.name}"
         if isinstance(command, TyperGroup):
             yield from _sections(full, command)

@@ -38,7 +38,7 @@ def register(app: typer.Typer, function: Command, name: str | None = None, **con
     def command(context: typer.Context, **values: Any) -> None:
         call: Call = context.obj
         given = {option.name: values.pop(option.name) for option in shared}
-        call.override(**{"token_file": None} | given)
+        call.override(**{"token_file": None, "output": None} | given)
         try:
             function(call, **values)
         except BrokenPipeError:

@@ -3,5 +3,6 @@
 from pitstop.client.handles import Client, JobHandle, MapHandle, connect
 from pitstop.client.http import HttpService
 from pitstop.client.listener import StatusListener
+from pitstop.client.rows import SqlRows
 
-__all__ = ["Client", "HttpService", "JobHandle", "MapHandle", "StatusListener", "connect"]
+__all__ = ["Client", "HttpService", "JobHandle", "MapHandle", "SqlRows", "StatusListener", "connect"]

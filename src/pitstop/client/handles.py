@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pitstop.client.http import DEFAULT_URL, HttpService
 from pitstop.client.listener import StatusListener, kept_events
+from pitstop.client.rows import SqlRows, rows_of_last
 from pitstop.errors import EngineError
 from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
@@ -62,7 +63,7 @@ class Client:
     ) -> JobHandle:
         """Submit an artifact; returns at once, the job starts by itself (:meth:`JobHandle.wait_started`).
 
-        ``artifact`` is a .py, .zip or .whl file of this machine, or a URL that the server reads. ``entry`` is
+        ``artifact`` is a .py, .zip, .whl or .sql file of this machine, or a URL that the server reads. ``entry`` is
         ``module:function``; it may be left out if there is exactly one job. ``config`` goes over the options in the code;
         None in it leaves what the code says. With an ``id`` of your own (16 hex digits in four groups, the first below 8) the
         same may be submitted again after a broken connection: if there is the job already, it is returned. Raises
@@ -86,6 +87,14 @@ class Client:
     def artifacts(self) -> list[Artifact]:
         """The files of jobs that the server keeps, by name, each with the versions of jobs that use it."""
         return self.service.artifacts()
+
+    def sql(self, statements: str) -> SqlRows:
+        """Carry out statements of SQL, with ``;`` between them; the rows of the last one, as dicts by column.
+
+        UsageError with the place of what is wrong: nothing is done then. The first one that fails ends the rest, with the error
+        of the verb that it stands for.
+        """
+        return rows_of_last(self.service, statements)
 
     def query_state(self, snapshot: str, stage: str, sql: str = "SELECT * FROM state", limit: int = 1000) -> list[dict[str, Any]]:
         """Rows of Spark SQL on the state of a stage in a snapshot: the table ``state``. UsageError if the SQL is wrong."""

@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
@@ -18,6 +18,7 @@ import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from pitstop.client.local_server import LocalToken
+from pitstop.client.sql import results_in
 from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name
 from pitstop.kit.tcp import loopback_addresses
@@ -46,6 +47,7 @@ from pitstop.service.results import (
     UpdateResult,
 )
 from pitstop.service.settings import ServerSettings
+from pitstop.service.sql_results import Result
 
 T = TypeVar("T")
 
@@ -56,6 +58,7 @@ _SPARE_SECONDS = 60.0
 """How much longer the client waits for an answer than the server takes at most."""
 _QUIET_SECONDS = 40.0
 """A stream of events that tells nothing for so long is broken: at least every 15 seconds it has a heart-beat."""
+_CHANGES: dict[str, Any] = {"job": JobStatus, "cluster": ClusterInfo}
 _WAIT_SECONDS = 20.0
 """The longest that one request waits. Longer waits are several requests: a client that is gone holds no thread for long."""
 
@@ -134,11 +137,19 @@ class HttpService:
     def job_changes(self, seconds: float | None = None) -> Iterator[JobStatus | None]:
         """A job whenever it has changed, without its progress. None says that all are to be read: at first, and when changes may
         have been missed. Ends after so many seconds, or with the server; UnreachableError if it breaks off."""
-        for kind, data in self._events("job", seconds):
+        for _, change in self.changes(("job",), seconds):
+            if change is None or isinstance(change, JobStatus):
+                yield change
+
+    def changes(
+        self, kinds: Collection[str], seconds: float | None = None
+    ) -> Iterator[tuple[str, JobStatus | ClusterInfo | None]]:
+        """The same of several kinds, "job" and "cluster": (the kind, what has changed as it is now)."""
+        for kind, data in self._events(kinds, seconds):
             if kind in ("ready", "resync"):
-                yield None
-            elif kind == "job" and data["value"] is not None:
-                yield _adapter(JobStatus).validate_python(data["value"])
+                yield kind, None
+            elif kind in _CHANGES and data["value"] is not None:
+                yield kind, _adapter(_CHANGES[kind]).validate_python(data["value"])
 
     def kept_states(self) -> list[KeptState]:
         return self._get(list[KeptState], "/kept-states")
@@ -317,10 +328,10 @@ class HttpService:
                 self._found.forget()
             raise UnreachableError(self._why_not(error)) from error
 
-    def _events(self, kind: str, seconds: float | None) -> Iterator[tuple[str, Any]]:
-        """What the server's stream of events tells of this kind, and of the stream itself, until it ends."""
+    def _events(self, kinds: Collection[str], seconds: float | None) -> Iterator[tuple[str, Any]]:
+        """What the server's stream of events tells of these kinds, and of the stream itself, until it ends."""
         timeout = httpx2.Timeout(_QUIET_SECONDS, connect=_CONNECT_SECONDS)
-        asked = {"kind": kind} | _given({"seconds": seconds})
+        asked = {"kind": list(kinds)} | _given({"seconds": seconds})
         try:
             with self._http.stream("GET", "/events", params=asked, timeout=timeout) as response:
                 if response.is_error:
@@ -332,6 +343,17 @@ class HttpService:
                     told = value if field == "event" else told
                     if field == "data":
                         yield told, json.loads(value)
+        except httpx2.HTTPError as error:
+            raise UnreachableError(self._why_not(error)) from error
+
+    def sql(self, statements: str) -> Iterator[Result]:
+        timeout = httpx2.Timeout(UPDATE_SECONDS + _SPARE_SECONDS, connect=_CONNECT_SECONDS)
+        try:
+            with self._http.stream("POST", "/sql", json={"statements": statements}, timeout=timeout) as response:
+                if response.is_error:
+                    response.read()
+                    self._json_of(response)
+                yield from results_in(response.iter_lines())
         except httpx2.HTTPError as error:
             raise UnreachableError(self._why_not(error)) from error
 

@@ -1,4 +1,5 @@
-"""Processes of this machine by their identity: the boot, the pid, which is used again, and when in that boot it was started.
+"""Processes of this machine, or container, by their identity: the boot, the pid, which is used again, and when in that boot it
+was started.
 
 All of it is the kernel's own account in ``/proc``. No part of it changes when the clock of the machine is set.
 """
@@ -21,6 +22,8 @@ from pitstop.kit.asker import ended_when_nobody_waits
 
 PROC = Path("/proc")
 KILL_SECONDS = 5.0
+_MACHINES_OWN = 0xEFFFFFFC
+"""What Linux calls the namespace of processes that is no container's (PROC_PID_INIT_INO)."""
 _LOOKS = 10
 _LOOK_SECONDS = 0.01
 _OLD_SECONDS = 0.5
@@ -229,7 +232,13 @@ def _must_read(pid: int) -> Process:
 
 
 def _boot() -> str:
-    return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    """What tells the pids that are seen from here from all others: the machine's boot, and in a container its namespace."""
+    boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    try:
+        namespace = (PROC / "self/ns/pid").stat().st_ino
+    except FileNotFoundError:  # a kernel without them
+        return boot
+    return boot if namespace == _MACHINES_OWN else f"{boot}.{namespace:x}"
 
 
 def _boot_time() -> float:

@@ -112,6 +112,7 @@ class Spares:
         self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int, log_facts: Mapping[str, object] | None
     ) -> subprocess.Popen[bytes]:
         folder = self._data.spare(spare_id)
+        self._data.job(job_id).root.mkdir(parents=True, exist_ok=True)  # else its first lines found nowhere to be
         # First, so that no line of the run is left in the log of the spare.
         write_json(folder.log_moves, {"log": str(self._data.job(job_id).log), "facts": dict(log_facts or {})})
         write_json(folder.assignment, {"job": job_id, "token": token})

@@ -53,6 +53,8 @@ class MemberSettings:
     """The log of a job that runs here is rotated before it is larger."""
     log_files: int = 5
     """So many older parts of each log are kept beside it."""
+    print_job_logs: bool = False
+    """What the jobs that run here log also goes to the member's standard output."""
 
 
 class SparkWorker:
@@ -130,7 +132,7 @@ def run_member(settings: MemberSettings) -> None:
     hosted = HostedRuns(
         member.id,
         SqlAssignments(database),
-        RunnerProcesses(data, url, environment, Rotation(settings.log_bytes, settings.log_files)),
+        RunnerProcesses(data, url, environment, Rotation(settings.log_bytes, settings.log_files, settings.print_job_logs)),
         database.wake() or UnixSocketWake(data),
         _end_here,
     )

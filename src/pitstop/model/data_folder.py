@@ -178,6 +178,16 @@ class DataFolder:
         return self._own / "class-archive.log"
 
     @property
+    def queries(self) -> Path:
+        """Where the process works that carries SELECT out. Each query has a folder there, which goes away with it."""
+        return self._own / "queries"
+
+    @property
+    def queries_log(self) -> Path:
+        """What that process prints."""
+        return self._own / "queries.log"
+
+    @property
     def spares(self) -> Path:
         """Warm spares, each with a folder of its own."""
         return self._own / "spares"

@@ -54,7 +54,7 @@ class JobSource:
     """What to run: an artifact's file, the entry in it and its arguments."""
 
     artifact: str
-    """Path of the stored file on the server (.py, .zip or .whl)."""
+    """Path of the stored file on the server (.py, .zip, .whl or .sql)."""
     entry: str | None = None
     """``module:function``; None if the artifact holds exactly one job."""
     args: tuple[str, ...] = ()

@@ -72,7 +72,9 @@ class KeyedStage(Generic[S]):
         return self._stage._then(MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp), name)
 
     def distinct(self, name: str, within: Duration | None = None) -> S:
-        """The first row of each group. Columns out: those of the row.
+        """One row of each group, as soon as one comes. Columns out: those of the row.
+
+        Of rows that come in one epoch, from several files or partitions, any may be the one.
 
         With ``within``, a group is forgotten once the watermark has passed its first row by that: all repetitions within
         that time are dropped, later ones as soon as it is forgotten are not. The stage then needs ``with_timestamps``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -57,13 +57,15 @@ class Node:
 class Graph:
     """The nodes of one pipeline, in the order in which they were defined."""
 
-    def __init__(self) -> None:
+    def __init__(self, location: Callable[[], str] | None = None) -> None:
+        """``location``: where the stage that is being defined is written; None: the file and line of who calls."""
         self.nodes: list[Node] = []
+        self._location = location or _caller_location
 
     def add(self, spec: Spec, name: str, inputs: tuple[Node, ...] = ()) -> Node:
         """A new node; UsageError if the name is none, PipelineError if another node has it."""
         check_name("stage", name)
-        location = _caller_location()
+        location = self._location()
         for other in self.nodes:
             if other.name == name:
                 raise PipelineError(f"Two stages are named '{name}' ({other.location} and {location}): give one another name.")

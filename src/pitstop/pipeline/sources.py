@@ -104,6 +104,14 @@ def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000)
     return Source("map_journal", {"map": map_name, "start": start, "maxEvents": str(max_events)})
 
 
+def map_entries(map_name: str) -> Source:
+    """The entries of a map as they are when it is read: ``key string, value string`` (JSON text); bounded.
+
+    For batch jobs, and for tables of hash joins.
+    """
+    return Source("map_entries", {"map": map_name}, bounded=True)
+
+
 def files(path: str, format: str, schema: str | None = None, streaming: bool = False, **options: Any) -> Source:
     """Files of a folder by Spark's own reader: ``csv``, ``json``, ``parquet`` or ``text``.
 

@@ -255,7 +255,7 @@ class MapStatefulSpec(Spec):
 
 @dataclass(frozen=True)
 class DistinctSpec(Spec):
-    """The first row of each key."""
+    """One row of each key, of the first epoch in which there is one."""
 
     op: ClassVar[str] = "distinct"
     stateful: ClassVar[bool] = True

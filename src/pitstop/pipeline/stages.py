@@ -38,8 +38,9 @@ from pitstop.pipeline.windows import Duration
 class Pipeline:
     """A graph of named stages. Reading starts it, writing ends it; nothing runs until it is submitted."""
 
-    def __init__(self) -> None:
-        self._graph = Graph()
+    def __init__(self, location: Callable[[], str] | None = None) -> None:
+        """``location``: where what is being defined is written, for languages of their own; None: a line of Python."""
+        self._graph = Graph(location)
         self._migrations: dict[str, Migration] = {}
 
     @property

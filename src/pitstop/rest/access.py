@@ -24,8 +24,8 @@ from pitstop.rest.page import is_page
 
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", "/sign-in"})
 """What answers without a token: probes, the description, which is in the documentation anyway, and who is to sign in."""
-FOR_ALL = frozenset({"/api/v1/sign-in-links", "/sign-out"})
-"""What viewers may ask for though it is no mere look."""
+FOR_ALL = frozenset({"/api/v1/sign-in-links", "/sign-out", "/api/v1/sql"})
+"""What viewers may ask for though it is no mere look; of statements, the route itself refuses those that are none."""
 OWN_SITES = frozenset({"same-origin", "none"})
 """What a browser says of a request that no other site has made (Fetch Metadata)."""
 LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})

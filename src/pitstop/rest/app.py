@@ -9,7 +9,7 @@ from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp
 
 from pitstop.kit.version import __version__
-from pitstop.rest import artifacts, cluster, events, jobs, log_levels, maps, page, problems, signing, snapshots, states
+from pitstop.rest import artifacts, cluster, events, jobs, log_levels, maps, page, problems, signing, snapshots, sql, states
 from pitstop.rest.access import Access, Links
 from pitstop.rest.auditing import Audited
 from pitstop.rest.gate import Gate
@@ -68,6 +68,7 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     guard = [Depends(_bearer)]
     for part in (jobs, artifacts, log_levels, snapshots, states, maps, cluster, events):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
+    app.include_router(sql.router(service, access), prefix=PREFIX, dependencies=guard)
     links = Links()
     app.include_router(signing.api_router(access, links), prefix=PREFIX, dependencies=guard)
     app.include_router(signing.browser_router(access, links))

@@ -17,8 +17,8 @@ R = TypeVar("R")
 
 
 class _Kind:
-    def __init__(self, name: str, threads: int) -> None:
-        self._threads = threads
+    def __init__(self, name: str, threads: int, abandon: bool = False) -> None:
+        self._threads, self._abandon = threads, abandon
         self._limiter: RunVar[CapacityLimiter] = RunVar(name)
 
     async def __call__(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -28,7 +28,7 @@ class _Kind:
         except LookupError:
             limiter = CapacityLimiter(self._threads)
             self._limiter.set(limiter)
-        return await run_sync(lambda: call(*args, **kwargs), limiter=limiter)
+        return await run_sync(lambda: call(*args, **kwargs), limiter=limiter, abandon_on_cancel=self._abandon)
 
 
 reading = _Kind("pitstop_reading", 8)
@@ -41,3 +41,5 @@ bringing = _Kind("pitstop_bringing", 12)
 """For calls that bring code, whose packages may have to be installed first: they take up to some minutes."""
 working = _Kind("pitstop_working", 4)
 """For calls that start a process or move large files: they take seconds to minutes."""
+following = _Kind("pitstop_following", 32, abandon=True)
+"""For calls that wait for the next rows of a query; whoever goes away leaves them, and closes the query."""

@@ -44,7 +44,7 @@ def _parse(model: type[Body], content: str | bytes) -> Body:
 def described(model: type[ArtifactBody]) -> dict[str, Any]:
     """Both forms of the request, for OpenAPI."""
     schema = model.model_json_schema()
-    file = {"type": "string", "contentMediaType": "application/octet-stream", "description": "The .py, .zip or .whl file"}
+    file = {"type": "string", "contentMediaType": "application/octet-stream", "description": "The .py, .zip, .whl or .sql file"}
     form = {"type": "object", "properties": {"request": schema, "artifact": file}, "required": ["request"]}
     content = {
         "application/json": {"schema": schema},

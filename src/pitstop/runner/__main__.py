@@ -1,4 +1,4 @@
-"""``python -m pitstop.runner run | spare | worker``: started by the launcher, not by people."""
+"""``python -m pitstop.runner run | spare | worker | queries``: started by the launcher, not by people."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
+from pitstop.runner.queries import serve_queries
 from pitstop.runner.run import Runner
 from pitstop.runner.session import levels_of_workers, session
 from pitstop.runner.spark_engine import SparkEngine
@@ -50,9 +51,19 @@ def main() -> int:
     sub = commands.add_parser("worker")
     sub.add_argument("--task", required=True, choices=sorted(WORK))
     sub.add_argument("--folder", required=True, type=Path)
+    sub = commands.add_parser("queries")
+    sub.add_argument("--store", required=True)
+    sub.add_argument("--work", required=True, type=Path)
     options = parser.parse_args()
     keep_private()
+    # Who prints else prints into the log: the lines of answers are the server's alone.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8") if options.command == "queries" else None
+    if answers is not None:
+        os.dup2(2, 1)
     show()
+    if answers is not None:
+        serve_queries(options.store, options.work, answers)
+        return _leave(0)
     if options.command == "run":
         return run_job(options.job, options.token, options.store, DataFolder(options.data, options.server))
     if options.command == "spare":

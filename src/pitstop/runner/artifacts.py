@@ -10,12 +10,14 @@ import tempfile
 import traceback
 import zipfile
 import zlib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any
 
 from pitstop.errors import ArtifactError, PitstopError
 from pitstop.pipeline.job import JobDefinition
+from pitstop.sql.programs import SUFFIX as SQL
+from pitstop.sql.programs import read_program
 
 MOST_UNPACKED = 2 << 30
 """Bytes of an archive once it is unpacked."""
@@ -29,11 +31,13 @@ _WHERE_TO_ADD = {
 """Suffix of an artifact -> what to do about a missing module."""
 
 
-def load_entry(artifact: Path, entry: str | None, dependencies: Path | None = None) -> JobDefinition:
+def load_entry(
+    artifact: Path, entry: str | None, dependencies: Path | None = None, importable: Path | None = None
+) -> JobDefinition:
     """The job of an artifact: ``entry`` is ``module:function`` or ``function``; None if there is exactly one.
 
-    ``dependencies`` is the folder with the packages that it needs. ArtifactError tells what is wrong: not readable, no such
-    module, no such job, several jobs and none named.
+    ``dependencies`` is the folder with the packages that it needs; ``importable`` is importable_copy's. ArtifactError tells what
+    is wrong: not readable, no such module, no such job, several jobs and none named.
     """
     if not artifact.is_file():
         raise ArtifactError(f"File {artifact} could not be found.")
@@ -42,24 +46,55 @@ def load_entry(artifact: Path, entry: str | None, dependencies: Path | None = No
             gone = f"The packages that {artifact.name} needs are gone from {dependencies}"
             raise ArtifactError(f"{gone}: update the job with the same artifact, and they are installed again.")
         sys.path.insert(0, str(dependencies))
+    if artifact.suffix == SQL:
+        return _program(artifact, entry)
     module_name, _, function = (entry or "").rpartition(":")
     if artifact.suffix == ".py":
         module = _load_file(artifact)
     elif artifact.suffix in (".zip", ".whl"):
-        module = _load_from_archive(artifact, module_name)
+        module = _load_from_archive(artifact, module_name, importable or artifact)
     else:
-        raise ArtifactError(f"{artifact.name} is no .py, .zip or .whl file.")
+        raise ArtifactError(f"{artifact.name} is no .py, .zip, .whl or .sql file.")
     return _pick(module, artifact, function or None)
 
 
-def for_workers(artifact: Path, scratch: Path) -> Path:
-    """The artifact under a name that Spark's Python workers import from: a wheel is an archive that they do not know as one.
+def importable_copy(artifact: Path, scratch: Path) -> Path:
+    """The artifact as Python and Spark's Python workers import from it; itself if that is so already.
 
-    Its copy in ``scratch`` must stay as long as the session: executors fetch it when they first need it.
+    A wheel is an archive that workers do not know as one. In archives without entries for folders, as some tools write them,
+    Python finds no package that has no ``__init__.py``. The copy in ``scratch`` must stay as long as the session: executors fetch
+    it when they first need it.
     """
-    if artifact.suffix != ".whl":
+    if artifact.suffix in (".py", SQL):
         return artifact
-    return Path(shutil.copy(artifact, Path(tempfile.mkdtemp(dir=scratch)) / f"{artifact.stem}.zip"))
+    try:
+        missing = _folders_without_entry(artifact)
+    except (OSError, zipfile.BadZipFile):  # who loads it says so
+        return artifact
+    if artifact.suffix == ".zip" and not missing:
+        return artifact
+    copy = Path(shutil.copy(artifact, Path(tempfile.mkdtemp(dir=scratch)) / f"{artifact.stem}.zip"))
+    with zipfile.ZipFile(copy, "a") as archive:
+        for folder in missing:
+            archive.writestr(zipfile.ZipInfo(folder), b"")
+    return copy
+
+
+def _program(artifact: Path, entry: str | None) -> JobDefinition:
+    try:
+        program = read_program(artifact.read_text())
+    except UnicodeDecodeError:
+        raise ArtifactError(f"{artifact.name} is no text in UTF-8.") from None
+    if entry not in (None, program.job.name):
+        raise ArtifactError(f"{artifact.name} has no job '{entry}'. It has: {program.job.name}.")
+    return program.definition()
+
+
+def _folders_without_entry(artifact: Path) -> list[str]:
+    with zipfile.ZipFile(artifact) as archive:
+        names = set(archive.namelist())
+    folders = {f"{parent}/" for name in names for parent in PurePosixPath(name).parents if name.endswith(".py")} - {"./", "//"}
+    return sorted(folders - names)
 
 
 def _load_file(artifact: Path) -> ModuleType:
@@ -78,11 +113,11 @@ def _load_file(artifact: Path) -> ModuleType:
     return _run(load, artifact)
 
 
-def _load_from_archive(artifact: Path, module_name: str) -> ModuleType:
+def _load_from_archive(artifact: Path, module_name: str, importable: Path) -> ModuleType:
     if not zipfile.is_zipfile(artifact):
         raise ArtifactError(f"{artifact.name} is damaged: it is no zip archive.")
     _refuse_bomb(artifact)
-    sys.path.insert(0, str(artifact))
+    sys.path.insert(0, str(importable))
     if not module_name:
         module_name = _only_module(artifact)
     return _run(lambda: importlib.import_module(module_name), artifact)

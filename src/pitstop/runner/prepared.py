@@ -16,7 +16,7 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.model.job import Job, JobSource
 from pitstop.model.task import Compilation, Compile, Rehearse
-from pitstop.runner.artifacts import for_workers, load_entry
+from pitstop.runner.artifacts import importable_copy, load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
@@ -66,11 +66,13 @@ class Prepared:
 def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
     dependencies = Path(source.dependencies) if source.dependencies is not None else None
-    definition = load_entry(Path(source.artifact), source.entry, dependencies)
     scratch = Path(spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
+    artifact = Path(source.artifact)
+    importable = importable_copy(artifact, scratch)
+    definition = load_entry(artifact, source.entry, dependencies, importable)
     if dependencies is not None:
         send_packages(spark, dependencies, scratch)
-    spark.sparkContext.addPyFile(str(for_workers(Path(source.artifact), scratch)))
+    spark.sparkContext.addPyFile(str(importable))
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
     return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources))

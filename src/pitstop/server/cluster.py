@@ -211,7 +211,7 @@ class OwnCluster:
         # Of this server's variables it has those alone that runs are to have.
         command += ["--host", self._host, *self._store, "--pass-env", "*"]
         command += ["--log-bytes", str(self._rotation.most_bytes), "--log-files", str(self._rotation.kept)]
-        writer = start_pump(folder.member_log, self._rotation, {"member": name}, None)
+        writer = start_pump(folder.member_log, dataclasses.replace(self._rotation, printed=False), {"member": name}, None)
         assert writer.stdin is not None
         with writer.stdin as out:
             self._children[name] = subprocess.Popen(

@@ -22,6 +22,7 @@ from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.on_members import MembersLauncher
+from pitstop.launchers.queries import QueryProcess
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import LOOPBACK, ClusterSettings, address_for_others
 from pitstop.model.data_folder import DataFolder
@@ -36,6 +37,7 @@ from pitstop.service.dependencies import Dependencies, Installer, NothingInstall
 from pitstop.service.local import LocalService
 from pitstop.store.assignments import SqlAssignments
 from pitstop.store.audit import SqlAudit
+from pitstop.store.catalog import SqlCatalog
 from pitstop.store.database import Database, open_database
 from pitstop.store.leadership import SqlLeadership
 from pitstop.store.maps import SqlMapStore
@@ -79,6 +81,8 @@ class ControlPlane:
             )
         if settings.runners_on_members and self._cluster is None:
             raise UsageError("There are no members to run drivers: give --members, or --cluster-host, with --runners-on-members.")
+        # Queries are carried out here: they take no processors of members from jobs.
+        self._queries = QueryProcess(data, url, dict(environment), settings.rotation, settings.query_seconds, settings.query_rows)
         environment |= cluster.environment()
         several = shared is not None or settings.runners_on_members
         launcher = self._processes = LocalProcessLauncher(
@@ -110,8 +114,10 @@ class ControlPlane:
             self._changes,
             self._served,
             SqlAudit(self._database, settings.keep),
+            SqlCatalog(self._database),
             dependencies=dependencies,
             retention=settings.keep,
+            queries=self._queries,
         )
 
     def start(self, end: Callable[[], None]) -> None:
@@ -141,6 +147,7 @@ class ControlPlane:
         self._end_loop()
         if self._cluster is not None:
             self._cluster.end(with_members=self._stops_jobs)
+        self._queries.close()
         self._processes.close()
         self._database.close()
 

@@ -11,6 +11,7 @@ from pitstop.kit.private import read_private, write_private
 from pitstop.kit.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import USUAL, Retention
+from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS
 
 SHORTEST_TOKEN = 8
 
@@ -40,6 +41,10 @@ class Settings:
     """
     runners_on_members: bool = False
     """Members start the runners of jobs, too, so that those of a lost machine start again on another one."""
+    query_seconds: float = USUAL_SECONDS
+    """How long a SELECT of what does not change may take."""
+    query_rows: int = MOST_ROWS
+    """So many rows it gives at most."""
     scale_up_delay: float = 10.0
     """How long members must have neither joined nor left before jobs are planned anew for them, in seconds (jet.md §1.4)."""
     stop_jobs_on_exit: bool = False
@@ -59,12 +64,14 @@ class Settings:
     """A log, of the server or a job, is rotated before it is larger."""
     log_files: int = 5
     """So many older parts of each log are kept beside it."""
+    print_job_logs: bool = False
+    """What jobs log also goes to the server's standard output."""
     keep: Retention = USUAL
     """How much is kept of what grows, and for how long."""
 
     @property
     def rotation(self) -> Rotation:
-        return Rotation(self.log_bytes, self.log_files)
+        return Rotation(self.log_bytes, self.log_files, self.print_job_logs)
 
     def effective_token(self) -> str:
         """The token to ask for: there always is one, since other users of the machine can connect to a loopback address, too."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -33,6 +33,8 @@ from pitstop.service.results import (
     UpdateResult,
 )
 from pitstop.service.settings import ServerSettings
+from pitstop.service.sql_results import Result
+from pitstop.sql.statements import Statement
 
 OPERATION_SECONDS = 300.0
 """How long a verb waits for its answer."""
@@ -308,6 +310,13 @@ class Service(Protocol):
         """Let a member leave. NotFoundError if there is none of that name, ConflictError if it is the last one."""
         ...
 
+    def sql(self, statements: str) -> Iterator[Result]:
+        """Carry out statements of SQL, with ``;`` between them, each once the result of the one before was taken.
+
+        UsageError, with its place, for a text that is none: nothing of it is done then. The first one that fails ends the rest.
+        """
+        ...
+
     def shut_down(self) -> None:
         """End all jobs at an epoch boundary, then members and server. Started again, all goes on where it stopped."""
         ...
@@ -338,6 +347,14 @@ class ServerService(Service, Protocol):
 
     def note_audit(self, entry: AuditEntry) -> None:
         """Record who changed what."""
+        ...
+
+    def carry_out(self, statement: Statement) -> Result:
+        """Do what one statement of SQL says."""
+        ...
+
+    def is_look(self, statement: Statement) -> bool:
+        """True for a statement that does no more than reads do that viewers may ask for."""
         ...
 
     def progress_waiter(self) -> Waiter:

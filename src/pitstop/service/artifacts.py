@@ -20,7 +20,7 @@ DOWNLOAD_SECONDS = 30.0
 NOT_FOUND = 404
 LONGEST_NAME = 200
 """Bytes in the name of an artifact."""
-SUFFIXES = (".py", ".zip", ".whl")
+SUFFIXES = (".py", ".zip", ".whl", ".sql")
 
 
 def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:

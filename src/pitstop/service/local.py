@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,13 +52,20 @@ from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import Reads
 from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
+from pitstop.service.selecting import NoQueries, Queries
+from pitstop.service.sql_results import Result
+from pitstop.service.statements import Statements
+from pitstop.sql.catalog import Catalog
+from pitstop.sql.parsing import parse
+from pitstop.sql.statements import Statement
 
 
 class LocalService(Reads, MapVerbs, LogLevels):
     """Service on a registry and a map store in this process.
 
     The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``cluster`` is the server's.
-    ``now`` and ``new_id`` stamp new jobs; ``dependencies`` gives the packages that they need (None: they must bring them along).
+    ``now`` and ``new_id`` stamp new jobs; ``dependencies`` gives the packages that they need (None: they must bring them
+    along), ``queries`` carries SELECT out.
     """
 
     def __init__(
@@ -71,17 +78,19 @@ class LocalService(Reads, MapVerbs, LogLevels):
         changes: Changes,
         cluster: Cluster,
         audit: AuditTrail,
+        catalog: Catalog,
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_job_id,
         dependencies: Dependencies | None = None,
         retention: Retention = USUAL,
+        queries: Queries | None = None,
     ) -> None:
         Reads.__init__(self, registry, data, changes, retention)
         MapVerbs.__init__(self, maps)
         LogLevels.__init__(self, data, self._find)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
-        self._audit = audit
+        self._audit, self._statements = audit, Statements(self, catalog, queries or NoQueries())
         self._dependencies = dependencies or Dependencies(data, NothingInstalled())
 
     def note_audit(self, entry: AuditEntry) -> None:
@@ -101,11 +110,14 @@ class LocalService(Reads, MapVerbs, LogLevels):
         known = self._registry.get_job(identity)
         if known is not None:
             return self._submitted(known, name)
-        asked = request.options | {"initial_snapshot": request.initial_snapshot}
-        options = {key: value for key, value in asked.items() if value is not None}
+        given = {key: value for key, value in request.options.items() if value is not None}
+        named, other = request.initial_snapshot, given.get("initial_snapshot")
+        if named is not None and other not in (None, named):
+            raise UsageError(f"The job is to start from snapshot '{named}', and by its options from '{other}': name one of them.")
+        options = given | ({"initial_snapshot": named} if named is not None else {})
         config = JobConfig.from_options(options)
-        if request.initial_snapshot is not None:
-            self._snapshot_record(request.initial_snapshot)
+        if config.initial_snapshot is not None:
+            self._snapshot_record(config.initial_snapshot)
         version = Version(1, self._kept(request, config), options, config)
         job = Job(identity, name, self._now(), version, JobState.NOT_RUNNING)
         try:
@@ -259,6 +271,17 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     def shut_down(self) -> None:
         self._cluster.shut_down()
+
+    # SQL
+
+    def sql(self, statements: str) -> Iterator[Result]:
+        return map(self.carry_out, parse(statements))
+
+    def carry_out(self, statement: Statement) -> Result:
+        return self._statements.carry_out(statement)
+
+    def is_look(self, statement: Statement) -> bool:
+        return self._statements.is_look(statement)
 
     # inside
 

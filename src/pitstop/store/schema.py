@@ -254,3 +254,12 @@ sink_epochs = Table(
     Column("map_id", Whole, primary_key=True, autoincrement=False),
     Column("epoch", Whole, nullable=False),
 )
+
+# Mappings and views of SQL, each as the statement that makes it.
+sql_names = Table(
+    "sql_names",
+    metadata,
+    Column("name", Key, primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("statement", Text, nullable=False),
+)

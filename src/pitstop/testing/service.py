@@ -23,6 +23,7 @@ from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
 from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.audit import SqlAudit
+from pitstop.store.catalog import SqlCatalog
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
@@ -50,10 +51,13 @@ class ScriptedService(LocalService):
         self.registry, maps = SqlRegistry(self._database, retention=retention), SqlMapStore(self._database, now)
         self._launcher = ThreadLauncher(data, self._database, wake, now, retention)
         outputs, audit = KeptOutputs(maps, data), SqlAudit(self._database, retention)
+        catalog = SqlCatalog(self._database)
         self._controller = Controller(
             self.registry, self._launcher, workers, _Clock(now), wake, data, outputs, changes.notify, retention=retention
         )
-        super().__init__(self.registry, maps, workers, data, wake, changes, _Cluster(), audit, now, new_id, retention=retention)
+        super().__init__(
+            self.registry, maps, workers, data, wake, changes, _Cluster(), audit, catalog, now, new_id, retention=retention
+        )
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()
 

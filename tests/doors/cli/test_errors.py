@@ -169,6 +169,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
     commands = [
         "serve",
         "member",
+        "operator",
         "submit",
         "check",
         "suspend",
@@ -195,6 +196,8 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "save-snapshot",
         "list-snapshots",
         "delete-snapshot",
+        "sql",
+        "pgwire",
         "map",
         "snapshot",
         "cluster",

@@ -83,6 +83,18 @@ def test_a_process_of_another_boot_is_gone_though_pid_and_start_are_the_same(sle
     assert sleeper.poll() is None
 
 
+def test_a_process_of_another_container_is_none_of_ours_though_pid_and_start_are_the_same(sleeper, tmp_path, monkeypatch):
+    handle = handle_of(sleeper.pid)
+    another_clock(monkeypatch, tmp_path, sleeper.pid)
+    container = tmp_path / "self/ns/pid"
+    container.parent.mkdir(parents=True)
+    container.write_text("")  # its number is not that of the machine's own namespace
+    assert find(handle) is None
+    kill_all(handle)
+    assert sleeper.poll() is None
+    assert find(handle_of(sleeper.pid)).pid == sleeper.pid
+
+
 def test_a_process_that_has_the_same_pid_is_not_the_same_process(sleeper):
     boot, pid, started = handle_of(sleeper.pid).split("/")
     assert int(pid) == sleeper.pid

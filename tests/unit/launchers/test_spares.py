@@ -56,3 +56,9 @@ def test_one_that_has_its_job_is_never_ended(spares, started):
     spares.renew()
     spares.end()
     assert process.poll() is None
+
+
+def test_the_log_of_a_job_has_where_to_be_before_a_spare_writes_there(spares, tmp_path):
+    spares.replenish()
+    assert spares.assign("0000-0000-0000-0001", 1) is not None
+    assert DataFolder(tmp_path).job("0000-0000-0000-0001").log.parent.is_dir()

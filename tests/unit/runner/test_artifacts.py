@@ -8,7 +8,7 @@ import pytest
 
 from pitstop.errors import ArtifactError, PipelineError, UsageError
 from pitstop.runner import artifacts
-from pitstop.runner.artifacts import load_entry
+from pitstop.runner.artifacts import importable_copy, load_entry
 
 JOB = """
 import pitstop as ps
@@ -83,7 +83,7 @@ def test_a_missing_module_says_where_to_name_its_package(tmp_path, suffix, where
 def test_a_missing_unknown_or_damaged_file_is_told(artifact, tmp_path):
     with pytest.raises(ArtifactError, match=r"^File .*nowhere\.py could not be found\.$"):
         load_entry(tmp_path / "nowhere.py", None)
-    with pytest.raises(ArtifactError, match=r"^job\.jar is no \.py, \.zip or \.whl file\.$"):
+    with pytest.raises(ArtifactError, match=r"^job\.jar is no \.py, \.zip, \.whl or \.sql file\.$"):
         load_entry(artifact("", "job.jar"), None)
     with pytest.raises(ArtifactError, match=r"^job\.zip is damaged: it is no zip archive\.$"):
         load_entry(artifact("no archive", "job.zip"), None)
@@ -132,3 +132,13 @@ def test_and_one_that_is_larger_than_it_says(tmp_path):
     path.write_bytes(path.read_bytes().replace((5000).to_bytes(4, "little"), (50).to_bytes(4, "little")))
     with pytest.raises(ArtifactError, match=r"^liar\.zip is damaged: m\.py is not what the archive says\.$"):
         load_entry(path, "m:f")
+
+
+def test_a_package_without_init_is_found_in_an_archive_without_entries_for_folders(tmp_path):
+    path = tmp_path / "bare.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("bare_org/examples/jobs.py", JOB.format(name="bare"))
+    importable = importable_copy(path, tmp_path)
+    assert load_entry(path, "bare_org.examples.jobs:bare", importable=importable).__name__ == "bare"
+    assert set(zipfile.ZipFile(importable).namelist()) == {"bare_org/", "bare_org/examples/", "bare_org/examples/jobs.py"}
+    assert importable_copy(importable, tmp_path) == importable

@@ -921,6 +921,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sql": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Carry out SQL statements
+         * @description One after the other. For each, lines come: `{"columns": [{"name", "type"}]}`, `{"row": [...]}` for each row, and
+         *     `{"rows": n}` at its end; columns are empty for one that gives no rows, and `"endless": true` stands beside those of a
+         *     stream. The first that fails ends the rest: it is the
+         *     answer if nothing was done before it, else the last line is `{"error": {...}}`, a problem.
+         *
+         *     Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
+         */
+        post: operations["execute_sql"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1706,7 +1731,7 @@ export interface components {
             args: string[];
             /**
              * Artifact
-             * @description Path of the stored file on the server (.py, .zip or .whl).
+             * @description Path of the stored file on the server (.py, .zip, .whl or .sql).
              */
             artifact: string;
             /**
@@ -2842,6 +2867,17 @@ export interface components {
          */
         StateStore: "rocksdb" | "memory";
         /**
+         * StatementsModel
+         * @description What is to be carried out.
+         */
+        StatementsModel: {
+            /**
+             * Statements
+             * @description Statements with semicolons between them.
+             */
+            statements: string;
+        };
+        /**
          * Step
          * @description How far apart the moments of a history are.
          * @enum {string}
@@ -3081,7 +3117,7 @@ export interface operations {
                     snapshot?: string | null;
                 };
                 "multipart/form-data": {
-                    /** @description The .py, .zip or .whl file */
+                    /** @description The .py, .zip, .whl or .sql file */
                     artifact?: string;
                     /**
                      * CheckBody
@@ -3529,7 +3565,7 @@ export interface operations {
                     };
                 };
                 "multipart/form-data": {
-                    /** @description The .py, .zip or .whl file */
+                    /** @description The .py, .zip, .whl or .sql file */
                     artifact?: string;
                     /**
                      * SubmitBody
@@ -4375,7 +4411,7 @@ export interface operations {
                     watch_seconds?: number;
                 };
                 "multipart/form-data": {
-                    /** @description The .py, .zip or .whl file */
+                    /** @description The .py, .zip, .whl or .sql file */
                     artifact?: string;
                     /**
                      * UpdateBody
@@ -5503,6 +5539,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SnapshotRecord"];
+                };
+            };
+            /** @description What was asked for is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    execute_sql: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StatementsModel"];
+            };
+        };
+        responses: {
+            /** @description A JSON object a line */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
             /** @description What was asked for is wrong, unknown or not allowed now */

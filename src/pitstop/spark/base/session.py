@@ -109,7 +109,7 @@ def build_session(
         .config("spark.driver.extraJavaOptions", " ".join([*options, *(archiving or to_use)]))
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )
-    on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster)
+    on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
     for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -142,11 +142,14 @@ def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
     add_packages(spark, folder, None if here else Path(tempfile.mkdtemp(dir=scratch)))
 
 
-def _ports(cluster: ClusterSettings) -> dict[str, str]:
+def _ports(cluster: ClusterSettings, java_options: list[str]) -> dict[str, str]:
     """Settings by which Spark's own ports (RPC, blocks) serve nobody but Spark: they deserialize what they are sent.
 
-    With a local master Spark makes up the secret. On a cluster its members must share one: that is its administrator's to set.
+    With a local master, and on Kubernetes, Spark makes up the secret. On another cluster its members must share one: that is its
+    administrator's to set.
     """
+    if cluster.master.startswith("k8s://"):  # executors run what we run
+        return {"spark.authenticate": "true", "spark.executor.extraJavaOptions": " ".join(java_options)}
     return {"spark.authenticate": "true"} if cluster.is_here else {}
 
 

@@ -1,0 +1,52 @@
+"""``pitstop pgwire``: a door for clients of PostgreSQL (docs/sql.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from pitstop.cli.context import Call
+from pitstop.cli.register import register
+from pitstop.errors import DeniedError, UsageError
+
+USUAL_PORT = 5432
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    register(app, pgwire, "pgwire")
+
+
+def pgwire(
+    call: Call,
+    host: Annotated[str, typer.Option(help="Address to listen at, of this machine alone")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0: any that is free")] = USUAL_PORT,
+) -> None:
+    """Let psql, psycopg and JDBC carry out statements of SQL, until Ctrl-C. Any user; the password is the server's token.
+
+    What they may do is what that token allows (--token-file, PITSTOP_TOKEN, or that of your own server).
+    """
+    try:
+        server = importlib.import_module("pitstop.pgwire.server")
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install 'pitstop[pgwire]'.") from None
+    from pitstop.client.http import HttpService
+    from pitstop.client.local_server import find_token
+
+    service = call.server()
+    service.server_info()
+    url, parts = service.url, urlsplit(service.url)
+    token = call.given_token or find_token(parts.hostname or "", parts.port or 80)
+    if not token:
+        raise DeniedError("The token of the server is not known here: give it with --token-file or PITSTOP_TOKEN.")
+
+    def ready(at: str, listening: int) -> None:
+        print(f"psql 'host={at} port={listening} user=pitstop dbname=pitstop'   (the password is the token)", flush=True)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(server.listen(host, port, token, lambda: HttpService(url, token, "cli"), ready))

@@ -1,0 +1,193 @@
+"""``pitstop sql``: statements from the command line, a file, a pipe, or a shell."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pitstop.cli.context import Call, Output
+from pitstop.cli.register import register
+from pitstop.cli.terminal import in_one_line
+from pitstop.errors import UsageError
+
+if TYPE_CHECKING:
+    from pitstop.service.sql_results import Result, Value
+
+UNCUT = 100_000
+WIDTHS = {
+    "BOOLEAN": 5,
+    "INT": 12,
+    "BIGINT": 20,
+    "DOUBLE": 25,
+    "DATE": 10,
+    "TIMESTAMP": 25,
+}
+USUAL_WIDTH = 20
+"""Of columns of streams, by type (jet.md §4.6)."""
+
+
+class Shown(StrEnum):
+    """How results are written."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    CSV = "csv"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    register(app, sql, "sql")
+
+
+def sql(
+    call: Call,
+    execute: Annotated[str | None, typer.Option("--execute", "-e", metavar="STATEMENTS", help="Carry these out, and end")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", metavar="FILE", help="Carry out the statements of a file, and end")
+    ] = None,
+    output: Annotated[Shown | None, typer.Option("--output", "-o", help="How results are written [default: table]")] = None,
+) -> None:
+    """Statements of SQL: from -e, from a file, from a pipe, or typed in a shell that this opens.
+
+    CREATE MAPPING and VIEW; CREATE, UPDATE, CHECK, ALTER, EXPLAIN, DESCRIBE and DROP JOB; CREATE OR REPLACE and DROP SNAPSHOT;
+    SHOW JOBS, SNAPSHOTS, MAPPINGS and VIEWS. The first one that fails ends the rest.
+    """
+    if execute is not None and file is not None:
+        raise UsageError("Statements come from -e or from -f, not from both at once.")
+    chosen = output or Shown(call.output.value)
+    call.output = Output.YAML if chosen is Shown.YAML else Output.JSON if chosen is Shown.JSON else Output.TABLE
+    show = show_as(chosen, call)
+    if execute is not None:
+        run(call, execute, show)
+    elif file is not None:
+        run(call, _read(file), show)
+    elif is_a_terminal():
+        from pitstop.cli.sql_shell import Shell
+
+        Shell(call, lambda text: run(call, text, show)).talk()
+    else:
+        run(call, sys.stdin.read(), show)
+
+
+def show_as(shown: Shown, call: Call) -> Callable[[Result], None]:
+    """What shows a result so."""
+    return partial(_SHOWN[shown], call)
+
+
+def is_a_terminal() -> bool:
+    """Whether somebody types."""
+    return sys.stdin.isatty()
+
+
+def run(call: Call, text: str, show: Callable[[Result], None]) -> None:
+    """Carry out the statements of a text, and show what each gives."""
+    results = call.service().sql(text)
+    while True:
+        with call.waiting("Working"):
+            result = next(results, None)
+        if result is None:
+            return
+        show(result)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is no text in UTF-8.") from None
+
+
+def _as_table(_: Call, result: Result) -> None:
+    """As jet.md §4.6 has it, but as wide as what is in it, or as the terminal."""
+    if not result.columns:
+        print("OK")
+        return
+    if result.endless:
+        _as_lines(result)
+        return
+    from rich.box import ASCII2
+    from rich.console import Console
+    from rich.table import Table
+
+    table, rows = Table(box=ASCII2, header_style=""), list(result.rows)
+    for number, column in enumerate(result.columns):
+        numeric = any(isinstance(row[number], int | float) and not isinstance(row[number], bool) for row in rows)
+        table.add_column(column.name, justify="right" if numeric else "left", overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else UNCUT)
+    console.print(table)
+    print(f"{len(rows)} row(s) selected")
+
+
+def _as_lines(result: Result) -> None:
+    """Each row of a stream as it comes, in columns that are as wide as their types need (jet.md §4.6)."""
+    widths = [max(len(column.name), WIDTHS.get(str(column.type), USUAL_WIDTH)) for column in result.columns]
+    border = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    print(border, _line([column.name for column in result.columns], widths), border, sep="\n", flush=True)
+    count = 0
+    try:
+        for row in result.rows:
+            print(_line(map(_cell, row), widths), flush=True)
+            count += 1
+    except KeyboardInterrupt:
+        pass
+    finally:
+        result.close()
+        print(border, f"{count} row(s) selected", sep="\n", flush=True)
+
+
+def _line(cells: Iterable[str], widths: list[int]) -> str:
+    cut = [cell if len(cell) <= width else cell[: width - 1] + "…" for cell, width in zip(cells, widths, strict=True)]
+    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cut, widths, strict=True)) + " |"
+
+
+def _as_data(call: Call, result: Result) -> None:
+    """A list of objects, one for each row; nothing for a statement without rows."""
+    names = [column.name for column in result.columns]
+    if result.endless:
+        for row in result.rows:
+            print(json.dumps(dict(zip(names, map(_plain, row), strict=True)), ensure_ascii=False), flush=True)
+    elif result.columns:
+        call.show([dict(zip(names, map(_plain, row), strict=True)) for row in result.rows])
+
+
+def _as_csv(_: Call, result: Result) -> None:
+    """With a line of names first; NULL is empty."""
+    if result.columns:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow([column.name for column in result.columns])
+        for row in result.rows:
+            writer.writerow([_plain(value) for value in row])
+            if result.endless:
+                sys.stdout.flush()
+
+
+_SHOWN: dict[Shown, Callable[[Call, Result], None]] = {
+    Shown.TABLE: _as_table,
+    Shown.JSON: _as_data,
+    Shown.YAML: _as_data,
+    Shown.CSV: _as_csv,
+}
+
+
+def _cell(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "NULL" if value is None else in_one_line(str(_plain(value)))
+
+
+def _plain(value: Value) -> Any:
+    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else value

@@ -1,0 +1,48 @@
+"""The rows that a statement of SQL gives, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pitstop.service.api import Service
+from pitstop.service.sql_results import Result
+from pitstop.sql.parsing import parse
+
+
+class SqlRows:
+    """Rows of a statement, each a dict by column; they come while they are asked for, and can be asked for once."""
+
+    def __init__(self, result: Result, results: Iterator[Result]) -> None:
+        self._result, self._results = result, results
+        self._rows = result.rows
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Name and type of each column; none for a statement without rows."""
+        return [(column.name, str(column.type)) for column in self._result.columns]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        row = next(self._rows)
+        return dict(zip([column.name for column in self._result.columns], row, strict=True))
+
+    def close(self) -> None:
+        """Ask for no more rows: the server ends the query."""
+        close = getattr(self._results, "close", None)
+        if close is not None:
+            close()
+
+
+def rows_of_last(service: Service, statements: str) -> SqlRows:
+    """Carry out statements; the rows of the last one. UsageError if there is none."""
+    count = len(parse(statements))
+    results = service.sql(statements)
+    last = Result()
+    for number, result in enumerate(results, 1):
+        last = result
+        if number == count:
+            break
+    return SqlRows(last, results)

@@ -1,0 +1,216 @@
+"""The server's side of the process that carries out SELECT (runner.queries): begun by the first query, ended when none comes."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.errors import EngineError, from_dict
+from pitstop.kit.jsonable import to_json
+from pitstop.kit.rotating import Rotation, start_pump
+from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS, Select
+
+IDLE_SECONDS = 15 * 60.0
+"""A process that nobody has asked for so long is ended: it keeps a JVM."""
+START_SECONDS = 120.0
+LOOK_SECONDS = 0.5
+"""How soon somebody who waits for rows sees that nobody wants them any more, or that the process is gone."""
+QUIET_SECONDS = 15.0
+"""Who waits so long for rows of a stream is told that there are none yet."""
+
+_SEE = "see queries.log in the data folder"
+
+Answer = dict[str, Any]
+
+
+@dataclass
+class _Process:
+    started: subprocess.Popen[str]
+    ready: threading.Event = field(default_factory=threading.Event)
+    asked: dict[int, queue.Queue[Answer]] = field(default_factory=dict)
+    """By the number of a query; the process tells no more batches than it may before some are taken."""
+    writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def say(self, told: Answer) -> None:
+        assert self.started.stdin is not None
+        with self.writing, contextlib.suppress(OSError, ValueError):
+            self.started.stdin.write(json.dumps(told) + "\n")
+            self.started.stdin.flush()
+
+
+class _Answers:
+    """service.selecting.Answers of one query."""
+
+    def __init__(self, process: _Process, number: int, rest: Callable[[], None]) -> None:
+        self._process, self._number, self._rest = process, number, rest
+        self._told = process.asked[number]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return self
+
+    def __next__(self) -> Answer:
+        quiet_at = time.monotonic() + QUIET_SECONDS
+        while self._number in self._process.asked:
+            try:
+                told = self._told.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                if self._process.started.poll() is not None and self._told.empty():
+                    self.close()
+                    raise EngineError(f"The process that carries out queries has ended: {_SEE}.") from None
+                if time.monotonic() > quiet_at:
+                    return {"quiet": True}
+                continue
+            if "rows" in told:
+                self._process.say({"taken": self._number})
+            if "error" in told or "end" in told:
+                self.close()
+            if "error" in told:
+                raise from_dict(told["error"])
+            if "end" in told:
+                break
+            return told
+        raise StopIteration
+
+    def close(self) -> None:
+        if self._process.asked.pop(self._number, None) is not None:
+            self._process.say({"cancel": self._number})
+            self._rest()
+
+
+class QueryProcess:
+    """service.selecting.Queries in a process of its own."""
+
+    def __init__(
+        self,
+        data: DataFolder,
+        store_url: str,
+        environment: Mapping[str, str],
+        rotation: Rotation,
+        seconds: float = USUAL_SECONDS,
+        rows: int = MOST_ROWS,
+    ) -> None:
+        """``rotation``: of its log. ``seconds``, ``rows``: what a query may take and give at most, unless it reads a stream."""
+        self._data, self._store_url, self._environment, self._rotation = data, store_url, environment, rotation
+        self._seconds, self._rows = seconds, rows
+        self._process: _Process | None = None
+        self._lock = threading.Lock()
+        self._given = 0
+        """Numbers of queries."""
+        self._timer: threading.Timer | None = None
+
+    def run(self, make: Callable[[int], Select]) -> _Answers:
+        process, number = self._begin()
+        answers = _Answers(process, number, self._rest)
+        try:
+            self._wait_for(process)
+            asked = dataclasses.replace(make(number), seconds=self._seconds, most_rows=self._rows)
+            process.say({"select": to_json(asked)})
+        except BaseException:
+            answers.close()
+            raise
+        return answers
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            process, self._process = self._process, None
+            if self._timer is not None:
+                self._timer.cancel()
+        if process is not None:
+            _end(process)
+
+    def _begin(self) -> tuple[_Process, int]:
+        """The process, which is not ended from here on until the query of that number is over."""
+        with self._lock:
+            if self._process is None or self._process.started.poll() is not None:
+                self._process = self._start()
+            self._given += 1
+            self._process.asked[self._given] = queue.Queue()
+            return self._process, self._given
+
+    def _wait_for(self, process: _Process) -> None:
+        if not process.ready.wait(START_SECONDS):
+            raise EngineError(f"The process that carries out queries was not ready within {START_SECONDS:.0f} seconds.")
+        if process.started.poll() is not None:
+            raise EngineError(f"The process that carries out queries cannot be started: {_SEE}.")
+
+    def _start(self) -> _Process:
+        self._data.queries.mkdir(parents=True, exist_ok=True)
+        command = [
+            sys.executable,
+            "-m",
+            "pitstop.runner",
+            "queries",
+            "--store",
+            self._store_url,
+            "--work",
+            str(self._data.queries),
+        ]
+        writer = start_pump(self._data.queries_log, self._rotation, {}, None)
+        assert writer.stdin is not None
+        with writer.stdin as log_file:
+            started = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log_file,
+                text=True,
+                env=dict(self._environment),
+                start_new_session=True,
+            )
+        process = _Process(started)
+        threading.Thread(target=_read, args=(process,), name="queries", daemon=True).start()
+        return process
+
+    def _rest(self) -> None:
+        """A while after the last query the process is ended."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = threading.Timer(IDLE_SECONDS, self._end_if_idle, [self._given])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _end_if_idle(self, given: int) -> None:
+        with self._lock:
+            process = self._process
+            if process is None or process.asked or given != self._given:
+                return
+            self._process = None
+        _end(process)
+
+
+def _read(process: _Process) -> None:
+    assert process.started.stdout is not None
+    for line in process.started.stdout:
+        told = json.loads(line)
+        answers = process.asked.get(told.get("id", 0))
+        if "ready" in told:
+            process.ready.set()
+        elif answers is not None:
+            answers.put(told)
+    process.ready.set()
+
+
+def _end(process: _Process) -> None:
+    with contextlib.suppress(OSError):
+        assert process.started.stdin is not None
+        process.started.stdin.close()
+    try:
+        process.started.wait(5)
+    except subprocess.TimeoutExpired:
+        handle = handle_of(process.started.pid)
+        if handle is not None:
+            kill_all(handle)
+        process.started.wait()

@@ -1,0 +1,55 @@
+"""What the process that carries out SELECT is asked, and what it answers, a JSON object a line each way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+USUAL_SECONDS = 600.0
+MOST_ROWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class StoredStage:
+    """The state of a stage in a snapshot, by where it is."""
+
+    snapshot: str
+    """Name of the snapshot."""
+    stage: str
+    folder: str
+    """The folder of the snapshot."""
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """Rows that the server knows: a table of information_schema."""
+
+    name: str
+    columns: list[tuple[str, str]]
+    """Name and Spark type."""
+    rows: list[list[Any]]
+
+
+@dataclass(frozen=True)
+class Select:
+    """A query, with all that its names mean."""
+
+    id: int
+    query: str
+    line: int
+    column: int
+    """Where the query begins in the text that a user has written."""
+    names: list[str] = field(default_factory=list)
+    """The CREATE MAPPING and CREATE VIEW of what it may read."""
+    states: list[StoredStage] = field(default_factory=list)
+    tables: list[OwnTable] = field(default_factory=list)
+    most_rows: int = MOST_ROWS
+    seconds: float = USUAL_SECONDS
+    """How long a query of what does not change may take; one of a stream goes on until nobody asks any more."""
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Nobody asks for the rows of a query any more."""
+
+    id: int

@@ -1,0 +1,47 @@
+"""A listener for PostgreSQL's protocol."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from pg_mimic import IdentityProvider, PgServer, ScramSha256AuthPlugin
+
+from pitstop.errors import UsageError
+from pitstop.kit.tcp import loopback_addresses
+from pitstop.kit.version import __version__
+from pitstop.pgwire.session import PitstopSession
+from pitstop.service.api import Service
+
+
+class _OneToken(IdentityProvider):
+    """Every user's password is the token."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def get_password(self, username: str) -> str | None:
+        return self._token
+
+
+async def listen(
+    host: str, port: int, token: str, open_service: Callable[[], Service], ready: Callable[[str, int], None]
+) -> None:
+    """Serve until it is cancelled. UsageError if others than this machine could connect: the protocol is not encrypted here."""
+    if not loopback_addresses(host):
+        raise UsageError(f"{host} is no address of this machine alone: what is said would be readable. Use an SSH tunnel.")
+    # They tell of each statement that is not PostgreSQL's, and of each wrong password with a stack trace.
+    for name in ("sqlglot", "pg_mimic"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    server = PgServer(
+        lambda: PitstopSession(open_service),
+        lambda username: ScramSha256AuthPlugin(),
+        _OneToken(token),
+        server_version=f"16.0 (Pitstop {__version__})",
+    )
+    listening = await server.start_server(host, port)
+    ready(*listening.sockets[0].getsockname()[:2])
+    try:
+        await server.serve_forever()
+    finally:
+        server.close()

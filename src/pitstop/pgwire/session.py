@@ -1,0 +1,195 @@
+"""One client of the PostgreSQL protocol: its statements go to the server as they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pg_mimic import PgError, Portal, ResultColumn, Session, Statement
+
+from pitstop.errors import ConflictError, DeniedError, ForbiddenError, NotFoundError, PitstopError, UsageError
+from pitstop.pgwire.values import described, row_of
+from pitstop.service.api import Service
+from pitstop.service.sql_results import Result
+from pitstop.service.statements import REPORT
+from pitstop.sql.connectors import columns_of
+from pitstop.sql.mappings import Mapping
+from pitstop.sql.names import of_postgres
+from pitstop.sql.parsing import parse
+from pitstop.sql.places import Place
+from pitstop.sql.statements import CheckJob, CreateMapping, DescribeJob, ExplainJob, Query, Show, UpdateJob
+from pitstop.sql.statements import Statement as Said
+
+_CODES: tuple[tuple[type[PitstopError], str], ...] = (
+    (UsageError, "42601"),
+    (NotFoundError, "42704"),
+    (ConflictError, "55000"),
+    (ForbiddenError, "42501"),
+    (DeniedError, "28000"),
+)
+"""SQLSTATE by kind of error; all others are XX000."""
+
+
+class PitstopSession(Session):
+    """``open_service`` gives each client a connection of its own."""
+
+    def __init__(self, open_service: Callable[[], Service]) -> None:
+        self._open = open_service
+        self._service: Service | None = None
+
+    async def prepare(self, sql: str, param_oids: list[int | None]) -> Statement:
+        if param_oids:
+            said = "Parameters ($1) are not possible: put values into the statement, as psycopg's ClientCursor does"
+            raise PgError("0A000", said)
+        statements = await asyncio.to_thread(_said, sql)
+        if not statements:
+            # What clients ask of PostgreSQL itself.
+            found: Statement = await super().prepare(sql, param_oids)
+            return found
+        return _Statement(self, sql, statements)
+
+    async def query(self, sql: str, params: list[str | None]) -> Any:
+        # What neither we nor the emulation of PostgreSQL's catalogue know.
+        await asyncio.to_thread(_parsed, sql)
+        return []
+
+    async def schema(self) -> dict[str, dict[str, str]]:
+        """Mappings as tables, for \\d and information_schema."""
+        return await asyncio.to_thread(self._tables)
+
+    async def close(self) -> None:
+        close = getattr(self._service, "close", None)
+        if close is not None:
+            await asyncio.to_thread(close)
+
+    def results(self, sql: str) -> Iterator[Result]:
+        """What statements give, one after the other."""
+        if self._service is None:
+            self._service = self._open()
+        return self._service.sql(sql)
+
+    def _tables(self) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        (result,) = [Result.of(each.columns, list(each.rows)) for each in self.results(_MAPPINGS)]
+        for (text,) in result.rows:
+            (statement,) = parse(str(text))
+            if isinstance(statement, CreateMapping):
+                mapping: Mapping = statement.mapping
+                found[mapping.name] = {column.name: _POSTGRES.get(column.type, "text") for column in columns_of(mapping)}
+        return found
+
+
+_MAPPINGS = "SELECT statement FROM information_schema.mappings"
+_POSTGRES = {
+    "boolean": "boolean",
+    "tinyint": "smallint",
+    "smallint": "smallint",
+    "int": "integer",
+    "bigint": "bigint",
+    "float": "real",
+    "double": "double precision",
+    "date": "date",
+    "timestamp": "timestamptz",
+}
+
+
+class _Statement(Statement):
+    def __init__(self, session: PitstopSession, sql: str, said: list[Said]) -> None:
+        self._session, self.sql, self._said = session, sql, said
+        self.param_oids: list[int | None] = []
+        self._begun: _Begun | None = None
+
+    async def describe(self) -> list[ResultColumn] | None:
+        last = self._said[-1]
+        if isinstance(last, (CheckJob, UpdateJob)):
+            return described(REPORT)
+        if not isinstance(last, (Query, Show, ExplainJob, DescribeJob)):
+            return None
+        # Only the answer tells the columns; it is kept for the one who asks for rows.
+        if self._begun is None:
+            self._begun = _Begun(self._session, self.sql, len(self._said))
+            await self._begun.start()
+        return described(self._begun.result.columns)
+
+    def bind(self, params: list[str | None]) -> Portal:
+        begun, self._begun = self._begun, None
+        return _Portal(begun or _Begun(self._session, self.sql, len(self._said)))
+
+
+class _Begun:
+    """Statements that are carried out once somebody asks."""
+
+    def __init__(self, session: PitstopSession, sql: str, count: int) -> None:
+        self._session, self._sql, self._count = session, sql, count
+        self._started = False
+        self.result = Result()
+
+    async def start(self) -> None:
+        """Returns once the last one tells its columns."""
+        if not self._started:
+            self._started = True
+            await asyncio.to_thread(self._start)
+
+    def _start(self) -> None:
+        with _as_postgres():
+            results = self._session.results(self._sql)
+            for _ in range(self._count):
+                self.result = next(results)
+            self._results = results
+
+
+class _Portal(Portal):
+    def __init__(self, begun: _Begun) -> None:
+        self._begun = begun
+        self._rows: Iterator[Any] | None = None
+
+    async def execute(self, max_rows: int) -> tuple[list[tuple[Any, ...]], bool]:
+        await self._begun.start()
+        return await asyncio.to_thread(self._some, max_rows)
+
+    def _some(self, max_rows: int) -> tuple[list[tuple[Any, ...]], bool]:
+        with _as_postgres():
+            result = self._begun.result
+            if result.endless and max_rows <= 0:
+                result.close()
+                raise PgError("0A000", "These rows are of a stream, which has no end: look at them with pitstop sql")
+            columns = described(result.columns)
+            if self._rows is None:
+                self._rows = result.rows
+            found = []
+            for row in self._rows:
+                found.append(row_of(row, columns))
+                if 0 < max_rows <= len(found):
+                    return found, True
+            return found, False
+
+
+class _as_postgres:
+    """Our errors as PostgreSQL's."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, PitstopError):
+            code = next((code for kinds, code in _CODES if isinstance(error, kinds)), "XX000")
+            raise PgError(code, error.message) from None
+
+
+def _said(sql: str) -> list[Said]:
+    """What our statements say; none if it is not our language, but PostgreSQL's (SET, BEGIN, SELECT version(), ...)."""
+    try:
+        said = parse(sql)
+    except PitstopError:
+        return []
+    return [] if len(said) == 1 and isinstance(said[0], Query) and _of_postgres(said[0].text) else said
+
+
+def _parsed(sql: str) -> None:
+    with _as_postgres():
+        parse(sql)
+
+
+def _of_postgres(query: str) -> bool:
+    """True for a query on PostgreSQL's own catalogue and functions, which clients ask when they connect."""
+    return of_postgres(Query(query, Place(1, 1, 1, 1)))

@@ -1,0 +1,44 @@
+"""Columns and values as PostgreSQL's protocol has them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from pg_mimic import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, TEXT, TIMESTAMPTZ, ResultColumn
+
+from pitstop.service.sql_results import Column, SqlType
+
+_OIDS = {
+    "BOOLEAN": BOOL,
+    "TINYINT": INT2,
+    "SMALLINT": INT2,
+    "INT": INT4,
+    "BIGINT": INT8,
+    "FLOAT": FLOAT4,
+    "DOUBLE": FLOAT8,
+    "TIMESTAMP": TIMESTAMPTZ,
+    SqlType.TIMESTAMP.value: TIMESTAMPTZ,
+}
+"""Type of a column -> PostgreSQL's; all others are texts, those with parts as JSON."""
+
+
+def described(columns: tuple[Column, ...]) -> list[ResultColumn]:
+    """Columns as clients are told of them."""
+    return [ResultColumn(column.name, _OIDS.get(str(column.type), TEXT)) for column in columns]
+
+
+def row_of(values: tuple[Any, ...], columns: list[ResultColumn]) -> tuple[Any, ...]:
+    """A row whose values are of the types that were told."""
+    return tuple(_value(value, column.oid) for value, column in zip(values, columns, strict=True))
+
+
+def _value(value: Any, oid: int) -> Any:
+    if value is None:
+        return None
+    if oid == TIMESTAMPTZ:
+        return value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    if oid == TEXT and not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return value

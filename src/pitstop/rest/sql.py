@@ -1,0 +1,99 @@
+"""Statements of SQL over HTTP: the rows of each are sent as they come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from pitstop.errors import ForbiddenError, PitstopError, UsageError
+from pitstop.rest.access import Access, Role
+from pitstop.rest.strict import StrictRoute
+from pitstop.rest.threads import following, reading, working
+from pitstop.service.api import ServerService
+from pitstop.service.sql_results import Result, Value
+from pitstop.sql.parsing import MOST_LETTERS, parse
+from pitstop.sql.statements import Statement
+
+MEDIA_TYPE = "application/x-ndjson"
+PATH = "/sql"
+
+
+class StatementsModel(BaseModel):
+    """What is to be carried out."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    statements: str = Field(max_length=MOST_LETTERS)
+    """Statements with semicolons between them."""
+
+
+def router(service: ServerService, access: Access) -> APIRouter:
+    """Routes below /api/v1."""
+    routes = APIRouter(tags=["sql"], route_class=StrictRoute)
+    lines: dict[int | str, dict[str, Any]] = {
+        200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "A JSON object a line"}
+    }
+
+    @routes.post(PATH, summary="Carry out SQL statements", response_class=StreamingResponse, responses=lines)
+    async def execute_sql(request: Request, body: StatementsModel) -> StreamingResponse:
+        """One after the other. For each, lines come: `{"columns": [{"name", "type"}]}`, `{"row": [...]}` for each row, and
+        `{"rows": n}` at its end; columns are empty for one that gives no rows, and `"endless": true` stands beside those of a
+        stream, between whose rows empty lines may come. The first that fails ends the rest: it is the answer if nothing was done
+        before it, else the last line is `{"error": {...}}`, a problem.
+
+        Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
+        """
+        statements = parse(body.statements)
+        if not statements:
+            raise UsageError("There is no statement to carry out.")
+        found = access.identity(request.headers)
+        if found is None or found.role is not Role.OPERATOR:
+            await reading(_refuse_changes, service, statements)
+        first = await working(service.carry_out, statements[0])
+        return StreamingResponse(_lines(service, first, statements[1:]), media_type=MEDIA_TYPE)
+
+    return routes
+
+
+def _refuse_changes(service: ServerService, statements: list[Statement]) -> None:
+    if not all(map(service.is_look, statements)):
+        raise ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
+
+
+async def _lines(service: ServerService, first: Result, rest: list[Statement]) -> AsyncIterator[bytes]:
+    try:
+        async for line in _lines_of(first):
+            yield line
+        for statement in rest:
+            async for line in _lines_of(await working(service.carry_out, statement)):
+                yield line
+    except PitstopError as error:
+        yield _line({"error": error.to_dict()})
+
+
+async def _lines_of(result: Result) -> AsyncIterator[bytes]:
+    batches, count = iter(result.batches), 0
+    try:
+        columns = [{"name": column.name, "type": str(column.type)} for column in result.columns]
+        yield _line({"columns": columns} | ({"endless": True} if result.endless else {}))
+        while (rows := await following(next, batches, None)) is not None:
+            count += len(rows)
+            # An empty line keeps the connection of a quiet stream, and finds out that nobody reads any more.
+            yield b"".join(_line({"row": [_plain(value) for value in row]}) for row in rows) or b"\n"
+        yield _line({"rows": count})
+    finally:
+        result.close()
+
+
+def _plain(value: Value) -> Any:
+    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

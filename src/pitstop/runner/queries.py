@@ -1,0 +1,79 @@
+"""The process that carries out SELECT: it stays, so that each query finds Spark warm. Requests and answers are lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from pitstop.errors import EngineError, PitstopError
+from pitstop.kit.jsonable import from_json
+from pitstop.model.selecting import Select
+from pitstop.runner.session import session
+from pitstop.sql.parsing import named
+
+if TYPE_CHECKING:
+    from pitstop.spark.selecting.select import Asking
+
+STORE_FACTORY = "pitstop.store.maps:open_map_store"
+
+
+def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
+    """Answer requests that come through standard input until it ends."""
+    from pitstop.spark.base.environment import SourceSettings
+    from pitstop.spark.selecting.select import Asking, Selecting, bounded
+    from pitstop.store.database import open_database
+    from pitstop.store.maps import SqlMapStore
+
+    work.mkdir(parents=True, exist_ok=True)
+    spark = bounded(session(work))
+    settings = SourceSettings(store_url=store_url, store_factory=STORE_FACTORY)
+    selecting = Selecting(spark, SqlMapStore(open_database(store_url)), settings, work)
+    spark.sql("SELECT 1").toArrow()  # loads what every query needs
+    writing, open_ones = threading.Lock(), dict[int, Asking]()
+
+    def say(told: dict[str, Any]) -> None:
+        with writing:
+            answers.write(json.dumps(told) + "\n")
+            answers.flush()
+
+    say({"ready": True})
+    for line in sys.stdin:
+        told = json.loads(line)
+        if "select" not in told:
+            asked = open_ones.get(told.get("cancel", told.get("taken")))
+            if asked is not None:
+                asked.end() if "cancel" in told else asked.taken()
+            continue
+        select = from_json(Select, told["select"])
+        asking = open_ones[select.id] = Asking()
+        threading.Thread(target=_carry_out, args=(selecting.run, select, asking, say, open_ones), daemon=True).start()
+    for asking in list(open_ones.values()):
+        asking.end()
+
+
+def _carry_out(
+    run: Callable[..., None],
+    select: Select,
+    asking: Asking,
+    say: Callable[[dict[str, Any]], None],
+    open_ones: dict[int, Asking],
+) -> None:
+    def tell(columns: list[tuple[str, str]] | None, rows: list[list[Any]]) -> None:
+        if columns is not None and not asking.over:
+            say({"id": select.id, "columns": columns})
+        if rows and asking.wait_for_room():
+            say({"id": select.id, "rows": rows})
+
+    try:
+        run(select, {thing.name: thing for thing in map(named, select.names)}, tell, asking)
+        say({"id": select.id, "end": True})
+    except PitstopError as error:
+        say({"id": select.id, "error": error.to_dict()})
+    except Exception as error:
+        say({"id": select.id, "error": EngineError(f"{type(error).__name__}: {error}").to_dict()})
+    finally:
+        open_ones.pop(select.id, None)

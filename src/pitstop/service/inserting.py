@@ -1,0 +1,55 @@
+"""INSERT INTO and SINK INTO outside of a job: the rows of a query that ends go into a map at once (jet.md §4.5)."""
+
+from __future__ import annotations
+
+from pitstop.errors import ConflictError, NotFoundError, UsageError
+from pitstop.service.api import Service
+from pitstop.service.selecting import Queries, select
+from pitstop.sql.catalog import Catalog
+from pitstop.sql.connectors import IMAP, KEY, VALUE, connector_of, is_single
+from pitstop.sql.mappings import Mapping
+from pitstop.sql.names import streams
+from pitstop.sql.places import Place
+from pitstop.sql.statements import Insert, Query, Writing
+from pitstop.sql.targets import targets_of
+from pitstop.sql.types import quoted
+
+
+def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Queries) -> None:
+    """Write all of them, or none; INSERT is refused if a key is there, or comes twice. UsageError for a stream."""
+    known = catalog.all()
+    mapping = known.get(insert.mapping)
+    if not isinstance(mapping, Mapping):
+        raise NotFoundError(insert.place.prefix + f"Mapping does not exist: {insert.mapping}")
+    if connector_of(mapping) is not IMAP or streams(insert.query, known):
+        raise UsageError(insert.place.prefix + "You must use CREATE JOB statement for a streaming DML query")
+    new, entries = insert.writing is Writing.INSERT, dict[str, str]()
+    for key, value in select(_entries(insert, mapping), service, catalog, queries).rows:
+        if key is None:
+            raise UsageError(insert.place.prefix + f"Column '{KEY}' needs a value")
+        text = str(key)
+        if new and (text in entries or service.map_get(mapping.outside, text) is not None):
+            raise ConflictError(insert.place.prefix + f"Duplicate key: {text}")
+        # {"this":...} of a value that is no object.
+        entries[text] = str(value)[len(VALUE) + 4 : -1] if is_single(mapping) else str(value)
+    if entries:
+        service.map_put(mapping.outside, entries)
+
+
+def _entries(insert: Insert, mapping: Mapping) -> Query:
+    """The query of keys and values, which are the JSON that a job would write; what is wrong is told with the same place."""
+    types = {column.name: column.type for column in mapping.columns}
+    targets = targets_of(insert, types)
+    given = {target: f"CAST(c{number} AS {types[target]})" for number, target in enumerate(targets)}
+    fields = ", ".join(
+        f"{given.get(column.name, f'CAST(NULL AS {column.type})')} AS {quoted(column.outside)}"
+        for column in mapping.columns
+        if column.name != KEY
+    )
+    value = f"to_json(struct({fields}), map('ignoreNullFields', 'false'))" if fields else "'{}'"
+    names = ", ".join(f"c{number}" for number in range(len(targets)))
+    # The user's text on a line of its own, behind as many blanks as stood before it.
+    place = insert.query.place
+    before = " " * (place.column - 1)
+    text = f"SELECT CAST({given[KEY]} AS STRING), {value} FROM (\n{before}{insert.query.text}\n) AS given ({names})"
+    return Query(text, Place(place.line - 1, 1, place.line - 1, 1))

@@ -1,0 +1,130 @@
+"""SELECT: what a query is told of names, and the rows that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from pitstop.errors import NotFoundError, UsageError
+from pitstop.model.selecting import OwnTable, Select, StoredStage
+from pitstop.service.api import Service
+from pitstop.service.sql_results import Column, Result, Row, SqlType
+from pitstop.sql.catalog import Catalog
+from pitstop.sql.connectors import IMAP, columns_of, connector_of
+from pitstop.sql.mappings import Mapping, Named, View
+from pitstop.sql.names import reads, streams
+from pitstop.sql.statements import Query
+
+Answer = dict[str, Any]
+
+
+class Answers(Protocol):
+    """Of a query: ``{"columns": [[name, type], ...]}`` first, then ``{"rows": [...]}``. Errors are raised in their turn."""
+
+    def __iter__(self) -> Iterator[Answer]: ...
+
+    def __next__(self) -> Answer: ...
+
+    def close(self) -> None:
+        """End the query, from whatever thread; who waits for the next answer finds that there is none."""
+        ...
+
+
+class Queries(Protocol):
+    """What carries queries out."""
+
+    def run(self, make: Callable[[int], Select]) -> Answers:
+        """Begin a query, which is given its number."""
+        ...
+
+
+class NoQueries:
+    """Where there is nothing that could carry queries out."""
+
+    def run(self, make: Callable[[int], Select]) -> Answers:
+        raise UsageError("This server carries no SELECT out.")
+
+
+def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -> Result:
+    """The rows of a query, which come while they are asked for. UsageError, with its place, for what is wrong with it."""
+    known = catalog.all()
+    read = reads([query], known)
+    answers = queries.run(
+        lambda number: Select(
+            number,
+            query.text,
+            query.place.line,
+            query.place.column,
+            [thing.statement() for thing in read.named.values()],
+            [_stored(service, snapshot, stage) for snapshot, stage in sorted(read.states)],
+            [_information(name, service, known) for name in sorted(read.information)],
+        )
+    )
+    try:
+        first = next(iter(answers), None)
+    except BaseException:
+        answers.close()
+        raise
+    columns = first["columns"] if first is not None else ()
+    shown = tuple(Column(name, SqlType.TIMESTAMP if kind == "timestamp" else kind.upper()) for name, kind in columns)
+    return Result(shown, _Batches(answers), streams(query, known))
+
+
+def only_maps(query: Query, known: dict[str, Named]) -> bool:
+    """True if a query reads entries of maps, and what information_schema tells, and nothing else."""
+    read = reads([query], known)
+    return not read.states and all(connector_of(each) is IMAP for each in read.mappings)
+
+
+class _Batches:
+    """Rows of a query, as they come; closing it, from whatever thread, ends the query and whoever waits for its rows."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    def __iter__(self) -> Iterator[list[Row]]:
+        return self
+
+    def __next__(self) -> list[Row]:
+        return [tuple(row) for row in next(self._answers).get("rows", ())]
+
+    def close(self) -> None:
+        self._answers.close()
+
+
+def _stored(service: Service, snapshot: str, stage: str) -> StoredStage:
+    for record in service.snapshots():
+        if record.name == snapshot:
+            return StoredStage(snapshot, stage, record.path)
+    raise NotFoundError(f"The snapshot doesn't exist: {snapshot}")
+
+
+def _information(name: str, service: Service, known: dict[str, Named]) -> OwnTable:
+    mappings = [thing for thing in known.values() if isinstance(thing, Mapping)]
+    match name:
+        case "mappings":
+            rows: list[list[Any]] = [["public", each.name, each.outside, each.type, each.statement()] for each in mappings]
+            return OwnTable(name, _texts("table_schema", "table_name", "external_name", "type", "statement"), rows)
+        case "columns":
+            rows = [
+                ["public", each.name, column.name, column.outside, number, column.type.upper()]
+                for each in mappings
+                for number, column in enumerate(columns_of(each), 1)
+            ]
+            texts = _texts("table_schema", "table_name", "column_name", "external_name")
+            return OwnTable(name, [*texts, ("ordinal_position", "int"), ("data_type", "string")], rows)
+        case "views":
+            rows = [["public", each.name, each.query] for each in known.values() if isinstance(each, View)]
+            return OwnTable(name, _texts("table_schema", "table_name", "view_definition"), rows)
+        case "jobs":
+            rows = [[each.id, each.name, each.status.value, each.version] for each in service.jobs(include_ended=True)]
+            return OwnTable(name, [*_texts("id", "name", "status"), ("version", "bigint")], rows)
+        case "snapshots":
+            rows = [[each.name, each.job_id, each.job_name, each.bytes] for each in service.snapshots()]
+            return OwnTable(name, [*_texts("name", "job_id", "job_name"), ("bytes", "bigint")], rows)
+        case _:
+            raise NotFoundError(f"information_schema has mappings, columns, views, jobs and snapshots, and no {name}")
+
+
+def _texts(*names: str) -> list[tuple[str, str]]:
+    return [(name, "string") for name in names]

@@ -1,0 +1,226 @@
+"""A query is carried out: rows go to whoever takes them, in batches."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BooleanType, ByteType, IntegerType, LongType, ShortType, StringType
+
+from pitstop.errors import PitstopError, UsageError
+from pitstop.kit.canonical import plain
+from pitstop.maps.ports import MapStore
+from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.selecting import Select
+from pitstop.pipeline import sinks
+from pitstop.spark.base.environment import Environment, SourceSettings
+from pitstop.spark.base.failures import first_line
+from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.selecting.tables import Tables
+from pitstop.spark.state.values import value_of
+from pitstop.sql.compiling import compile_query
+from pitstop.sql.mappings import Named
+from pitstop.sql.names import streams
+from pitstop.sql.places import Place
+from pitstop.sql.statements import Query
+from pitstop.sql.types import quoted
+
+ROWS_AT_ONCE = 1_000
+LOOK_SECONDS = 0.2
+OWN_SETTINGS = {
+    # FROM csv.`/etc/passwd` names a file that no mapping names.
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # '${env:HOME}' in a text would be replaced by a variable of this process.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.caseSensitive": "true",
+}
+MOST_UNTAKEN = 16
+"""So many batches of a query are told before somebody has to take one."""
+
+_PLAIN = (StringType, BooleanType, ByteType, ShortType, IntegerType, LongType)
+"""Types whose values are those of JSON."""
+
+Columns = list[tuple[str, str]]
+Told = Callable[[Columns | None, list[list[Any]]], None]
+"""Takes the columns, at first, and then rows."""
+
+
+class Asking:
+    """Whether somebody still asks for the rows of a query, and takes them."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._room = threading.Semaphore(MOST_UNTAKEN)
+        self._then: list[Callable[[], None]] = []
+
+    @property
+    def over(self) -> bool:
+        """Nobody does."""
+        return self._over.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """True once nobody does; False after so long."""
+        return self._over.wait(seconds)
+
+    def then(self, call: Callable[[], None]) -> None:
+        """Call it once nobody does."""
+        self._then.append(call)
+        if self.over:
+            call()
+
+    def taken(self) -> None:
+        """Somebody has taken a batch."""
+        self._room.release()
+
+    def wait_for_room(self) -> bool:
+        """Before a batch is told: True once there is room for it, False if nobody asks any more."""
+        self._room.acquire()
+        return not self.over
+
+    def end(self) -> None:
+        """Nobody does any more."""
+        self._over.set()
+        self._room.release(MOST_UNTAKEN)
+        for call in self._then:
+            call()
+
+
+def bounded(spark: SparkSession) -> SparkSession:
+    """The session, in which a query reaches nothing but what its names mean."""
+    for name, value in OWN_SETTINGS.items():
+        spark.conf.set(name, value)
+    return spark
+
+
+@dataclass(frozen=True)
+class Selecting:
+    """What queries are carried out with."""
+
+    spark: SparkSession
+    maps: MapStore
+    settings: SourceSettings
+    work: Path
+
+    def run(self, select: Select, known: AnyMapping[str, Named], tell: Told, asking: Asking) -> None:
+        """Tell columns and rows of a query until its end, or until nobody asks for them. UsageError for what is wrong with it."""
+        query = Query(select.query, Place(select.line, select.column, select.line, select.column))
+        spark = bounded(self.spark.newSession())
+        scratch = Path(tempfile.mkdtemp(prefix="select-", dir=self.work))
+        try:
+            if streams(query, known):
+                self._follow(query, known, tell, asking, scratch)
+            else:
+                tables = Tables(spark, select, known, self.maps, self.settings, scratch)
+                text = tables.spark_text(query)
+                self._whole(spark, text, select, tell, asking, tables.literal)
+        except PitstopError:
+            raise
+        except Exception as error:
+            if not asking.over:
+                # Spark has seen another text: it knows no place in the user's.
+                raise UsageError(first_line(error).rstrip(".")) from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _whole(self, spark: SparkSession, text: str, select: Select, tell: Told, asking: Asking, literal: bool) -> None:
+        group, late = f"select-{select.id}", threading.Event()
+        context = spark.sparkContext
+        context.setJobGroup(group, "SELECT", interruptOnCancel=True)
+
+        def expire() -> None:
+            late.set()
+            context.cancelJobGroup(group)
+
+        timer = threading.Timer(select.seconds, expire)
+        timer.start()
+        asking.then(lambda: context.cancelJobGroup(group))
+        try:
+            frame = spark.sql(text)
+            tell(_columns(frame), [])
+            # One more than there may be: what is cut off is told.
+            frame = frame.limit(select.most_rows + 1)
+            if literal and all(isinstance(field.dataType, _PLAIN) for field in frame.schema.fields):
+                # Spark has computed it while it planned: no task is started for it.
+                rows = [list(row) for row in frame.collect()]
+                tell(None, rows[: select.most_rows])
+                _refuse_more(len(rows), select)
+                return
+            table = frame.toArrow()
+            for batch in table.slice(0, select.most_rows).to_batches(max_chunksize=ROWS_AT_ONCE):
+                tell(None, _rows(batch))
+            _refuse_more(table.num_rows, select)
+        except Exception:
+            if late.is_set():
+                raise UsageError(f"The query took more than {select.seconds:.0f} seconds.") from None
+            raise
+        finally:
+            timer.cancel()
+
+    def _follow(self, query: Query, known: AnyMapping[str, Named], tell: Told, asking: Asking, scratch: Path) -> None:
+        """A stream: its rows come for as long as somebody takes them, and nothing of it stays."""
+        pipeline, relation = compile_query(query, known)
+        names = [(each.name, each.column) for each in relation.columns]
+        stage = relation.stage.select(*(f"{quoted(column)} AS {quoted(name)}" for name, column in names))
+        stage.write_to(sinks.custom(_Telling(tell)), name="rows")
+        pipeline.check()
+        # They are told before the first rows, which may take long to come.
+        plan = compile_pipeline(self.spark, pipeline)
+        tell(next(list(each.columns) for each in plan.stages if each.name == stage.name), [])
+        settings = SourceSettings.working_in(scratch, "select", self.settings.store_url, self.settings.store_factory)
+        environment = Environment(
+            "select",
+            "select",
+            scratch.name,
+            ProcessingGuarantee.NONE,
+            scratch,
+            lambda level, logger, text: None,
+            maps=self.maps,
+            sources=settings,
+            count_rows=False,
+        )
+        running = RunningQuery.start(self.spark, pipeline, environment, scratch / "checkpoint")
+        try:
+            while not asking.wait(LOOK_SECONDS):
+                if not running.active:
+                    failure = running.failure()
+                    if failure is not None:
+                        raise failure
+                    return
+        finally:
+            running.query.stop()
+
+
+def _refuse_more(rows: int, select: Select) -> None:
+    if rows > select.most_rows:
+        raise UsageError(
+            f"The query has more than {select.most_rows:,} rows: LIMIT it, or start the server with more --query-rows."
+        )
+
+
+class _Telling:
+    """A sink that tells rows."""
+
+    def __init__(self, tell: Told) -> None:
+        self._tell = tell
+
+    def write(self, rows: Any, info: Any) -> None:
+        for batch in rows.toArrow().to_batches(max_chunksize=ROWS_AT_ONCE):
+            self._tell(None, _rows(batch))
+
+
+def _columns(frame: DataFrame) -> Columns:
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+
+
+def _rows(batch: Any) -> list[list[Any]]:
+    values = [[plain(value_of(value)) for value in column] for column in batch.columns]
+    return [list(row) for row in zip(*values, strict=True)]

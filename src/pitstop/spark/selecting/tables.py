@@ -1,0 +1,184 @@
+"""The tables of a query: each name in it is a view of a session that is the query's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as AnyMapping
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
+
+from pitstop.maps.ports import MapStore
+from pitstop.model.data_folder import WorkerFolder
+from pitstop.model.selecting import OwnTable, Select, StoredStage
+from pitstop.pipeline.specs import ParsedSpec, SelectSpec, SourceSpec
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.export import lay_view
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.lowering.source import good_rows, read_static, with_parsed
+from pitstop.spark.state import in_snapshot
+from pitstop.sql.compiling import compile_query
+from pitstop.sql.connectors import IMAP, KEY, connector_of
+from pitstop.sql.mappings import Mapping, Named, View, identifier
+from pitstop.sql.names import is_information, is_of_cte, query_of, state_of
+from pitstop.sql.queries import INFORMATION, parse_query, wrong
+from pitstop.sql.statements import Query
+from pitstop.sql.types import quoted
+
+PAGE = 20_000
+MOST_LITERALS = 100
+
+
+class Tables:
+    """What the names of one query mean; ``scratch`` is a folder that is removed after it."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        select: Select,
+        known: AnyMapping[str, Named],
+        maps: MapStore,
+        settings: SourceSettings,
+        scratch: Path,
+    ) -> None:
+        self._spark, self._known, self._maps, self._settings, self._scratch = spark, known, maps, settings, scratch
+        self._states: dict[tuple[str, str], StoredStage] = {(each.snapshot, each.stage): each for each in select.states}
+        self._own: dict[str, OwnTable] = {each.name: each for each in select.tables}
+        self._made: dict[str, str] = {}
+        self.literal = True
+        """All tables are literals in the query's plan."""
+
+    def spark_text(self, query: Query) -> str:
+        """The query as Spark takes it, over views that are there now."""
+        tree = parse_query(query)
+        meant = [(table, self._view_of(table, tree, query)) for table in tree.find_all(exp.Table) if not is_of_cte(table)]
+        for table, view in meant:
+            table.set("alias", table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(_title(table), quoted=True)))
+            table.set("this", exp.to_identifier(view))
+            table.set("db", None)
+        return tree.sql(dialect="spark")
+
+    def _view_of(self, table: exp.Table, tree: exp.Expr, query: Query) -> str:
+        if is_information(table):
+            own = self._own.get(table.name.lower())
+            if own is None:
+                raise wrong(table, query, f"Object '{table.name}' not found in {INFORMATION}")
+            return self._view(f"{INFORMATION}.{own.name}", lambda: self._of_own(own))
+        if not isinstance(table.this, exp.Identifier):
+            stage = state_of(table)
+            if stage is None:
+                raise wrong(table, query, "FROM takes mappings, views, queries and SNAPSHOT name STAGE name")
+            return self._view(f"snapshot {stage}", lambda: self._of_state(self._states[stage]))
+        known = self._known.get(table.name)
+        if known is None:
+            raise wrong(table, query, f"Object '{table.name}' not found")
+        if isinstance(known, View):
+            return self._view(known.name, lambda: self._spark.sql(self.spark_text(query_of(known))))
+        keys = _wanted_keys(tree, table) if _has_text_keys(known) else None
+        return self._view(f"{known.name} {keys}", lambda: self._of_mapping(known, keys))
+
+    def _view(self, meaning: str, make: Callable[[], DataFrame]) -> str:
+        if meaning not in self._made:
+            before, self.literal = self.literal, False
+            frame = make()
+            self.literal = self.literal and before
+            self._made[meaning] = f"__table_{len(self._made)}"
+            frame.createOrReplaceTempView(self._made[meaning])
+        return self._made[meaning]
+
+    def _of_mapping(self, mapping: Mapping, keys: list[str] | None) -> DataFrame:
+        whole = query_of(View("", f"SELECT * FROM {identifier(mapping.name)}"))
+        pipeline, relation = compile_query(whole, self._known)
+        frame: DataFrame | None = None
+        for node in pipeline.nodes:
+            match node.spec:
+                case SourceSpec() if connector_of(mapping) is IMAP:
+                    frame = self._of_map(mapping.outside, keys)
+                case SourceSpec():
+                    frame = read_static(self._spark, node, self._settings)
+                    if node.source.parse is not None:
+                        frame = with_parsed(frame, node.source)
+                case ParsedSpec():
+                    assert frame is not None
+                    frame = good_rows(frame)
+                case SelectSpec(columns=columns):
+                    assert frame is not None
+                    frame = frame.selectExpr(*columns)
+        assert frame is not None
+        return frame.select(*map(quoted, relation.names()))
+
+    def _of_map(self, name: str, keys: list[str] | None) -> DataFrame:
+        """The entries of a map; only those of some keys if the query asks for no others."""
+        if keys is not None:
+            found = [entry for key in keys if (entry := self._maps.get(name, key)) is not None]
+            if 0 < len(found) <= MOST_LITERALS:
+                # A table of literals: Spark answers without starting tasks.
+                self.literal = True
+                values = [text for entry in found for text in (entry.key, entry.value)]
+                return self._spark.sql(f"VALUES {', '.join(['(?, ?)'] * len(found))} AS entries (key, value)", args=values)
+            batches = [_batch([entry.key for entry in found], [entry.value for entry in found])]
+        else:
+            batches = list(self._pages(name)) or [_batch([], [])]
+        return self._spark.createDataFrame(pa.Table.from_batches(batches))
+
+    def _pages(self, name: str) -> Iterator[pa.RecordBatch]:
+        after: str | None = None
+        while True:
+            found = self._maps.entries(name, after=after, limit=PAGE)
+            if found:
+                yield _batch([entry.key for entry in found], [entry.value for entry in found])
+            if len(found) < PAGE:
+                return
+            after = found[-1].key
+
+    def _of_state(self, stored: StoredStage) -> DataFrame:
+        folder, view = Path(stored.folder), WorkerFolder(self._scratch / f"state-{len(self._made)}").state
+        manifest = manifests.read(folder)
+        in_snapshot.SnapshotState.open(folder, manifest, stored.stage)
+        manifests.verify(folder, manifest, manifest.job_name or manifest.job_id)
+        lay_view(folder, manifest, view)
+        return in_snapshot.SnapshotState.open(view, manifest, stored.stage).rows(self._spark)
+
+    def _of_own(self, table: OwnTable) -> DataFrame:
+        schema = ", ".join(f"`{name}` {kind}" for name, kind in table.columns)
+        return self._spark.createDataFrame([tuple(row) for row in table.rows], schema)
+
+
+def _batch(keys: list[str], values: list[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(keys, pa.string()), pa.array(values, pa.string())], names=["key", "value"])
+
+
+def _title(table: exp.Table) -> str:
+    return table.name if isinstance(table.this, exp.Identifier) else "state"
+
+
+def _has_text_keys(mapping: Mapping) -> bool:
+    return connector_of(mapping) is IMAP and all(column.type == "string" for column in mapping.columns if column.name == KEY)
+
+
+def _wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
+    """The keys that a query asks a map for, if it reads that map alone and by its key; None: all."""
+    if not isinstance(tree, exp.Select) or tree.args.get("joins") or list(tree.find_all(exp.Table)) != [table]:
+        return None
+    where = tree.args.get("where")
+    for part in _ands(where.this) if where is not None else ():
+        of_key = isinstance(part.this, exp.Column) and part.this.name == KEY
+        if of_key and isinstance(part, exp.EQ) and _is_text(part.expression):
+            return [part.expression.name]
+        if of_key and isinstance(part, exp.In) and part.expressions and all(map(_is_text, part.expressions)):
+            return list(dict.fromkeys(each.name for each in part.expressions))
+    return None
+
+
+def _ands(node: exp.Expr) -> Iterator[exp.Expr]:
+    if isinstance(node, exp.And):
+        yield from _ands(node.this)
+        yield from _ands(node.expression)
+    else:
+        yield node
+
+
+def _is_text(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Literal) and bool(node.is_string)

@@ -1,0 +1,165 @@
+"""GROUP BY: which aggregates of ours compute what a query asks for, and what their columns are called.
+
+A name comes from what is computed, never from an alias or a place in the query: it is what saved state knows the aggregate by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from pitstop.errors import UsageError
+from pitstop.pipeline import aggregates, collecting, statistics
+from pitstop.pipeline.aggregates import Aggregate
+from pitstop.sql.queries import place_of, wrong
+from pitstop.sql.relations import Relation, over_columns, spark_text
+from pitstop.sql.statements import Query
+
+_PLAIN: dict[type[exp.Expr], Callable[[str], Aggregate]] = {
+    exp.Sum: aggregates.sum,
+    exp.Avg: aggregates.avg,
+    exp.Min: aggregates.min,
+    exp.Max: aggregates.max,
+    exp.First: aggregates.first,
+    exp.FirstValue: aggregates.first,
+    exp.AnyValue: aggregates.first,
+    exp.Last: aggregates.last,
+    exp.LastValue: aggregates.last,
+    exp.ArrayAgg: collecting.collect_list,
+    exp.ArrayUniqueAgg: collecting.collect_set,
+    exp.ApproxDistinct: collecting.approx_count_distinct,
+    exp.Variance: statistics.variance,
+    exp.Stddev: statistics.stddev,
+    exp.StddevSamp: statistics.stddev,
+}
+_OF_TWO: dict[type[exp.Expr], Callable[[str, str], Aggregate]] = {exp.ArgMin: aggregates.min_by, exp.ArgMax: aggregates.max_by}
+MOST_LETTERS = 60
+_READ = ("this", "expression", "expressions", "big_int", "nulls_excluded")
+"""What of an aggregate's call is looked at: with more it would be another one."""
+_SIMPLE = re.compile(r"[A-Z_]+\(`?[A-Za-z]\w*`?\)|`?[A-Za-z]\w*`?")
+"""An aggregate of a column, or a column."""
+
+
+@dataclass
+class Aggregation:
+    """What the SELECT of a GROUP BY asks for, gathered while its expressions are read."""
+
+    relation: Relation
+    """The rows that are grouped."""
+    query: Query
+    keys: dict[str, exp.Expr]
+    """Column of the result -> the expression of the rows by which they are grouped."""
+    taken: tuple[str, ...] = ()
+    """Columns that stand beside the results."""
+    found: dict[str, Aggregate] = field(default_factory=dict)
+    """Column of the result -> what it is."""
+
+    def over_results(self, node: exp.Expr) -> exp.Expr:
+        """An expression over the results: keys and aggregates in it are columns. UsageError for a column that is neither."""
+
+        def replaced(each: exp.Expr) -> exp.Expr:
+            if isinstance(each, exp.Subquery):
+                raise UsageError(
+                    place_of(each, self.query).prefix + "A query stands in FROM, and not within an expression: join it"
+                )
+            key = next((name for name, wanted in self.keys.items() if _same(each, wanted, self)), None)
+            if key is not None:
+                return exp.column(key, quoted=True)
+            if self.relation.is_window_column(each):
+                return exp.column(each.name, quoted=True)
+            if isinstance(each, exp.Filter):
+                return self._column(each.this, each.expression.this)
+            if isinstance(each, exp.AggFunc):
+                return self._column(each, None)
+            if isinstance(each, exp.Column):
+                self.relation.find(each, self.query)
+                said = f"Expression '{each.name}' is not being grouped: name it in GROUP BY, or in an aggregate"
+                raise wrong(each, self.query, said)
+            return each
+
+        return _transformed(node.copy(), replaced)
+
+    def _column(self, call: exp.Expr, condition: exp.Expr | None) -> exp.Column:
+        name, aggregate = self._aggregate(call, condition)
+        self.found.setdefault(name, aggregate)
+        return exp.column(name, quoted=True)
+
+    def _aggregate(self, call: exp.Expr, condition: exp.Expr | None) -> tuple[str, Aggregate]:
+        made: Aggregate | None = None
+        value = call.this
+        distinct = isinstance(value, exp.Distinct)
+        if isinstance(call, exp.CountIf):
+            call, condition, value = exp.Count(this=exp.Star()), _both(value, condition), exp.Star()
+        if isinstance(call, exp.Count):
+            if distinct and len(value.expressions) == 1:
+                made = collecting.count_distinct(self._of(value.expressions[0], condition))
+            elif isinstance(value, (exp.Star, exp.Literal)) and condition is None:
+                made = aggregates.count()
+            elif isinstance(value, (exp.Star, exp.Literal)):
+                made = aggregates.count(self._of(exp.Literal.number(1), condition))
+            elif not distinct and not call.expressions:
+                made = aggregates.count(self._of(value, condition))
+        elif type(call) in _OF_TWO:
+            parts = (self._of(value, condition), self._of(call.expression, condition))
+            made = _OF_TWO[type(call)](*parts)
+        elif type(call) in _PLAIN and distinct and isinstance(call, (exp.Min, exp.Max)):
+            made = _PLAIN[type(call)](self._of(value.expressions[0], condition))
+        elif type(call) in _PLAIN and not distinct:
+            made = _PLAIN[type(call)](self._of(value, condition))
+        if made is None or any(value for key, value in call.args.items() if key not in _READ):
+            raise wrong(call, self.query, f"{call.sql(dialect='spark')} is not possible in a job")
+        return self._name(call, condition), made
+
+    def _of(self, value: exp.Expr, condition: exp.Expr | None) -> str:
+        if isinstance(value, exp.Order):
+            raise wrong(value, self.query, "An aggregate of a job has no ORDER BY: its rows come in any order")
+        if condition is None:
+            return spark_text(value, self.relation, self.query)
+        return spark_text(exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())]), self.relation, self.query)
+
+    def _name(self, call: exp.Expr, condition: exp.Expr | None) -> str:
+        text = over_columns(call, self.relation, self.query).sql(dialect="spark")
+        if condition is not None:
+            text += " where " + over_columns(condition, self.relation, self.query).sql(dialect="spark")
+        return slug(text, (*self.keys, *self.taken))
+
+
+def slug(text: str, taken: tuple[str, ...] = ()) -> str:
+    """A column's name for what an expression computes: always the same for the same one, and none that is taken."""
+    if text.upper() == "COUNT(*)" and "count_all" not in taken:
+        return "count_all"
+    plain = re.sub(r"\W+", "_", text.lower()).strip("_")
+    if _SIMPLE.fullmatch(text) and plain not in taken:
+        return plain
+    return f"{plain[:MOST_LETTERS].rstrip('_') or 'value'}_{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def _same(each: exp.Expr, wanted: exp.Expr, aggregation: Aggregation) -> bool:
+    if each == wanted:
+        return True
+    if not isinstance(each, exp.Column) or not isinstance(wanted, exp.Column):
+        return False
+    if aggregation.relation.is_window_column(each) or aggregation.relation.is_window_column(wanted):
+        return False
+    return aggregation.relation.find(each, aggregation.query) == aggregation.relation.find(wanted, aggregation.query)
+
+
+def _both(first: exp.Expr, second: exp.Expr | None) -> exp.Expr:
+    return first if second is None else exp.and_(first.copy(), second.copy())
+
+
+def _transformed(node: exp.Expr, replaced: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """``replaced`` of the outermost parts first; what it has replaced is not looked into."""
+    made = replaced(node)
+    if made is not node:
+        return made
+    for key, value in list(node.args.items()):
+        if isinstance(value, exp.Expr):
+            node.set(key, _transformed(value, replaced))
+        elif isinstance(value, list):
+            node.set(key, [_transformed(each, replaced) if isinstance(each, exp.Expr) else each for each in value])
+    return node

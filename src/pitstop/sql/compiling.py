@@ -1,0 +1,317 @@
+"""A query becomes stages of a pipeline, the same as the Python API makes.
+
+A stage that keeps state is named after the sub-query, CTE or view that it is in, else after what it computes, or by a hint
+(``SELECT /*+ STAGE(name) */``); never after its place in the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from pitstop.errors import UsageError
+from pitstop.pipeline import aggregates
+from pitstop.pipeline.stages import Pipeline, Stage
+from pitstop.sql.aggregation import Aggregation, slug
+from pitstop.sql.connectors import IMAP, columns_of, columns_of_entries, connector_of
+from pitstop.sql.joining import join
+from pitstop.sql.mappings import Mapping, View
+from pitstop.sql.mappings import Named as NamedThing
+from pitstop.sql.names import is_information, query_of
+from pitstop.sql.projecting import Projection, hinted, item, result_name, unstarred
+from pitstop.sql.queries import INFORMATION, STATE, name_of_call, parse_query, place_of, wrong
+from pitstop.sql.refusals import name_of_window, refuse_unhandled, refuse_window
+from pitstop.sql.relations import WINDOW_COLUMNS, Named, Relation, spark_text, with_fields
+from pitstop.sql.statements import Insert, Query, Writing
+from pitstop.sql.targets import written
+from pitstop.sql.types import quoted
+from pitstop.sql.windowing import WINDOWS, in_order, in_windows
+
+
+def compile_job(name: str, body: tuple[Insert, ...], known: AnyMapping[str, NamedThing]) -> Pipeline:
+    """The pipeline of a job. ``known``: mappings and views by name. UsageError, with its place, for what is no job."""
+    compiler = _Compiler(known)
+    for insert in body:
+        compiler.insert(insert)
+    compiler.pipeline.check()
+    return compiler.pipeline
+
+
+def compile_query(query: Query, known: AnyMapping[str, NamedThing]) -> tuple[Pipeline, Relation]:
+    """The stages of a query, and the rows that it gives."""
+    compiler = _Compiler(known)
+    return compiler.pipeline, compiler.rows(query)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where a part of a query stands."""
+
+    query: Query
+    named: AnyMapping[str, tuple[exp.CTE, AnyMapping[str, Any]]] = field(default_factory=dict)
+    """The CTEs that can be seen from it, each with those that can be seen from there."""
+    title: str | None = None
+    """What its result is called."""
+    last: bool = False
+    """Its rows go straight into the sink."""
+
+
+class _Compiler:
+    def __init__(self, known: AnyMapping[str, NamedThing]) -> None:
+        self.pipeline = Pipeline(lambda: f"line {self._line}")
+        self._known, self._line = known, 1
+        self._read: dict[str, Relation] = {}
+        self._views: dict[str, Relation] = {}
+        self._ctes: dict[int, tuple[exp.CTE, Relation]] = {}
+        """Those that were read, by their identity: two may look the same, and mean something else."""
+        self._within: list[str] = []
+        """The views that are being read now, each by the one before."""
+        self._writing = Writing.INSERT
+
+    def insert(self, insert: Insert) -> None:
+        mapping = self._known.get(insert.mapping)
+        if not isinstance(mapping, Mapping):
+            raise UsageError(insert.place.prefix + f"Mapping does not exist: {insert.mapping}")
+        connector = connector_of(mapping)
+        if connector.sink is None:
+            raise UsageError(insert.place.prefix + f"{insert.writing} INTO clause is not supported for {connector.name}")
+        if insert.writing is not connector.writing:
+            other = f", use {connector.writing} INTO" if connector.writing is Writing.SINK else ""
+            raise UsageError(insert.place.prefix + f"{insert.writing} INTO clause is not supported for {connector.name}{other}")
+        self._writing = insert.writing
+        relation = self.rows(insert.query)
+        refuse_window(relation, insert.query)
+        self._line = insert.place.line
+        stage = relation.stage.select(*written(insert, mapping, relation))
+        stage.write_to(connector.sink(mapping), name=f"into-{mapping.name}")
+
+    def rows(self, query: Query) -> Relation:
+        """What a query gives."""
+        return self._parsed(query, last=True)
+
+    def _parsed(self, query: Query, title: str | None = None, last: bool = False) -> Relation:
+        tree = parse_query(query)
+        refuse_unhandled(tree, query)
+        return self._query(tree, _Scope(query, title=title, last=last))
+
+    # queries
+
+    def _query(self, node: exp.Expr, scope: _Scope) -> Relation:
+        for cte in node.args["with_"].expressions if node.args.get("with_") is not None else ():
+            # What a CTE names is what could be seen before it.
+            scope = replace(scope, named={**scope.named, cte.alias: (cte, scope.named)})
+        if isinstance(node, exp.Subquery):
+            return self._query(node.this, scope)
+        if isinstance(node, exp.Union):
+            return self._union(node, scope)
+        if isinstance(node, exp.Select):
+            return self._select(node, scope)
+        said = f"{node.key.upper()} is not possible in a job: give SELECT, or SELECT ... UNION ALL SELECT ..."
+        raise wrong(node, scope.query, said)
+
+    def _union(self, node: exp.Union, scope: _Scope) -> Relation:
+        if node.args.get("distinct"):
+            raise wrong(node, scope.query, "UNION would remember every row: use UNION ALL, or DISTINCT")
+        first = self._query(node.left, replace(scope, title=None, last=False))
+        other = self._query(node.right, replace(scope, title=None, last=False))
+        for each in (first, other):
+            refuse_window(each, scope.query)
+        if len(first.columns) != len(other.columns):
+            raise wrong(node, scope.query, "Both sides of UNION ALL need equally many columns")
+        names = [
+            f"{quoted(theirs.column)} AS {quoted(own.column)}" for own, theirs in zip(first.columns, other.columns, strict=True)
+        ]
+        stage = first.stage.select(*(quoted(own.column) for own in first.columns)).merge(other.stage.select(*names))
+        at = [[each.column for each in side.columns].index(side.time) if side.time else None for side in (first, other)]
+        time = first.time if at[0] == at[1] else None
+        return Relation(stage, tuple(replace(own, of=None) for own in first.columns), first.streaming or other.streaming, time)
+
+    def _select(self, node: exp.Select, scope: _Scope) -> Relation:
+        scope = replace(scope, title=hinted(node, scope.query) or scope.title)
+        self._line = place_of(node, scope.query).line
+        relation = self._from(node.args["from_"].this, scope)
+        grouped = node.args.get("group") is not None or any(_aggregates(each) for each in node.expressions)
+        main = grouped or node.args.get("distinct") is not None
+        for each in node.args.get("joins") or ():
+            right = self._from(each.this, scope)
+            relation = join(relation, right, each, scope.query, lambda usual: usual if main else scope.title or usual)
+        node = _in_terms_of(node, relation)
+        if node.args.get("having") is not None and not grouped:
+            raise wrong(node.args["having"], scope.query, "HAVING needs a GROUP BY, or an aggregate: use WHERE")
+        if node.args.get("where") is not None:
+            condition = spark_text(node.args["where"].this, relation, scope.query)
+            relation = replace(relation, stage=relation.stage.filter(condition))
+        found = self._grouped(node, relation, scope) if grouped else self._projected(node, relation, scope)
+        return self._distinct(found, scope) if node.args.get("distinct") is not None else found
+
+    def _projected(self, node: exp.Select, relation: Relation, scope: _Scope) -> Relation:
+        result, time, kept = Projection(node, scope.query, scope.last), None, False
+        for each in unstarred(node.expressions, relation, scope.query):
+            if isinstance(each, Named):
+                text, name = quoted(each.column), each.name
+            elif relation.is_window_column(each.unalias()) and each.alias_or_name in WINDOW_COLUMNS:
+                kept = True
+                continue
+            else:
+                text = spark_text(each.unalias(), relation, scope.query)
+                name = result_name(each, text)
+            found = result.add(text, name)
+            if relation.time is not None and text == quoted(relation.time):
+                time = found
+        window = relation.window if kept or any(isinstance(each, exp.Star) for each in node.expressions) else None
+        if window is not None and time is None and relation.time is not None:
+            # Not asked for, and needed all the same.
+            time = relation.time
+            result.chosen.append(quoted(time))
+        return Relation(relation.stage.select(*result.chosen), tuple(result.columns), relation.streaming, time, window)
+
+    def _grouped(self, node: exp.Select, relation: Relation, scope: _Scope) -> Relation:
+        group = node.args.get("group")
+        wanted = [item(each, node, relation) for each in group.expressions] if group is not None else []
+        by_window = any(relation.is_window_column(each) for each in wanted)
+        if relation.window is not None and not by_window:
+            said = f"GROUP BY needs window_start or window_end of {name_of_window(relation)}"
+            raise wrong(group or node, scope.query, said)
+        stage = relation.stage
+        keys: dict[str, exp.Expr] = {}
+        for each in wanted:
+            if relation.is_window_column(each):
+                continue
+            if isinstance(each, exp.Column):
+                keys[relation.find(each, scope.query).column] = each
+                continue
+            text = spark_text(each, relation, scope.query)
+            key = slug(text, tuple(named.column for named in relation.columns))
+            stage = stage.with_columns(**{key: text})
+            keys[key] = each
+        # Totals stand beside the columns of their rows.
+        beside = tuple(each.column for each in relation.columns) if relation.window is None else ()
+        gathered = Aggregation(relation, scope.query, keys, beside)
+        result = Projection(node, scope.query, scope.last)
+        for each in node.expressions:
+            if isinstance(each, exp.Star):
+                raise wrong(node, scope.query, "SELECT * has no meaning with GROUP BY: name the columns")
+            text = gathered.over_results(each.unalias()).sql(dialect="spark")
+            result.add(text, result_name(each, text))
+        having = node.args.get("having")
+        condition = gathered.over_results(having.this).sql(dialect="spark") if having is not None else None
+        made = self._aggregate(stage, relation, gathered, node, scope)
+        if condition is not None:
+            made = made.filter(condition)
+        return Relation(made.select(*result.chosen), tuple(result.columns), relation.streaming)
+
+    def _aggregate(self, stage: Stage, relation: Relation, gathered: Aggregation, node: exp.Select, scope: _Scope) -> Stage:
+        found = gathered.found or {"count_all": aggregates.count()}
+        keys = tuple(gathered.keys)
+        by = "-by-" + "-".join(keys) if keys else ""
+        if relation.window is not None:
+            name = scope.title or f"windows{by}"
+            return stage.group_by(*keys).window(relation.window).aggregate(name, **found)
+        if not (scope.last and self._writing is Writing.SINK) or node.args.get("having") is not None:
+            said = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"
+            raise wrong(node.args.get("group") or node, scope.query, said)
+        return stage.group_by(*keys).rolling_aggregate(scope.title or f"totals{by}", **found)
+
+    def _distinct(self, relation: Relation, scope: _Scope) -> Relation:
+        refuse_window(relation, scope.query)
+        columns = [each.column for each in relation.columns]
+        if relation.streaming and relation.time not in columns:
+            said = "DISTINCT would remember every row: name the time of events among its columns, and IMPOSE_ORDER before"
+            raise UsageError(scope.query.place.prefix + said)
+        name = scope.title or "distinct-" + "-".join(columns)
+        return replace(relation, stage=relation.stage.group_by(*columns).distinct(name))
+
+    # FROM
+
+    def _from(self, node: exp.Expr, scope: _Scope) -> Relation:
+        inner = replace(scope, last=False, title=None)
+        alias = node.args.get("alias")
+        if isinstance(node, exp.Subquery):
+            return self._query(node.this, replace(inner, title=node.alias or None)).called(alias, None, scope.query)
+        if isinstance(node, exp.Table) and is_information(node):
+            raise wrong(node, scope.query, f"No job can read {INFORMATION}: it can be selected")
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            return self._of_name(node, inner).called(alias, node.name, scope.query)
+        if isinstance(node, exp.Table):
+            return self._of_call(node.this, inner).called(alias, None, scope.query)
+        raise wrong(node, scope.query, "FROM takes mappings, views, queries and TABLE(TUMBLE(...))")
+
+    def _of_call(self, node: exp.Expr, scope: _Scope) -> Relation:
+        """TABLE(...), TUMBLE, HOP, SESSION and IMPOSE_ORDER, around one another."""
+        name = name_of_call(node)
+        if isinstance(node, (exp.Subquery, exp.Paren)):
+            return self._query(node.this, scope)
+        if isinstance(node, exp.Column) and not node.table:
+            return self._of_name(node, scope)
+        if name == "table" and len(node.expressions) == 1:
+            return self._of_call(node.expressions[0], scope)
+        if name == STATE:
+            raise wrong(node, scope.query, "The state of a snapshot can be selected, but no job can read it")
+        if name not in WINDOWS or not node.expressions:
+            said = "FROM takes mappings, views, queries, TUMBLE, HOP, SESSION and IMPOSE_ORDER"
+            raise wrong(node, scope.query, said)
+        rows = self._of_call(node.expressions[0], scope)
+        refuse_window(rows, scope.query)
+        if name == "impose_order":
+            return in_order(rows, node, scope.query)
+        return in_windows(rows, node, scope.query)
+
+    def _of_name(self, node: exp.Expr, scope: _Scope) -> Relation:
+        name = node.name
+        if name in scope.named and not node.args.get("db"):
+            cte, seen = scope.named[name]
+            if id(cte) not in self._ctes:
+                rows = self._query(cte.this, replace(scope, named=seen, title=name))
+                self._ctes[id(cte)] = cte, rows.called(cte.args.get("alias"), None, scope.query)
+            return self._ctes[id(cte)][1]
+        known = self._known.get(name)
+        if isinstance(known, View):
+            return self._view(known, node, scope)
+        if known is None:
+            raise wrong(node, scope.query, f"Object '{name}' not found")
+        if name not in self._read:
+            self._read[name] = self._mapping(known, node, scope.query)
+        return self._read[name]
+
+    def _view(self, view: View, node: exp.Expr, scope: _Scope) -> Relation:
+        if view.name in self._within:
+            raise wrong(node, scope.query, f"View '{view.name}' would read itself")
+        if view.name not in self._views:
+            self._within.append(view.name)
+            try:
+                self._views[view.name] = self._parsed(query_of(view), title=view.name)
+            except UsageError as error:
+                raise UsageError(f"View '{view.name}': {error.message}") from None
+            self._within.pop()
+        return self._views[view.name]
+
+    def _mapping(self, mapping: Mapping, node: exp.Expr, query: Query) -> Relation:
+        connector = connector_of(mapping)
+        if connector.source is None:
+            raise wrong(node, query, f"A mapping of TYPE {connector.name} cannot be read")
+        stage = self.pipeline.read_from(connector.source(mapping), name=mapping.name)
+        columns = columns_of(mapping)
+        if connector is IMAP:
+            stage = stage.select(*columns_of_entries(mapping))
+        elif any(column.external is not None for column in columns):
+            stage = stage.select(*(f"{quoted(column.outside)} AS {quoted(column.name)}" for column in columns))
+        return Relation(stage, tuple(Named(column.name, column.name) for column in columns), connector.streams(mapping))
+
+
+def _in_terms_of(node: exp.Select, relation: Relation) -> exp.Select:
+    """The same SELECT, in which fields of columns are told from columns of rows."""
+    found = node.copy()
+    for clause in ("expressions", "where", "group", "having"):
+        value = found.args.get(clause)
+        if isinstance(value, list):
+            found.set(clause, [with_fields(each, relation) for each in value])
+        elif value is not None:
+            found.set(clause, with_fields(value, relation))
+    return found
+
+
+def _aggregates(node: exp.Expr) -> bool:
+    return any(isinstance(each, exp.AggFunc) and not isinstance(each.parent, exp.Window) for each in node.walk())

@@ -1,0 +1,225 @@
+"""What a mapping's TYPE leads to: the source that it is read by, the sink that it is written by (jet.md §4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, field
+
+from pitstop.errors import UsageError
+from pitstop.kit.durations import milliseconds
+from pitstop.pipeline import sinks, sources
+from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sources import Source
+from pitstop.sql.mappings import Column, Mapping
+from pitstop.sql.statements import Writing
+from pitstop.sql.types import quoted
+
+KEY, VALUE = "__key", "this"
+"""Columns of maps: the key, and a value that is no object."""
+
+
+@dataclass(frozen=True)
+class Connector:
+    """A TYPE of mappings."""
+
+    name: str
+    source: Callable[[Mapping], Source] | None = None
+    """None: it cannot be read."""
+    sink: Callable[[Mapping], Sink] | None = None
+    """None: it cannot be written."""
+    writing: Writing = Writing.INSERT
+    """How it is written."""
+    streams: Callable[[Mapping], bool] = lambda mapping: True
+    """Whether what it reads has no end."""
+    columns: tuple[Column, ...] | None = None
+    """Those that it always has; None: the mapping says them."""
+    options: AnyMapping[str, Callable[[str], object]] = field(default_factory=dict)
+    """Option -> what its text means; ValueError or UsageError for a text that is none."""
+    needed: tuple[str, ...] = ()
+
+
+def connector_of(mapping: Mapping) -> Connector:
+    """UsageError for a TYPE, options or columns that there are not."""
+    found = _BY_NAME.get(mapping.type.lower())
+    if found is None:
+        raise UsageError(f"There is no TYPE {mapping.type}: there are {', '.join(sorted(c.name for c in CONNECTORS))}")
+    for key, value in mapping.options.items():
+        if key not in found.options:
+            known = ", ".join(sorted(found.options)) or "none"
+            raise UsageError(f"Unknown option of a mapping of TYPE {found.name}: {key} (it has {known})")
+        try:
+            found.options[key](value)
+        except (ValueError, UsageError):
+            raise UsageError(f"Invalid value for option {key}: {value}") from None
+    for key in found.needed:
+        if key not in mapping.options:
+            raise UsageError(f"A mapping of TYPE {found.name} needs option {key}")
+    if found.columns is not None and mapping.columns and mapping.columns != found.columns:
+        raise UsageError(f"A mapping of TYPE {found.name} has columns {', '.join(c.name for c in found.columns)}: leave them out")
+    if found.columns is None and not mapping.columns and found.source is not None:
+        raise UsageError(f"A mapping of TYPE {found.name} needs its columns: name (column type, ...)")
+    if found is IMAP and all(column.name != KEY for column in mapping.columns):
+        raise UsageError(f"A mapping of TYPE {found.name} needs a column {KEY}")
+    return found
+
+
+def columns_of(mapping: Mapping) -> tuple[Column, ...]:
+    """Its columns, whoever says them."""
+    return connector_of(mapping).columns or mapping.columns
+
+
+def is_single(mapping: Mapping) -> bool:
+    """True for a map whose values are no objects: its only column beside the key is ``this``."""
+    return [column.name for column in mapping.columns if column.name != KEY] == [VALUE]
+
+
+def columns_of_entries(mapping: Mapping) -> list[str]:
+    """The columns of a map's entries, whose values are JSON."""
+    fields = [column for column in mapping.columns if column.name != KEY]
+    if is_single(mapping):
+        schema, document = f"{VALUE} {fields[0].type}", f"concat('{{\"{VALUE}\":', value, '}}')"
+        parsed = {VALUE: f"from_json({document}, '{schema}').{VALUE}"}
+    else:
+        schema = ", ".join(f"{quoted(column.outside)} {column.type}" for column in fields).replace("'", "\\'")
+        parsed = {column.name: f"from_json(value, '{schema}').{quoted(column.outside)}" for column in fields}
+    key = next(column for column in mapping.columns if column.name == KEY)
+    texts = {KEY: f"CAST(key AS {key.type})"} | parsed
+    return [f"{texts[column.name]} AS {quoted(column.name)}" for column in mapping.columns]
+
+
+def _value(mapping: Mapping, name: str, usual: str) -> str:
+    return mapping.options.get(name, usual)
+
+
+def _ddl(mapping: Mapping) -> str:
+    return ", ".join(f"{quoted(column.outside)} {column.type}" for column in mapping.columns)
+
+
+def _csv_tail(mapping: Mapping) -> Source:
+    return sources.csv_tail(
+        mapping.options["path"],
+        _ddl(mapping),
+        glob=_value(mapping, "glob", "*.csv"),
+        separator=_value(mapping, "separator", ","),
+        multiline=_truth(_value(mapping, "multiline", "false")),
+    )
+
+
+def _http_poll(mapping: Mapping) -> Source:
+    return sources.http_poll(
+        mapping.options["url"],
+        _ddl(mapping),
+        limit=int(_value(mapping, "limit", "200")),
+        interval=_value(mapping, "interval", "2 seconds"),
+        timeout=_value(mapping, "timeout", "10 seconds"),
+        sequence=_value(mapping, "sequence", "sequence"),
+        since=int(_value(mapping, "since", "-1")),
+    )
+
+
+def _rate(mapping: Mapping) -> Source:
+    return sources.rate(int(_value(mapping, "rowsPerSecond", "10")), int(_value(mapping, "start", "0")))
+
+
+def _journal(mapping: Mapping) -> Source:
+    return sources.map_journal(mapping.options.get("map", mapping.outside), start=_value(mapping, "start", "oldest"))
+
+
+def _files(mapping: Mapping) -> Source:
+    format_, header = _value(mapping, "format", "parquet"), {}
+    if "header" in mapping.options and format_ == "csv":
+        header = {"header": mapping.options["header"]}
+    return sources.files(mapping.options["path"], format_, _ddl(mapping), streaming=_is_watched(mapping), **header)
+
+
+def _into_files(mapping: Mapping) -> Sink:
+    parts = [part.strip() for part in _value(mapping, "partitionBy", "").split(",") if part.strip()]
+    return sinks.files(mapping.options["path"], _value(mapping, "format", "parquet"), parts)
+
+
+def _map_entries(mapping: Mapping) -> Source:
+    return sources.map_entries(mapping.outside)
+
+
+def _into_map(mapping: Mapping) -> Sink:
+    if is_single(mapping):
+        return sinks.map(mapping.outside, key=KEY, value=quoted(VALUE))
+    fields = [column for column in mapping.columns if column.name != KEY]
+    parts = ", ".join(f"{quoted(column.name)} AS {quoted(column.outside)}" for column in fields)
+    return sinks.map(mapping.outside, key=KEY, value=f"struct({parts})" if parts else f"struct({quoted(KEY)})")
+
+
+def _is_watched(mapping: Mapping) -> bool:
+    return _truth(_value(mapping, "streaming", "false"))
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _span(text: str) -> int:
+    return milliseconds(text, "time")
+
+
+def _one_of(*known: str) -> Callable[[str], object]:
+    return lambda text: known.index(text)
+
+
+IMAP = Connector(
+    "IMap", _map_entries, _into_map, Writing.SINK, lambda mapping: False, options={"keyFormat": str, "valueFormat": str}
+)
+CONNECTORS = (
+    IMAP,
+    Connector(
+        "File",
+        _files,
+        _into_files,
+        streams=_is_watched,
+        options={
+            "path": str,
+            "format": _one_of("csv", "json", "parquet", "text"),
+            "header": _truth,
+            "streaming": _truth,
+            "partitionBy": str,
+        },
+        needed=("path",),
+    ),
+    Connector(
+        "CsvTail",
+        _csv_tail,
+        options={"path": str, "glob": str, "separator": str, "multiline": _truth},
+        needed=("path",),
+    ),
+    Connector(
+        "HttpPoll",
+        _http_poll,
+        options={"url": str, "limit": int, "interval": _span, "timeout": _span, "sequence": str, "since": int},
+        needed=("url",),
+    ),
+    Connector(
+        "Rate",
+        _rate,
+        columns=(Column("sequence", "bigint"), Column("time", "timestamp")),
+        options={"rowsPerSecond": int, "start": int},
+    ),
+    Connector(
+        "MapJournal",
+        _journal,
+        columns=(
+            Column("sequence", "bigint"),
+            Column("kind", "string"),
+            Column("key", "string"),
+            Column("old_value", "string"),
+            Column("new_value", "string"),
+            Column("time", "timestamp"),
+            Column("lost", "bigint"),
+        ),
+        options={"map": str, "start": _one_of("oldest", "current")},
+    ),
+    Connector("Log", sink=lambda mapping: sinks.logger(mapping.options.get("template")), options={"template": str}),
+    Connector("Noop", sink=lambda mapping: sinks.noop()),
+)
+_BY_NAME = {connector.name.lower(): connector for connector in CONNECTORS}

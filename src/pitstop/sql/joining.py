@@ -1,0 +1,218 @@
+"""JOIN: of a stream with a table that does not change, and of two streams whose rows are not far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from pitstop.errors import UsageError
+from pitstop.sql.aggregation import slug
+from pitstop.sql.queries import duration_ms, place_of, wrong
+from pitstop.sql.relations import Named, Relation, spark_text
+from pitstop.sql.statements import Query
+from pitstop.sql.types import quoted
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """``left time - right time`` is at least, or at most, so many milliseconds."""
+
+    at_least: bool
+    ms: int
+
+
+def join(left: Relation, right: Relation, node: exp.Join, query: Query, name: Callable[[str], str]) -> Relation:
+    """Rows of both; ``name`` gives the stage of a join of streams its name, from what it computes.
+
+    UsageError, with its place, for a join that is not inner or left, has no equal columns, or whose state has no bound.
+    """
+    how = _how(node, query)
+    if right.streaming and not left.streaming:
+        raise wrong(node.this, query, "A stream is joined with a table, and not a table with a stream")
+    equal, rest = _equal_parts(node, left, right, query)
+    if not equal:
+        raise wrong(node.this, query, "A join needs equal columns: ON left.column = right.column")
+    # In an order, and under names, that do not hang on how the condition is written: saved state is known by them.
+    equal.sort(key=lambda pair: spark_text(pair[0], left, query))
+    keyed_left, keys = _with_keys(left, equal, query)
+    keyed_right, columns = _renamed(right, keyed_left, equal, keys, query)
+    if node.args.get("using"):
+        same = {each.name for each in node.args["using"]}
+        columns = tuple(replace(each, aside=each.name in same) for each in columns)
+    both = Relation(keyed_left.stage, (*keyed_left.columns, *columns), left.streaming, left.time, left.window)
+    if not right.streaming or not left.streaming:
+        made = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(keys), how=how)
+    else:
+        if right.window is not None:
+            raise UsageError(
+                place_of(node.this, query).prefix + "Group the windows in a query of their own, and join what it gives"
+            )
+        rest, within, lopsided = _within(rest, left, right, query)
+        if within is None:
+            said = "A join of two streams needs a bound: ON ... AND a.time BETWEEN b.time - INTERVAL '1' MINUTE AND b.time + ..."
+            raise wrong(node.this, query, said)
+        if lopsided and how == "left":
+            raise UsageError(
+                place_of(node.this, query).prefix + "A left join of two streams needs the same bound before and after"
+            )
+        title = name("join-" + "-".join(each.of or "rows" for each in (left.columns[0], right.columns[0])))
+        made = keyed_left.stage.join(title, keyed_right.stage, on=tuple(keys), within=within / 1000, how=how)
+    joined = replace(both, stage=made)
+    for condition in rest:
+        if how == "left":
+            raise wrong(condition, query, "A left join compares columns for equality only")
+        joined = replace(joined, stage=joined.stage.filter(spark_text(condition, joined, query)))
+    return joined
+
+
+def _how(node: exp.Join, query: Query) -> str:
+    kind, side = str(node.kind or "").upper(), str(node.side or "").upper()
+    if node.method or kind not in ("", "INNER", "OUTER") or side not in ("", "LEFT"):
+        raise wrong(node, query, "A join is [INNER] JOIN or LEFT [OUTER] JOIN")
+    return "left" if side == "LEFT" else "inner"
+
+
+def _equal_parts(
+    node: exp.Join, left: Relation, right: Relation, query: Query
+) -> tuple[list[tuple[exp.Expr, exp.Expr]], list[exp.Expr]]:
+    """(pairs of equal expressions of both sides, other conditions)."""
+    using = [exp.column(each.name) for each in node.args.get("using") or ()]
+    if using:
+        return [(each, each.copy()) for each in using], []
+    equal, rest = [], []
+    for part in _ands(node.args.get("on")):
+        pair = (part.this, part.expression) if isinstance(part, exp.EQ) else None
+        if pair is not None and _is_of(pair[0], left, query) and _is_of(pair[1], right, query):
+            equal.append(pair)
+        elif pair is not None and _is_of(pair[1], left, query) and _is_of(pair[0], right, query):
+            equal.append((pair[1], pair[0]))
+        else:
+            rest.append(part)
+    return equal, rest
+
+
+def _ands(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    if node is None:
+        return
+    if isinstance(node, exp.Paren):
+        yield from _ands(node.this)
+    elif isinstance(node, exp.And):
+        yield from _ands(node.this)
+        yield from _ands(node.expression)
+    else:
+        yield node
+
+
+def _is_of(node: exp.Expr, relation: Relation, query: Query) -> bool:
+    """True if it has columns, and all of them are the relation's."""
+    columns = list(node.find_all(exp.Column))
+    return bool(columns) and all(_has(relation, column, query) for column in columns)
+
+
+def _has(relation: Relation, column: exp.Column, query: Query) -> bool:
+    try:
+        relation.find(column, query)
+    except UsageError:
+        return False
+    return True
+
+
+def _with_keys(left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Query) -> tuple[Relation, list[str]]:
+    """The left side with a column for each of its expressions, and their names."""
+    stage, keys = left.stage, []
+    taken = {each.column for each in left.columns}
+    for own, _ in equal:
+        if isinstance(own, exp.Column):
+            keys.append(left.find(own, query).column)
+            continue
+        text = spark_text(own, left, query)
+        key = _free(slug(text, tuple(taken)), taken)
+        stage = stage.with_columns(**{key: text})
+        taken.add(key)
+        keys.append(key)
+    return replace(left, stage=stage), keys
+
+
+def _renamed(
+    right: Relation, left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], keys: list[str], query: Query
+) -> tuple[Relation, tuple[Named, ...]]:
+    """The right side with the keys under the left's names, and its own columns under names that the left has not."""
+    taken = {each.column for each in left.columns} | set(keys)
+    parts = [f"{spark_text(other, right, query)} AS {quoted(key)}" for (_, other), key in zip(equal, keys, strict=True)]
+    columns = []
+    for each in right.columns:
+        name = each.column if each.column not in taken else _free(f"{each.of or 'right'}_{each.column}", taken)
+        taken.add(name)
+        parts.append(f"{quoted(each.column)} AS {quoted(name)}")
+        columns.append(replace(each, column=name))
+    return replace(right, stage=right.stage.select(*parts)), tuple(columns)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _within(conditions: list[exp.Expr], left: Relation, right: Relation, query: Query) -> tuple[list[exp.Expr], int | None, bool]:
+    """(other conditions, how far times may be apart, whether a filter is left for the exact bound)."""
+    lower = upper = None
+    rest: list[exp.Expr] = []
+    used: list[exp.Expr] = []
+    for condition in conditions:
+        bounds = _bounds(condition, left, right, query)
+        if bounds is None:
+            rest.append(condition)
+            continue
+        used.append(condition)
+        for bound in bounds:
+            if bound.at_least:
+                lower = bound.ms if lower is None else max(lower, bound.ms)
+            else:
+                upper = bound.ms if upper is None else min(upper, bound.ms)
+    if lower is None or upper is None:
+        return rest, None, False
+    lopsided = -lower != upper
+    return rest + (used if lopsided else []), max(abs(lower), abs(upper)), lopsided
+
+
+def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) -> list[_Bound] | None:
+    """What a condition on the times of both sides says; None if it is none."""
+    if isinstance(condition, exp.Between):
+        low = exp.GTE(this=condition.this, expression=condition.args["low"])
+        high = exp.LTE(this=condition.this, expression=condition.args["high"])
+        parts = [_bounds(each, left, right, query) for each in (low, high)]
+        return None if None in parts else [bound for part in parts if part is not None for bound in part]
+    if not isinstance(condition, (exp.GTE, exp.LTE)):
+        return None
+    first, second = _moment(condition.this, query), _moment(condition.expression, query)
+    if first is None or second is None:
+        return None
+    (one, more), (other, plus) = first, second
+    at_least = isinstance(condition, exp.GTE)
+    if _is_time(one, left, query) and _is_time(other, right, query):
+        return [_Bound(at_least, plus - more)]
+    if _is_time(one, right, query) and _is_time(other, left, query):
+        return [_Bound(not at_least, more - plus)]
+    return None
+
+
+def _moment(node: exp.Expr, query: Query) -> tuple[exp.Column, int] | None:
+    """(a column, milliseconds that are added to it)."""
+    if isinstance(node, exp.Paren):
+        return _moment(node.this, query)
+    if isinstance(node, exp.Column):
+        return node, 0
+    if isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.expression, exp.Interval):
+        inner = _moment(node.this, query)
+        ms = duration_ms(node.expression, query)
+        return None if inner is None else (inner[0], inner[1] + (ms if isinstance(node, exp.Add) else -ms))
+    return None
+
+
+def _is_time(column: exp.Column, relation: Relation, query: Query) -> bool:
+    return _has(relation, column, query) and relation.find(column, query).column == relation.time

@@ -1,0 +1,152 @@
+"""What a query reads: mappings and views, the state of snapshots, tables of information_schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from pitstop.errors import UsageError
+from pitstop.sql.connectors import connector_of
+from pitstop.sql.mappings import Mapping, Named, View
+from pitstop.sql.places import Place
+from pitstop.sql.queries import INFORMATION, STATE, name_of_call, parse_query, wrong
+from pitstop.sql.statements import Query
+from pitstop.sql.windowing import WINDOWS
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What queries read, themselves and through views."""
+
+    named: dict[str, Named]
+    """Mappings and views, by name; names that mean nothing are left out."""
+    states: frozenset[tuple[str, str]]
+    """(snapshot, stage) of saved state."""
+    information: frozenset[str]
+    """Tables of information_schema, in small letters."""
+
+    @property
+    def mappings(self) -> list[Mapping]:
+        """The mappings of these."""
+        return [thing for thing in self.named.values() if isinstance(thing, Mapping)]
+
+
+def reads(queries: Iterable[Query], known: AnyMapping[str, Named]) -> Reads:
+    """What they read; UsageError, with its place, for a text that is no query."""
+    named: dict[str, Named] = {}
+    states: set[tuple[str, str]] = set()
+    information: set[str] = set()
+    pending = list(queries)
+    while pending:
+        tree = parse_query(pending.pop())
+        states |= {found for table in tree.find_all(exp.Table) if (found := state_of(table)) is not None}
+        information |= {table.name.lower() for table in tree.find_all(exp.Table) if is_information(table)}
+        for name in {node.name for node in outside(tree)} - named.keys():
+            thing = known.get(name)
+            if thing is not None:
+                named[name] = thing
+            if isinstance(thing, View):
+                pending.append(query_of(thing))
+    return Reads(named, frozenset(states), frozenset(information))
+
+
+def outside(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """Where a query names rows that are not its own CTEs: mappings, views, and nothing else."""
+    for node in tree.walk():
+        of_call = isinstance(node, exp.Column) and _is_rows_of_call(node)
+        of_name = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not is_information(node)
+        if (of_call or of_name) and not is_of_cte(node):
+            yield node
+
+
+def is_of_cte(node: exp.Expr) -> bool:
+    """True if what a name means is a CTE that can be seen from there: one of the query's own, or around it, written before."""
+    if isinstance(node, exp.Table) and node.args.get("db") is not None:
+        return False
+    inside: exp.Expr | None = None
+    """The CTE of the way upwards."""
+    below = node
+    while below.parent is not None:
+        above = below.parent
+        inside = below if isinstance(below, exp.CTE) else inside
+        ctes = above.args.get("with_")
+        if ctes is not None:
+            seen = list(ctes.expressions)
+            if below is ctes:
+                at = next(number for number, cte in enumerate(seen) if cte is inside)
+                seen = seen[: at + (1 if ctes.args.get("recursive") else 0)]
+            if any(cte.alias == node.name for cte in seen):
+                return True
+        below = above
+    return False
+
+
+def is_information(table: exp.Table) -> bool:
+    """True for a table of information_schema."""
+    return str(table.db).lower() == INFORMATION
+
+
+def state_of(table: exp.Table) -> tuple[str, str] | None:
+    """(snapshot, stage) whose state a table of a query is; None if it is another one."""
+    call = table.this
+    if name_of_call(call) != STATE or len(call.expressions) != 2:
+        return None
+    return str(call.expressions[0].name), str(call.expressions[1].name)
+
+
+def query_of(view: View) -> Query:
+    """The query of a view; places in it are counted from its own begin."""
+    return Query(view.query, Place(1, 1, 1, 1))
+
+
+def check_view(view: View, place: Place, known: AnyMapping[str, Named]) -> None:
+    """UsageError, with its place, if a view cannot be read: what it names is not there, or leads back to itself."""
+    query = Query(view.query, place)
+    for node in outside(parse_query(query)):
+        if node.name == view.name:
+            raise wrong(node, query, f"View '{view.name}' would read itself")
+        if node.name not in known:
+            raise wrong(node, query, f"Object '{node.name}' not found")
+    if view.name in reads([query], known).named:
+        raise UsageError(place.prefix + f"View '{view.name}' would read itself")
+
+
+def streams(query: Query, known: AnyMapping[str, Named]) -> bool:
+    """True if something that a query reads has no end. UsageError if it cannot be read."""
+    found = [(mapping, connector_of(mapping)) for mapping in reads([query], known).mappings]
+    for _, connector in found:
+        if connector.source is None:
+            raise UsageError(f"A mapping of TYPE {connector.name} cannot be read")
+    return any(connector.streams(mapping) for mapping, connector in found)
+
+
+def _is_rows_of_call(node: exp.Expr) -> bool:
+    """True for the rows of TUMBLE and the like, with or without TABLE(...) around them."""
+    call = node.parent
+    if not isinstance(call, exp.Anonymous) or not call.expressions or call.expressions[0] is not node:
+        return False
+    return name_of_call(call) in WINDOWS or (name_of_call(call) == "table" and _is_rows_of_call(call))
+
+
+def of_postgres(query: Query) -> bool:
+    """True for a query on PostgreSQL's own catalogue and functions, which clients of its protocol ask about."""
+    try:
+        tree = parse_query(query)
+    except UsageError:
+        return True
+    tables = list(tree.find_all(exp.Table))
+    if any(str(table.db).lower() == "pg_catalog" or table.name.lower().startswith("pg_") for table in tables):
+        return True
+    own = {"tables", "schemata", "key_column_usage", "table_constraints"}
+    if any(str(table.db).lower() == INFORMATION and table.name.lower() in own for table in tables):
+        return True
+    calls = {name_of_call(each) for each in tree.walk()}
+    return not tables and bool(calls & _OF_A_SESSION)
+
+
+_OF_A_SESSION = {
+    *("version", "current_database", "current_schema", "current_user", "session_user", "pg_backend_pid", "current_setting"),
+}

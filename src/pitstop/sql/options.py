@@ -1,0 +1,74 @@
+"""The options of jobs as SQL writes them (jet.md §4.3): other names, and every value a text in quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pitstop.errors import UsageError
+from pitstop.sql.places import Word
+
+GUARANTEE = "processingGuarantee"
+GUARANTEES = {"none": "none", "atLeastOnce": "at_least_once", "exactlyOnce": "exactly_once"}
+
+
+@dataclass(frozen=True)
+class SqlOption:
+    """``name``: what ``model.config`` calls it."""
+
+    name: str
+    number: bool = False
+    alterable: bool = True
+
+
+OPTIONS = {
+    GUARANTEE: SqlOption("processing_guarantee", alterable=False),
+    "snapshotIntervalMillis": SqlOption("snapshot_interval_ms", number=True),
+    "autoScaling": SqlOption("auto_scaling"),
+    "splitBrainProtectionEnabled": SqlOption("split_brain_protection"),
+    "suspendOnFailure": SqlOption("suspend_on_failure"),
+    "metricsEnabled": SqlOption("metrics_enabled"),
+    "storeMetricsAfterJobCompletion": SqlOption("store_metrics_after_completion"),
+    "initialSnapshotName": SqlOption("initial_snapshot", alterable=False),
+    "maxProcessorAccumulatedRecords": SqlOption("max_accumulated_records", number=True),
+    "timeoutMillis": SqlOption("timeout_ms", number=True),
+    "renamedStages": SqlOption("renamed", alterable=False),
+}
+"""By what SQL calls them."""
+
+
+def options_of_job(given: Iterable[tuple[Word, Word]]) -> dict[str, object]:
+    """Options of CREATE JOB as ``model.config`` reads them; UsageError, with its place, for what cannot be right."""
+    return _options(given, altering=False)
+
+
+def options_to_alter(given: Iterable[tuple[Word, Word]]) -> dict[str, object]:
+    """The same of ALTER JOB, which can change fewer."""
+    return _options(given, altering=True)
+
+
+def _options(given: Iterable[tuple[Word, Word]], altering: bool) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in given:
+        option = OPTIONS.get(key.text)
+        if option is None:
+            raise UsageError(key.place.prefix + f"Unknown job option: {key.text}")
+        if altering and not option.alterable:
+            raise UsageError(key.place.prefix + f"{key.text} is not supported for ALTER JOB")
+        if option.name in found:
+            raise UsageError(key.place.prefix + f"Option '{key.text}' specified more than once")
+        found[option.name] = _value(key, value, option)
+    return found
+
+
+def _value(key: Word, value: Word, option: SqlOption) -> object:
+    if key.text == GUARANTEE:
+        if value.text not in GUARANTEES:
+            raise UsageError(value.place.prefix + f"Unsupported value for {GUARANTEE}: {value.text}")
+        return GUARANTEES[value.text]
+    if not option.number:
+        return value.text
+    try:
+        return int(value.text)
+    except ValueError:
+        raise UsageError(value.place.prefix + f"Invalid number for {key.text}: {value.text}") from None

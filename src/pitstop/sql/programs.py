@@ -1,0 +1,70 @@
+"""A job as a text of statements: the mappings and views that it uses, and its CREATE JOB. That is its artifact, ``.sql``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+
+from pitstop.errors import UsageError
+from pitstop.pipeline.job import JobDefinition
+from pitstop.pipeline.stages import Pipeline
+from pitstop.sql.compiling import compile_job
+from pitstop.sql.connectors import connector_of
+from pitstop.sql.mappings import Mapping, Named, View, identifier
+from pitstop.sql.names import reads
+from pitstop.sql.parsing import parse
+from pitstop.sql.statements import CreateJob, CreateMapping, CreateView, Insert
+
+SUFFIX = ".sql"
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a text says."""
+
+    known: AnyMapping[str, Named]
+    """Mappings and views by name."""
+    job: CreateJob
+
+    def definition(self) -> JobDefinition:
+        """The job, to be compiled where it runs."""
+
+        def build() -> Pipeline:
+            return compile_job(self.job.name, self.job.body, self.known)
+
+        build.__name__, build.__doc__ = self.job.name, None
+        return JobDefinition(build, dict(self.job.options))
+
+
+def read_program(text: str) -> Program:
+    """UsageError, with its place, if the text is not one CREATE JOB behind mappings and views."""
+    known: dict[str, Named] = {}
+    jobs: list[CreateJob] = []
+    for statement in parse(text):
+        match statement:
+            case CreateMapping(mapping=thing) | CreateView(view=thing):
+                if isinstance(thing, Mapping):
+                    connector_of(thing)
+                if thing.name in known and not (statement.or_replace or statement.if_not_exists):
+                    raise UsageError(f"Mapping or view already exists: {thing.name}")
+                if not (thing.name in known and statement.if_not_exists):
+                    known[thing.name] = thing
+            case CreateJob():
+                jobs.append(statement)
+            case _:
+                raise UsageError("A file of a job holds CREATE MAPPING, CREATE VIEW and one CREATE JOB, and nothing else.")
+    if len(jobs) != 1:
+        raise UsageError(f"A file of a job holds one CREATE JOB, and this one holds {len(jobs)}.")
+    if "initial_snapshot" in jobs[0].options:
+        raise UsageError("The snapshot that a job starts from is told when it is submitted (-s), and not in its file.")
+    return Program(known, jobs[0])
+
+
+def write_program(name: str, body: tuple[Insert, ...], known: AnyMapping[str, Named]) -> str:
+    """The text of a job, with the mappings and views that it uses; what is wrong in it is told when it is compiled."""
+    used = dict(reads([insert.query for insert in body], known).named)
+    used |= {insert.mapping: known[insert.mapping] for insert in body if insert.mapping in known}
+    things = sorted(used.values(), key=lambda thing: (isinstance(thing, View), thing.name))
+    inserts = ";\n".join(insert.text for insert in body)
+    job = inserts if len(body) == 1 else f"BEGIN\n{inserts};\nEND"
+    return ";\n".join([*(thing.statement() for thing in things), f"CREATE JOB {identifier(name)} AS\n{job}"]) + ";\n"

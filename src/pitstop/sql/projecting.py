@@ -1,0 +1,81 @@
+"""What SELECT lists: the columns of a query's result, and what they are called."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from pitstop.sql.aggregation import slug
+from pitstop.sql.queries import wrong
+from pitstop.sql.relations import Named, Relation
+from pitstop.sql.statements import Query
+from pitstop.sql.types import quoted
+
+HINT = "STAGE"
+
+
+class Projection:
+    """Columns of a result, gathered one by one. ``unnamed``: nobody asks for them by name, so that two may be called the same."""
+
+    def __init__(self, node: exp.Expr, query: Query, unnamed: bool) -> None:
+        self._node, self._query, self._unnamed = node, query, unnamed
+        self.columns: list[Named] = []
+        self.chosen: list[str] = []
+        """Expressions of Spark, with their names."""
+
+    def add(self, text: str, name: str) -> str:
+        """An expression of Spark as a column; what it is called. UsageError, with its place, for a name that is taken."""
+        taken = {each.name for each in self.columns}
+        if name in taken and not self._unnamed:
+            raise wrong(self._node, self._query, f"Two columns are called '{name}': give one another name by AS")
+        found, number = name, 1
+        while found in taken:
+            number += 1
+            found = f"{name}_{number}"
+        self.chosen.append(f"{text} AS {quoted(found)}")
+        self.columns.append(Named(found, found))
+        return found
+
+
+def hinted(node: exp.Select, query: Query) -> str | None:
+    """The name that a hint gives to the stage that keeps the query's state."""
+    hint = node.args.get("hint")
+    for each in hint.expressions if hint is not None else ():
+        if isinstance(each, exp.Anonymous) and str(each.this).upper() == HINT and len(each.expressions) == 1:
+            return str(each.expressions[0].name)
+        raise wrong(each, query, f"The only hint is {HINT}(name)")
+    return None
+
+
+def item(node: exp.Expr, select: exp.Select, relation: Relation) -> exp.Expr:
+    """What GROUP BY 2, or GROUP BY an alias that is no column, means."""
+    if isinstance(node, exp.Column) and not node.table and node.name not in relation.names():
+        for each in select.expressions:
+            if isinstance(each, exp.Alias) and each.alias == node.name:
+                return each.unalias()
+    if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.name) <= len(select.expressions):
+        found: exp.Expr = select.expressions[int(node.name) - 1]
+        return found.unalias()
+    return node
+
+
+def unstarred(expressions: list[exp.Expr], relation: Relation, query: Query) -> list[exp.Expr | Named]:
+    """What SELECT lists, with the columns that * stands for."""
+    found: list[exp.Expr | Named] = []
+    for each in expressions:
+        of = each.table if isinstance(each, exp.Column) and isinstance(each.this, exp.Star) else None
+        if not isinstance(each, exp.Star) and of is None:
+            found.append(each)
+            continue
+        if any(value for key, value in (each.this if of else each).args.items()):
+            raise wrong(each, query, "* takes no EXCEPT and no REPLACE")
+        some = [named for named in relation.columns if (named.of == of if of is not None else not named.aside)]
+        if not some:
+            raise wrong(each, query, f"Table '{of}' not found")
+        found += some
+    return found
+
+
+def result_name(node: exp.Expr, text: str) -> str:
+    """What a column of the result is called: by AS, as the column that it is, or by what it computes."""
+    of_column = node.name if isinstance(node, (exp.Column, exp.Dot)) else ""
+    return str(node.alias or of_column or slug(text))

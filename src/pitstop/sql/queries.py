@@ -1,0 +1,144 @@
+"""Queries as trees of sqlglot, with what our language adds to Spark's: tables of functions, and the state of snapshots.
+
+What would reach beyond the names that mappings give is refused here, wherever it stands.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from pitstop.errors import UsageError
+from pitstop.sql.places import Place
+from pitstop.sql.statements import Query
+
+STATE = "__state_of_snapshot"
+"""The function that ``SNAPSHOT name STAGE name`` is read as."""
+FORBIDDEN = frozenset(
+    # Any method of any class, any program, any file.
+    ("reflect", "java_method", "try_reflect", "input_file_name", "read_files", "read_kafka", "cloud_files_state", "identifier")
+)
+"""Functions that reach beyond what mappings name."""
+INFORMATION = "information_schema"
+SCHEMAS = ("public", INFORMATION)
+SPANS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+
+
+class PitstopSql(Spark):
+    """Spark's SQL with names in double quotes, as our statements have them."""
+
+    class Tokenizer(Spark.Tokenizer):
+        IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - read by the library as it is
+        QUOTES = ["'"]  # noqa: RUF012
+        STRING_ESCAPES = ["'", "\\"]  # noqa: RUF012
+
+
+def parse_query(query: Query) -> exp.Query | exp.Values:
+    """The tree of a query; UsageError, with its place, for what is none, or reaches beyond mappings."""
+    dialect = PitstopSql()
+    try:
+        tokens = _plain(dialect.tokenize(query.text))
+        trees = dialect.parser().parse(tokens, query.text)
+    except ParseError as error:
+        found = error.errors[0] if error.errors else {}
+        line, column = int(found.get("line") or 1), int(found.get("col") or 1)
+        said = str(found.get("description") or "").rstrip(".")
+        if not said or "<class" in said or said.startswith("Required keyword"):
+            said = "The query is not complete here"
+        raise UsageError(_at(query.place, line, column, str(found.get("highlight") or "")).prefix + said) from None
+    except TokenError as error:
+        raise UsageError(query.place.prefix + str(error).split("\n")[0]) from None
+    except RecursionError:
+        raise UsageError(query.place.prefix + "The query is nested too deeply") from None
+    if len(trees) != 1 or not isinstance(trees[0], (exp.Query, exp.Values)):
+        raise UsageError(query.place.prefix + "A query begins with SELECT, WITH or VALUES")
+    tree = trees[0]
+    for node in tree.walk():
+        _refuse(node, query)
+    return tree
+
+
+def place_of(node: exp.Expr, query: Query) -> Place:
+    """Where something stands in the text of the statements; the query's place if that is not known."""
+    for each in node.walk():
+        meta = each.meta
+        if "line" in meta:
+            length = max(1, meta["end"] - meta["start"] + 1)
+            # The column is that of the last letter.
+            return _at(query.place, meta["line"], meta["col"] - length + 1, "x" * length)
+    return query.place
+
+
+def wrong(node: exp.Expr, query: Query, said: str) -> UsageError:
+    """What is wrong with a part of a query, with its place."""
+    return UsageError(place_of(node, query).prefix + said)
+
+
+def name_of_call(node: exp.Expr) -> str:
+    """The name of a function as it was written, in small letters; "" if it is no call."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+
+
+def duration_ms(node: exp.Expr, query: Query) -> int:
+    """The milliseconds of an INTERVAL; UsageError, with its place, for what is none of a fixed length."""
+    if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal) and node.unit is not None:
+        span = SPANS.get(str(node.unit.name).lower().removesuffix("s"))
+        try:
+            found = float(node.this.name) * span if span is not None else None
+        except ValueError:
+            found = None
+        if found is not None and found >= 0 and found == int(found):
+            return int(found)
+    raise wrong(node, query, "Give a fixed time, as INTERVAL '1' MINUTE")
+
+
+def _plain(tokens: list[Token]) -> list[Token]:
+    """Without TABLE before a name, which only says that one follows, and with the state of a snapshot as a call."""
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token, before = tokens[at], tokens[at - 1].token_type if at else None
+        after = [each.token_type for each in tokens[at + 1 : at + 2]]
+        if token.token_type is TokenType.TABLE and before is TokenType.L_PAREN and after != [TokenType.L_PAREN]:
+            at += 1
+            continue
+        if token.text.upper() == "SESSION" and after == [TokenType.L_PAREN]:
+            token = Token(TokenType.VAR, token.text, token.line, token.col)
+        if _is_state(tokens[at : at + 4]) and before in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA):
+            name, stage = tokens[at + 1], tokens[at + 3]
+            marks = (TokenType.L_PAREN, "("), (TokenType.COMMA, ","), (TokenType.R_PAREN, ")")
+            opened, comma, closed = (Token(kind, text, token.line, token.col) for kind, text in marks)
+            found += [Token(TokenType.VAR, STATE, token.line, token.col), opened, name, comma, stage, closed]
+            at += 4
+            continue
+        found.append(token)
+        at += 1
+    return found
+
+
+def _is_state(tokens: list[Token]) -> bool:
+    words = [token.text.upper() for token in tokens]
+    names = (TokenType.VAR, TokenType.IDENTIFIER)
+    return len(tokens) == 4 and words[::2] == ["SNAPSHOT", "STAGE"] and all(t.token_type in names for t in tokens[1::2])
+
+
+def _refuse(node: exp.Expr, query: Query) -> None:
+    name = name_of_call(node)
+    if name in FORBIDDEN:
+        raise wrong(node, query, f"{name.upper()} reaches beyond mappings, and is not allowed")
+    elsewhere = isinstance(node, exp.Table) and (node.args.get("db") is not None or node.args.get("catalog") is not None)
+    if elsewhere and (node.args.get("catalog") is not None or str(node.args["db"].name).lower() not in SCHEMAS):
+        raise wrong(node, query, "A query reads what mappings and views name, and nothing else")
+    if isinstance(node, (exp.QueryTransform, exp.Into, exp.Lock)):
+        raise wrong(node, query, "This is not possible here")
+
+
+def _at(base: Place, line: int, column: int, found: str) -> Place:
+    """A place in a query that begins at ``base``."""
+    begin = column + (base.column - 1 if line == 1 else 0)
+    row = base.line + line - 1
+    return Place(row, max(1, begin), row, max(1, begin + max(0, len(found) - 1)))

@@ -1,0 +1,152 @@
+"""Rows on their way through a query: a stage of the pipeline, and what its columns are called in the query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from pitstop.pipeline.stages import Stage
+from pitstop.pipeline.windows import Session, Window
+from pitstop.sql.queries import name_of_call, wrong
+from pitstop.sql.statements import Query
+
+WINDOW_COLUMNS = ("window_start", "window_end")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column of rows."""
+
+    name: str
+    """What the query calls it."""
+    column: str
+    """What the stage calls it."""
+    of: str | None = None
+    """What the query calls the rows that it came with; None: nothing."""
+    aside: bool = False
+    """Only by these rows it is found: another column is meant by its name alone (USING)."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Rows of a stage, as a query sees them."""
+
+    stage: Stage
+    columns: tuple[Named, ...]
+    streaming: bool
+    time: str | None = None
+    """What the stage calls the time of its rows; None: they have none."""
+    window: Window | Session | None = None
+    """The rows are to be grouped by these windows; their columns are known once they are."""
+
+    def called(self, alias: exp.TableAlias | None, usual: str | None, query: Query) -> Relation:
+        """The same rows under an alias, which may name their columns anew; without one under their usual name.
+
+        UsageError, with its place, if it names another number of columns, or one twice.
+        """
+        of = (alias.name if alias is not None else None) or usual
+        columns = tuple(replace(each, of=of, aside=False) for each in self.columns if not each.aside)
+        given = [each.name for each in alias.columns] if alias is not None else []
+        if alias is not None and given:
+            if len(given) != len(columns) or len(set(given)) != len(given):
+                raise wrong(alias, query, f"{of} has {len(columns)} columns: name each of them once, or none")
+            columns = tuple(replace(each, name=name) for each, name in zip(columns, given, strict=True))
+        return replace(self, columns=columns)
+
+    def names(self) -> list[str]:
+        """What the query calls its columns, in their order, those of its windows at the end."""
+        return [each.name for each in self.columns if not each.aside] + (list(WINDOW_COLUMNS) if self.window is not None else [])
+
+    def find(self, column: exp.Column, query: Query) -> Named:
+        """What a column of the query is; UsageError, with its place, for one that there is not, or of which there are several."""
+        found = [
+            each
+            for each in self.columns
+            if each.name == column.name and (each.of == column.table if column.table else not each.aside)
+        ]
+        shown = f"{column.table}.{column.name}" if column.table else column.name
+        if len(found) > 1:
+            raise wrong(column, query, f"Column '{shown}' is ambiguous")
+        if not found:
+            if self.window is not None and column.name in WINDOW_COLUMNS:
+                raise wrong(column, query, f"'{column.name}' is known once rows are grouped: GROUP BY {column.name}")
+            raise wrong(column, query, f"Column '{shown}' not found in any table")
+        return found[0]
+
+    def is_window_column(self, node: exp.Expr) -> bool:
+        """True for the start or end of the windows by which its rows are to be grouped."""
+        return self.window is not None and isinstance(node, exp.Column) and node.name in WINDOW_COLUMNS
+
+
+def spark_text(node: exp.Expr, relation: Relation, query: Query) -> str:
+    """An expression as Spark takes it, over the columns of the relation's stage.
+
+    UsageError, with its place, for columns that there are not, and for what is not computed from one row.
+    """
+    _refuse_unless_of_a_row(node, query)
+    return over_columns(node, relation, query).sql(dialect="spark")
+
+
+def over_columns(node: exp.Expr, relation: Relation, query: Query) -> exp.Expr:
+    """A copy of an expression with the names of the stage in the place of the query's."""
+
+    def renamed(each: exp.Expr) -> exp.Expr:
+        if isinstance(each, exp.Column) and not _is_parameter(each):
+            found = exp.column(relation.find(each, query).column, quoted=True)
+            found.this.meta.update(each.this.meta)
+            return found
+        return each
+
+    return with_fields(node, relation).transform(renamed)
+
+
+def with_fields(node: exp.Expr, relation: Relation) -> exp.Expr:
+    """A copy of an expression in which column.field, and rows.column.field, is a field of a column."""
+    rows = {each.of for each in relation.columns}
+    columns = {each.name for each in relation.columns}
+
+    def as_field(each: exp.Expr) -> exp.Expr:
+        parts = each.parts if isinstance(each, exp.Column) else []
+        of = 1 if len(parts) > 1 and parts[0].name in rows else 0
+        if len(parts) <= of + 1 or (not of and parts[0].name not in columns):
+            return each
+        found: exp.Expr = exp.Column(this=parts[of].copy(), table=parts[0].copy() if of else None)
+        for part in parts[of + 1 :]:
+            found = exp.Dot(this=found, expression=part.copy())
+        return found
+
+    return node.copy().transform(as_field)
+
+
+def _is_parameter(column: exp.Column) -> bool:
+    """True for what a lambda gives a name to."""
+    lambdas: Iterator[exp.Lambda] = (each for each in _above(column) if isinstance(each, exp.Lambda))
+    return any(column.name in [argument.name for argument in each.expressions] for each in lambdas)
+
+
+def _above(node: exp.Expr) -> Iterator[exp.Expr]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _refuse_unless_of_a_row(node: exp.Expr, query: Query) -> None:
+    for each in node.walk():
+        said = None
+        if isinstance(each, exp.Window):
+            said = "OVER has no bounded state on a stream: group by TUMBLE, HOP or SESSION"
+        elif isinstance(each, (exp.Query, exp.Exists)):
+            said = "A query stands in FROM, and not within an expression: join it"
+        elif isinstance(each, exp.AggFunc):
+            said = f"{each.sql_name()} needs a GROUP BY of the same query"
+        elif isinstance(each, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)) or name_of_call(each) in _GENERATORS:
+            said = "Functions that make several rows are not possible here"
+        elif isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count):
+            said = "* stands for all columns only at the begin of what is selected"
+        if said is not None:
+            raise wrong(each, query, said)
+
+
+_GENERATORS = ("explode_outer", "posexplode_outer", "inline_outer", "stack", "json_tuple")

@@ -1,0 +1,40 @@
+"""INSERT INTO and SINK INTO: which columns of a mapping get what a query gives, and as which types."""
+
+from __future__ import annotations
+
+from pitstop.errors import UsageError
+from pitstop.sql.connectors import KEY
+from pitstop.sql.mappings import Mapping
+from pitstop.sql.relations import Relation
+from pitstop.sql.statements import Insert
+from pitstop.sql.types import quoted
+
+
+def written(insert: Insert, mapping: Mapping, relation: Relation) -> list[str]:
+    """Expressions of Spark that make the mapping's columns of a query's; UsageError, with its place, if they do not fit."""
+    own = [each for each in relation.columns if not each.aside]
+    types = {column.name: column.type for column in mapping.columns}
+    targets = targets_of(insert, types) or [each.name for each in own]
+    if len(targets) != len(own):
+        said = f"Number of INSERT target columns ({len(targets)}) does not equal number of source items ({len(own)})"
+        raise UsageError(insert.query.place.prefix + said)
+    if not types:
+        return [f"{quoted(each.column)} AS {quoted(name)}" for each, name in zip(own, targets, strict=True)]
+    given = [f"CAST({quoted(each.column)} AS {types[name]}) AS {quoted(name)}" for each, name in zip(own, targets, strict=True)]
+    return given + [f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in types.items() if name not in targets]
+
+
+def targets_of(insert: Insert, types: dict[str, str]) -> list[str]:
+    """The columns that are written, in the order of the query's; empty: the mapping takes any.
+
+    UsageError, with its place, for a column that there is not, that is named twice, or that may not be missing.
+    """
+    targets = list(insert.columns if insert.columns is not None else types)
+    for number, target in enumerate(targets):
+        if types and target not in types:
+            raise UsageError(insert.place.prefix + f"Unknown target column '{target}'")
+        if target in targets[:number]:
+            raise UsageError(insert.place.prefix + f"Target column '{target}' is assigned more than once")
+    if KEY in types and KEY not in targets:
+        raise UsageError(insert.place.prefix + f"Column '{KEY}' needs a value")
+    return targets

@@ -1,0 +1,64 @@
+"""Types of columns: as statements write them (jet.md §4.5), and as Spark calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pitstop.errors import UsageError
+from pitstop.sql.places import Word
+
+SPARK_TYPES = {
+    "BOOLEAN": "boolean",
+    "TINYINT": "tinyint",
+    "SMALLINT": "smallint",
+    "INT": "int",
+    "INTEGER": "int",
+    "BIGINT": "bigint",
+    "REAL": "float",
+    "FLOAT": "float",
+    "DOUBLE": "double",
+    "VARCHAR": "string",
+    "STRING": "string",
+    "CHAR": "string",
+    "JSON": "string",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "BINARY": "binary",
+    "VARBINARY": "binary",
+}
+"""What a statement may write -> what Spark calls it. Timestamps are moments, in UTC where they have no zone of their own."""
+DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
+USUAL_DECIMAL = (38, 18)
+MOST_DIGITS = 38
+
+
+def plain_type(name: Word, numbers: Sequence[int], zoned: bool) -> str:
+    """A type without parts, as Spark calls it; UsageError, with its place, for one that there is not."""
+    said = name.text.upper()
+    if said in DECIMALS and not zoned and len(numbers) <= len(USUAL_DECIMAL):
+        digits, scale = numbers if len(numbers) == len(USUAL_DECIMAL) else (numbers[0], 0) if numbers else USUAL_DECIMAL
+        if not 0 <= scale <= digits <= MOST_DIGITS or digits == 0:
+            raise UsageError(name.place.prefix + f"A decimal has 1 to {MOST_DIGITS} digits, and at most as many behind the point")
+        return f"decimal({digits},{scale})"
+    sized = said in ("VARCHAR", "CHAR") and len(numbers) == 1
+    if said not in SPARK_TYPES or (numbers and not sized) or (zoned and said != "TIMESTAMP"):
+        raise UsageError(
+            name.place.prefix + f"There is no type {name.text}: types are {', '.join(sorted({*SPARK_TYPES, 'DECIMAL'}))}"
+        )
+    return SPARK_TYPES[said]
+
+
+def composed_type(name: Word, parts: Sequence[str | tuple[str, str]]) -> str:
+    """An array, a map or a struct of (name, type); UsageError, with its place, for what is none."""
+    said, named = name.text.upper(), [part for part in parts if not isinstance(part, str)]
+    plain = [part for part in parts if isinstance(part, str)]
+    if said == "STRUCT" and not plain:
+        return f"struct<{','.join(f'{quoted(field)}:{type_}' for field, type_ in named)}>"
+    if not named and (said, len(plain)) in (("ARRAY", 1), ("MAP", 2)):
+        return f"{said.lower()}<{','.join(plain)}>"
+    raise UsageError(name.place.prefix + "Types with parts are ARRAY<type>, MAP<type, type> and STRUCT<name: type, ...>")
+
+
+def quoted(column: str) -> str:
+    """A name as Spark's SQL takes it, whatever is in it."""
+    return "`" + column.replace("`", "``") + "`"

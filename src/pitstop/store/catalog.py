@@ -1,0 +1,39 @@
+"""Mappings and views of SQL in the relational store (sql.catalog.Catalog): each as the statement that makes it."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, insert, select
+
+from pitstop.sql.mappings import Mapping, Named, View
+from pitstop.sql.parsing import named
+from pitstop.store import schema
+from pitstop.store.database import Database
+
+_TABLE = schema.sql_names
+_KINDS: dict[type[Named], str] = {Mapping: "mapping", View: "view"}
+
+
+class SqlCatalog:
+    """Catalog in a table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> dict[str, Named]:
+        with self._database.read() as connection:
+            texts = connection.execute(select(_TABLE.c.statement).order_by(_TABLE.c.name)).scalars().all()
+        return {thing.name: thing for thing in map(named, texts)}
+
+    def put(self, thing: Named, replace: bool) -> bool:
+        with self._database.write() as connection:
+            there = connection.execute(select(_TABLE.c.name).where(_TABLE.c.name == thing.name)).first() is not None
+            if there and not replace:
+                return False
+            connection.execute(delete(_TABLE).where(_TABLE.c.name == thing.name))
+            connection.execute(insert(_TABLE).values(name=thing.name, kind=_KINDS[type(thing)], statement=thing.statement()))
+            return True
+
+    def remove(self, what: type[Mapping | View], name: str) -> bool:
+        with self._database.write() as connection:
+            wanted = (_TABLE.c.name == name) & (_TABLE.c.kind == _KINDS[what])
+            return connection.execute(delete(_TABLE).where(wanted)).rowcount > 0

@@ -1,0 +1,124 @@
+"""POST /api/v1/sql: what is sent for each statement, and what viewers may ask for."""
+
+import json
+
+import pytest
+from starlette.testclient import TestClient
+
+from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.job import JobState
+from pitstop.rest.access import Access
+from pitstop.rest.app import create_app
+from tests.doors import doors
+
+OPERATOR, VIEWER = "the-long-token", "the-other-token"
+MAPPINGS = "CREATE MAPPING numbers TYPE Rate; CREATE MAPPING log TYPE Log;"
+SEED = """CREATE JOB myJob
+OPTIONS (
+'processingGuarantee' = 'exactlyOnce',
+)
+AS INSERT INTO log SELECT * FROM numbers"""
+
+
+@pytest.fixture
+def ask(state):
+    """Carry out statements: (status, lines or problem)."""
+    client = TestClient(create_app(state, Access(OPERATOR, frozenset({"testserver"}), VIEWER)))
+
+    def sent(statements, token=OPERATOR):
+        answer = client.post("/api/v1/sql", json={"statements": statements}, headers={"Authorization": f"Bearer {token}"})
+        if answer.status_code != 200:
+            return answer.status_code, answer.json()
+        assert answer.headers["content-type"] == "application/x-ndjson"
+        return 200, [json.loads(line) for line in answer.text.splitlines()]
+
+    return sent
+
+
+def test_the_manuals_statement_makes_a_job_with_its_guarantee(ask, state):
+    ask(MAPPINGS)
+    assert ask(SEED) == (200, [{"columns": []}, {"rows": 0}])
+    job = state.job("myJob")
+    assert job.config.processing_guarantee is ProcessingGuarantee.EXACTLY_ONCE
+    assert job.source.artifact.endswith("myJob.sql")
+
+
+def test_the_rows_of_each_statement_come_in_lines(ask):
+    status, lines = ask(MAPPINGS + "SHOW MAPPINGS")
+    assert (status, lines[4:]) == (
+        200,
+        [{"columns": [{"name": "name", "type": "VARCHAR"}]}, {"row": ["log"]}, {"row": ["numbers"]}, {"rows": 2}],
+    )
+
+
+def test_the_first_statement_that_fails_is_the_problem_and_a_later_one_the_last_line(ask, state):
+    assert ask("DROP MAPPING nothing")[1]["code"] == "NOT_FOUND"
+    status, lines = ask("CREATE MAPPING a TYPE Rate; DROP VIEW a; DROP MAPPING a")
+    assert (status, lines[-1]["error"]["message"]) == (200, "View does not exist: a")
+    assert ask("SHOW MAPPINGS")[1][1] == {"row": ["a"]}
+
+
+def test_a_text_that_is_wrong_anywhere_does_nothing(ask):
+    status, problem = ask("CREATE MAPPING a TYPE Rate; DROP JOBS")
+    assert (status, problem["code"]) == (400, "USAGE")
+    assert ask("SHOW MAPPINGS")[1] == [{"columns": [{"name": "name", "type": "VARCHAR"}]}, {"rows": 0}]
+    assert ask(" ; ")[0] == 400
+
+
+@pytest.mark.parametrize(
+    "statement", [SEED, "DROP JOB a", "DROP MAPPING log", "CHECK JOB a AS INSERT INTO log SELECT 1", MAPPINGS]
+)
+def test_viewers_change_nothing(ask, state, statement):
+    ask(MAPPINGS)
+    doors.running(state, "a")
+    assert ask(f"SHOW JOBS; {statement}", VIEWER)[1]["code"] == "FORBIDDEN"
+    assert ask("SHOW JOBS", VIEWER)[1][1] == {"row": ["a"]}
+    assert ask("DESCRIBE JOB a", VIEWER)[0] == 200
+    assert ask("SHOW JOBS", "nobody's")[0] == 401
+
+
+def test_a_job_is_made_once_if_it_is_not_to_be_made_twice(ask):
+    ask(MAPPINGS + SEED)
+    status, problem = ask(SEED)
+    assert (status, problem["message"].startswith("Another active job with equal name (myJob) exists")) == (409, True)
+    assert ask(SEED.replace("JOB", "JOB IF NOT EXISTS"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("CREATE MAPPING log TYPE Rate", "Mapping or view already exists: log"),
+        ("CREATE OR REPLACE VIEW log AS SELECT 1", "Mapping or view already exists: log"),
+        ("CREATE VIEW v AS SELECT * FROM nothing", "Object 'nothing' not found"),
+        ("CREATE VIEW v AS SELECT * FROM v", "View 'v' would read itself"),
+        ("DROP MAPPING nothing", "Mapping does not exist: nothing"),
+        ("INSERT INTO log SELECT * FROM numbers", "You must use CREATE JOB statement for a streaming DML query"),
+        ("CREATE JOB j AS INSERT INTO log SELECT colour FROM numbers", "Column 'colour' not found in any table"),
+        ('CREATE JOB "a/b" AS INSERT INTO log SELECT * FROM numbers', "cannot name a job"),
+        ("CREATE JOB j OPTIONS ('initialSnapshotName' = 'gone') AS INSERT INTO log SELECT * FROM numbers", "gone"),
+        ("UPDATE JOB nobody AS INSERT INTO log SELECT * FROM numbers", "The job 'nobody' doesn't exist"),
+        ("EXPLAIN JOB nobody", "The job 'nobody' doesn't exist"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence(ask, state, statement, message):
+    ask(MAPPINGS)
+    status, problem = ask(statement)
+    assert 400 <= status < 500
+    assert message in problem["message"]
+    assert state.jobs(include_ended=True) == []
+
+
+def test_a_view_is_replaced_and_dropped(ask):
+    ask(MAPPINGS + "CREATE VIEW v AS SELECT sequence FROM numbers; CREATE OR REPLACE VIEW v AS SELECT time FROM numbers")
+    assert ask("SHOW VIEWS")[1][1] == {"row": ["v"]}
+    assert ask("CREATE VIEW IF NOT EXISTS v AS SELECT 1")[0] == 200
+    ask("DROP VIEW v; DROP VIEW IF EXISTS v")
+    assert ask("SHOW VIEWS")[1][1] == {"rows": 0}
+
+
+def test_a_job_is_dropped_at_a_snapshot(ask, state):
+    ask(MAPPINGS + SEED)
+    state.wait_for("myJob", (JobState.RUNNING,), 20)
+    assert ask("DROP JOB IF EXISTS myJob WITH SNAPSHOT s")[0] == 200
+    assert [each.name for each in state.snapshots()] == ["s"]
+    assert state.job("myJob").status.terminal

@@ -1,0 +1,66 @@
+"""psycopg, and psql where there is one, carry statements out over the PostgreSQL protocol."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import psycopg
+import pytest
+
+from pitstop.kit.waiting import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(400)]
+
+
+@pytest.fixture
+def gateway(stack, tmp_path):
+    """How psycopg and psql connect."""
+    client = stack.start_server()
+    token = (stack.data / "token").read_text().strip()
+    command = [sys.executable, "-m", "pitstop.cli.main", "--url", stack.url, "pgwire", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PITSTOP_TOKEN": token})
+    try:
+        said = process.stdout.readline().partition("'")[2].partition("'")[0]
+        yield client, said, token
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_clients_of_postgresql_carry_statements_out(gateway):
+    client, where, token = gateway
+    with psycopg.connect(where, password=token, autocommit=True) as connection:
+        connection.execute(
+            "CREATE MAPPING cars (__key VARCHAR, owner VARCHAR, speed INT, ts TIMESTAMP, codes ARRAY<VARCHAR>) TYPE IMap"
+        )
+        connection.execute("CREATE MAPPING numbers TYPE Rate; CREATE MAPPING log TYPE Log")
+        connection.execute(
+            "SINK INTO cars VALUES ('a', 'it''s', 3, TIMESTAMP '2026-01-01 00:00:00', array('x')), ('b', NULL, NULL, NULL, NULL)"
+        )
+        found = connection.execute("SELECT __key, owner, speed, ts, codes FROM cars ORDER BY 1").fetchall()
+        assert [(row[0], row[1], row[2], row[4]) for row in found] == [("a", "it's", 3, '["x"]'), ("b", None, None, None)]
+        assert found[0][3].isoformat().startswith("2026-01-01T00:00:00")
+        assert connection.execute("SELECT COUNT(*) AS n, 1.5 AS x, true AS t FROM cars").fetchone()[0] == 2
+        connection.execute(
+            "CREATE JOB copied OPTIONS ('processingGuarantee' = 'exactlyOnce',) AS INSERT INTO log SELECT * FROM numbers"
+        )
+        assert connection.execute("SHOW JOBS").fetchall() == [("copied",)]
+        client.job("copied").wait_started()
+        assert ("numbers", "source") in [row[:2] for row in connection.execute("EXPLAIN JOB copied").fetchall()]
+        with pytest.raises(psycopg.errors.SyntaxError, match="From line 1, column 6"):
+            connection.execute("DROP JOBS copied")
+        with pytest.raises(psycopg.errors.UndefinedObject, match="Job doesn't exist: nobody"):
+            connection.execute("DROP JOB nobody")
+        connection.execute("DROP JOB IF EXISTS copied WITH SNAPSHOT s")
+        assert connection.execute("SHOW SNAPSHOTS").fetchone()[0] == "s"
+        assert "Pitstop" in connection.execute("SHOW server_version").fetchone()[0]
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(where, password="wrong")
+    if shutil.which("psql"):
+        psql = ["psql", where, "--no-psqlrc", "--tuples-only", "--no-align", "--command"]
+        asked = {"env": os.environ | {"PGPASSWORD": token}, "capture_output": True, "text": True, "timeout": 60}
+        assert subprocess.run([*psql, "SHOW MAPPINGS"], **asked).stdout.split() == ["cars", "log", "numbers"]
+        assert "cars" in subprocess.run([*psql, "\\d"], **asked).stdout
+        assert "speed" in subprocess.run([*psql, "\\d cars"], **asked).stdout
+    assert wait_until(lambda: client.jobs() == [], 20)

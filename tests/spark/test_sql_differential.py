@@ -1,0 +1,193 @@
+"""Seeded random queries: the stages that a job in SQL becomes give the rows that Spark SQL gives on the same data at once."""
+
+import random
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pitstop.pipeline.specs import SinkSpec
+from pitstop.spark.lowering.lowering import Lowering
+from pitstop.sql.compiling import compile_job
+from pitstop.sql.mappings import Mapping
+from pitstop.sql.parsing import parse
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+SEED, ROWS = 2026, 400
+COLUMNS = "k VARCHAR, a INT, b DOUBLE, s VARCHAR, ts TIMESTAMP"
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def seeded_rows(chosen):
+    for _ in range(ROWS):
+        yield (
+            f"k{chosen.randrange(5)}",
+            None if chosen.random() < 0.1 else chosen.randrange(-20, 50),
+            None if chosen.random() < 0.1 else chosen.randrange(-80, 80) / 4,
+            chosen.choice(("red", "Green", "blue", "", None)),
+            BEGIN + timedelta(seconds=chosen.randrange(4 * 3600)),
+        )
+
+
+class Queries:
+    """Random queries, each as a job writes it and as Spark SQL does."""
+
+    def __init__(self, seed):
+        self._chosen = random.Random(seed)
+
+    def pick(self, *options):
+        made = self._chosen.choice(options)
+        return made() if callable(made) else made
+
+    def number(self, depth=2):
+        plain = ("a", "b", "3", "0.5", "length(s)", "a % 7", "-b")
+        if not depth:
+            return self.pick(*plain)
+        deeper = (
+            lambda: f"({self.number(depth - 1)} + {self.number(depth - 1)})",
+            lambda: f"({self.number(depth - 1)} * 2)",
+            lambda: f"abs({self.number(depth - 1)})",
+            lambda: f"coalesce({self.number(depth - 1)}, 0)",
+            lambda: f"CASE WHEN {self.condition(depth - 1)} THEN {self.number(depth - 1)} ELSE {self.number(depth - 1)} END",
+        )
+        return self.pick(*plain, *deeper)
+
+    def text(self, depth=1):
+        plain = ("k", "s", "'it''s'", "upper(s)", "substring(k, 2, 1)")
+        return self.pick(*plain, lambda: f"concat({self.text(0)}, {self.text(0)})") if depth else self.pick(*plain)
+
+    def condition(self, depth=1):
+        plain = (
+            "a > 3",
+            "b IS NULL",
+            "k IN ('k1', 'k3')",
+            "s LIKE '%e%'",
+            "a BETWEEN 0 AND 20",
+            "s = 'red'",
+            "b <= a",
+            "a IS NOT NULL",
+        )
+        if not depth:
+            return self.pick(*plain)
+        deeper = (
+            lambda: f"({self.condition(0)} AND {self.condition(0)})",
+            lambda: f"({self.condition(0)} OR NOT {self.condition(0)})",
+            lambda: f"{self.number(1)} < {self.number(1)}",
+        )
+        return self.pick(*plain, *deeper)
+
+    def aggregate(self):
+        made = self.pick(
+            "COUNT(*)",
+            lambda: f"COUNT({self.pick('a', 's')})",
+            lambda: f"SUM({self.number(1)})",
+            lambda: f"AVG({self.number(1)})",
+            lambda: f"{self.pick('MIN', 'MAX')}({self.pick(self.number, self.text)})",
+            lambda: f"COUNT(DISTINCT {self.pick('a', 'k', 's')})",
+            lambda: f"COUNT_IF({self.condition(0)})",
+            "VARIANCE(b)",
+        )
+        filtered = not made.startswith("COUNT_IF") and self._chosen.random() < 0.25
+        return f"{made} FILTER (WHERE {self.condition(0)})" if filtered else made
+
+    def where(self):
+        return f" WHERE {self.condition()}" if self._chosen.random() < 0.6 else ""
+
+    def projection(self, source="events"):
+        parts = [f"{self.pick(self.number, self.text)} AS c{number}" for number in range(self._chosen.randrange(1, 5))]
+        text = f"SELECT {', '.join(parts)} FROM {source}{self.where()}"
+        return text, text
+
+    def joined(self):
+        how = self.pick("JOIN", "LEFT JOIN")
+        return self.projection(f"events {how} colours ON s = colours.name")
+
+    def nested(self):
+        inner, _ = self.projection()
+        if self._chosen.random() < 0.5:
+            text = f"WITH some AS ({inner}) SELECT some.*, c0 AS again FROM some WHERE c0 IS NOT NULL"
+        else:
+            text = f"SELECT c0, c0 AS again FROM ({inner}) AS some"
+        return text, text
+
+    def united(self):
+        wheres = self.where(), self.where()
+        text = f"SELECT k, a FROM events{wheres[0]} UNION ALL SELECT s, a + 1 FROM events{wheres[1]}"
+        return text, text
+
+    def distinct(self):
+        text = f"SELECT DISTINCT {self.text()} AS c0, a % 3 AS c1 FROM events{self.where()}"
+        return text, text
+
+    def windowed(self):
+        size, slide = self.pick((10, 10), (30, 30), (30, 10), (60, 20))
+        keys = [self.pick("k", "s", "a % 3") for _ in range(self._chosen.randrange(0, 3))]
+        keys = list(dict.fromkeys(keys))
+        parts = [f"{each} AS g{number}" for number, each in enumerate(keys)]
+        parts += [f"{self.aggregate()} AS c{number}" for number in range(self._chosen.randrange(1, 4))]
+        parts += ["COUNT(*) * 2 + 1 AS odd"] if self._chosen.random() < 0.3 else []
+        having = f" HAVING COUNT(*) > {self._chosen.randrange(1, 4)}" if self._chosen.random() < 0.4 else ""
+        where = self.where()
+        spans = f"INTERVAL '{size}' MINUTES" if size == slide else f"INTERVAL '{slide}' MINUTES, INTERVAL '{size}' MINUTES"
+        call = f"TABLE({'TUMBLE' if size == slide else 'HOP'}(TABLE events, DESCRIPTOR(ts), {spans}))"
+        groups = ", ".join(["window_start", "window_end", *keys])
+        in_job = f"SELECT window_start, window_end, {', '.join(parts)} FROM {call}{where} GROUP BY {groups}"
+        window = f"window(ts, '{size} minutes', '{slide} minutes')"
+        at_once = (
+            f"SELECT {window}.start, {window}.end, {', '.join(parts)} FROM events{where} GROUP BY {', '.join([window, *keys])}"
+        )
+        return in_job + having, at_once + having
+
+    def next(self):
+        return self.pick(self.projection, self.joined, self.nested, self.united, self.distinct, self.windowed, self.windowed)
+
+
+@pytest.fixture(scope="module")
+def known(spark, tmp_path_factory):
+    """Mappings of the data, which are views of the session, too."""
+    folder = tmp_path_factory.mktemp("data")
+    schema = "k string, a int, b double, s string, ts timestamp"
+    frames = {
+        "events": spark.createDataFrame(list(seeded_rows(random.Random(SEED))), schema),
+        "colours": spark.createDataFrame([("red", 1), ("blue", 2), ("blue", 3), ("", None)], "name string, code int"),
+    }
+    texts = {"events": COLUMNS, "colours": "name VARCHAR, code INT"}
+    found = {"out": Mapping("out", "Log")}
+    for name, frame in frames.items():
+        path = folder / name
+        frame.coalesce(1).write.parquet(str(path))
+        spark.read.parquet(str(path)).createOrReplaceTempView(name)
+        (statement,) = parse(f"CREATE MAPPING {name} ({texts[name]}) TYPE File OPTIONS ('path' = '{path}', 'format' = 'parquet')")
+        found[name] = statement.mapping
+    return found
+
+
+def rows_of_job(spark, known, text):
+    (statement,) = parse(f"CREATE JOB j AS INSERT INTO out {text}")
+    pipeline = compile_job("j", statement.body, known)
+    lowering = Lowering(spark, streaming=False)
+    (sink,) = [node for node in pipeline.nodes if isinstance(node.spec, SinkSpec)]
+    return lowering.frame(sink).collect()
+
+
+def counted(rows):
+    """Sums may come in another order: doubles are equal to eleven digits (not fewer: halves of the last one would be ties)."""
+    return Counter(tuple(float(f"{value:.11g}") if isinstance(value, float) else value for value in row) for row in rows)
+
+
+def compared(spark, known, queries, count):
+    for number in range(count):
+        in_job, at_once = queries.next()
+        expected, found = counted(spark.sql(at_once).collect()), counted(rows_of_job(spark, known, in_job))
+        assert found == expected, f"query {number}: {in_job}"
+
+
+def test_sixty_queries_give_the_rows_of_spark_sql(spark, known):
+    compared(spark, known, Queries(SEED), 60)
+
+
+@pytest.mark.long
+@pytest.mark.deep
+def test_three_hundred_queries_give_the_rows_of_spark_sql(spark, known):
+    compared(spark, known, Queries(SEED + 1), 300)

@@ -1,0 +1,61 @@
+import pytest
+
+from pitstop.errors import UsageError
+from pitstop.sql.connectors import connector_of
+from pitstop.sql.parsing import parse
+
+
+def mapping(text):
+    (statement,) = parse(f"CREATE MAPPING m {text}")
+    return statement.mapping
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("TYPE Kafka", "There is no TYPE Kafka"),
+        ("(a INT) TYPE CsvTail", "A mapping of TYPE CsvTail needs option path"),
+        ("(a INT) TYPE CsvTail OPTIONS ('path' = '/x', 'colour' = 'red')", "Unknown option of a mapping of TYPE CsvTail: colour"),
+        ("TYPE CsvTail OPTIONS ('path' = '/x')", "needs its columns"),
+        ("TYPE Rate OPTIONS ('rowsPerSecond' = 'many')", "Invalid value for option rowsPerSecond: many"),
+        ("(a INT) TYPE Rate", "has columns sequence, time: leave them out"),
+        ("(a INT) TYPE IMap", "needs a column __key"),
+        ("(a INT) TYPE File OPTIONS ('path' = '/x', 'format' = 'xml')", "Invalid value for option format: xml"),
+    ],
+)
+def test_what_cannot_be_right_is_told(text, message):
+    with pytest.raises(UsageError, match=message):
+        connector_of(mapping(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CREATE OR REPLACE MAPPING IF NOT EXISTS m TYPE Rate", "OR REPLACE in conjunction with IF NOT EXISTS not supported"),
+        ("CREATE MAPPING other.m TYPE Rate", 'The mapping must be created in the "public" schema'),
+        ("CREATE MAPPING m (a INT, b INT, a INT) TYPE Rate", "Column 'a' specified more than once"),
+        ("CREATE MAPPING m TYPE Rate OPTIONS ('a' = '1', 'a' = '2')", "Option 'a' specified more than once"),
+        ("CREATE MAPPING m (a OBJECT) TYPE Rate", "There is no type OBJECT"),
+        ("CREATE MAPPING m (a DECIMAL(40, 2)) TYPE Rate", "A decimal has 1 to 38 digits"),
+        ("CREATE MAPPING m (a ARRAY<INT, INT>) TYPE Rate", "Types with parts are"),
+        ("CREATE MAPPING m (a INT WITH TIME ZONE) TYPE Rate", "There is no type INT"),
+        ("CREATE OR REPLACE JOB j AS INSERT INTO m SELECT 1", "OR REPLACE is not supported for CREATE JOB"),
+        ("CREATE JOB j AS SELECT 1", "Encountered 'SELECT 1', expected BEGIN or INSERT or SINK"),
+        ("CREATE JOB j OPTIONS ('processingGuarantee' = 'twice') AS INSERT INTO m SELECT 1", "Unsupported value for processing"),
+    ],
+)
+def test_statements_that_cannot_be_right_are_refused_with_their_place(text, message):
+    with pytest.raises(UsageError, match=message) as refused:
+        parse(text)
+    assert refused.value.message.startswith("From line 1, column ")
+
+
+def test_types_are_sparks():
+    columns = mapping(
+        "(a INTEGER, b VARCHAR(10), c DECIMAL, d DECIMAL(5), e TIMESTAMP WITH TIME ZONE, f ARRAY<MAP<VARCHAR, REAL>>, "
+        'g STRUCT<a: INT, "b c": DATE>) TYPE Log'
+    ).columns
+    assert [column.type for column in columns] == [
+        *("int", "string", "decimal(38,18)", "decimal(5,0)", "timestamp", "array<map<string,float>>"),
+        "struct<`a`:int,`b c`:date>",
+    ]
