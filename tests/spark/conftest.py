@@ -2,13 +2,16 @@
 
 import pytest
 
+from pitstop.kit.java import find_java
 from pitstop.model.cluster import ClusterSettings
+from pitstop.runner.archiving import provide_jar
 from pitstop.spark.base.session import build_session
 from pitstop.spark.sources import register
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
+    assert provide_jar(find_java(tmp_path_factory.mktemp("java")))
     session = build_session(ClusterSettings("local[2]"), tmp_path_factory.mktemp("spark"), {"spark.sql.shuffle.partitions": "2"})
     register(session)
     yield session

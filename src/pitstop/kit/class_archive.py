@@ -9,15 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import time
 from pathlib import Path
 
-from pitstop.errors import UsageError
-from pitstop.kit.private import private_folder
+from pitstop.kit.cache_folder import cache_folder, is_made
 
-FOLDER_VARIABLE = "PITSTOP_CACHE"
-"""Names the folder for such files, one's own alone; empty: none are made or used. Default: pitstop in the user's cache folder."""
-UNUSED_SECONDS = 30 * 24 * 3600.0
 PLAIN = re.compile(r"[^\s'\"\\]+")
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xshare:auto")
 
@@ -25,7 +20,7 @@ _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xshare:auto")
 def class_archive(java_home: Path, spark_home: Path) -> Path | None:
     """The file for this Java and this Spark, whether or not it has been made; None if there can be none."""
     settings = Path(os.environ.get("SPARK_CONF_DIR", spark_home / "conf"))
-    folder = _folder()
+    folder = cache_folder()
     # Java archives nothing while a folder that it searches for classes, as Spark's settings are one of, holds any file.
     if folder is None or (settings.is_dir() and any(settings.iterdir())):
         return None
@@ -42,11 +37,7 @@ def class_archive(java_home: Path, spark_home: Path) -> Path | None:
 
 def to_use(archive: Path | None) -> list[str]:
     """Options with which Java starts from an archive; none if it has not been made."""
-    if archive is None or not archive.exists():
-        return []
-    try:
-        os.utime(archive)  # it is still in use: see forget_unused
-    except OSError:
+    if not is_made(archive):
         return []
     return [f"-XX:SharedArchiveFile={archive}", *_QUIET]
 
@@ -54,23 +45,3 @@ def to_use(archive: Path | None) -> list[str]:
 def to_make(archive: Path) -> list[str]:
     """Options with which Java, as it ends, archives the classes that it has loaded."""
     return [f"-XX:ArchiveClassesAtExit={archive}", *_QUIET]
-
-
-def forget_unused(folder: Path, now: float | None = None) -> None:
-    """Remove archives that no Java has started from for a month: they are large."""
-    before = (time.time() if now is None else now) - UNUSED_SECONDS
-    for path in folder.glob("classes-*"):
-        if path.stat().st_mtime < before:
-            path.unlink(missing_ok=True)
-
-
-def _folder() -> Path | None:
-    """The folder, made if need be; None if it is not wished for, or cannot be this user's alone."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    if named == "":
-        return None
-    try:
-        above = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        return private_folder(Path(named).absolute() if named else above / "pitstop")
-    except (OSError, RuntimeError, UsageError):
-        return None

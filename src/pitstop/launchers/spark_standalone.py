@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pitstop.errors import EngineError
 from pitstop.kit.class_archive import class_archive, to_use
+from pitstop.kit.class_jar import CLASS_PATH, class_jar, put_on_class_path
 from pitstop.kit.java import spark_home
 from pitstop.kit.private import write_private
 from pitstop.kit.waiting import wait_until
@@ -115,7 +116,11 @@ def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
     """Variables that Spark's daemons need besides: they do little, so that a Java that begins fast is better than a fast one."""
     java = environment.get("JAVA_HOME")
     archive = to_use(class_archive(Path(java), home)) if java else []
+    # What a worker starts, executors, has its class path.
+    class_path = {name: environment[name] for name in (CLASS_PATH,) if name in environment}
+    put_on_class_path(class_jar(home), class_path)
     return {
+        **class_path,
         "SPARK_HOME": str(home),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": " ".join(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive]),

@@ -1,37 +1,55 @@
-"""``python -m pitstop.runner.archiving``: archive the classes that a runner loads (kit.class_archive), unless that is done."""
+"""``python -m pitstop.runner.archiving``: what makes Spark start and work faster, made once for the Java and the Spark at hand.
+
+A jar of our own Java classes (kit.class_jar), and an archive of all classes that a runner loads (kit.class_archive).
+"""
 
 from __future__ import annotations
 
 import secrets
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from pitstop.kit.class_archive import class_archive, forget_unused
+from pitstop.kit.cache_folder import forget_unused
+from pitstop.kit.class_archive import class_archive
+from pitstop.kit.class_jar import class_jar, make_jar
 from pitstop.kit.java import find_java, spark_home
 from pitstop.kit.private import keep_private
 
 
 def main() -> int:
-    """0 if the archive is there now, or there can be none; 1 if Java has not made it."""
+    """0 if they are there now, or there can be none; 1 if Java has not made one of them."""
     keep_private()
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
-        archive = class_archive(find_java(work / "java"), spark_home())
-        if archive is None or archive.exists():
-            return 0
-        forget_unused(archive.parent)
-        begun = archive.with_name(f"{archive.name}.{secrets.token_hex(4)}")
-        try:
-            _make(begun, work)
-            if begun.exists():
-                begun.rename(archive)
-        finally:
-            begun.unlink(missing_ok=True)
-    return 0 if archive.exists() else 1
+        java = find_java(work / "java")
+        made = [provide_jar(java), _made(class_archive(java, spark_home()), lambda archive: _archive_classes(archive, work))]
+    return 0 if all(made) else 1
 
 
-def _make(archive: Path, work: Path) -> None:
+def provide_jar(java: Path) -> bool:
+    """Make the jar of our classes with the Java of that home, if there is none; False if there could be one, and is not."""
+    home = spark_home()
+    return _made(class_jar(home), lambda jar: make_jar(jar, java, home))
+
+
+def _made(file: Path | None, make: Callable[[Path], None]) -> bool:
+    """False if the file is not there, though it could be. It appears as a whole."""
+    if file is None or file.exists():
+        return True
+    forget_unused(file.parent)
+    begun = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+    try:
+        make(begun)
+        if begun.exists():
+            begun.rename(file)
+    finally:
+        begun.unlink(missing_ok=True)
+    return file.exists()
+
+
+def _archive_classes(archive: Path, work: Path) -> None:
     """Let a session do what all runners do, and end it."""
     from pitstop.model.cluster import ClusterSettings
     from pitstop.spark.base.session import build_session, end_session

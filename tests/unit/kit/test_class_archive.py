@@ -5,7 +5,8 @@ import stat
 
 import pytest
 
-from pitstop.kit.class_archive import FOLDER_VARIABLE, UNUSED_SECONDS, class_archive, forget_unused, to_use
+from pitstop.kit.cache_folder import FOLDER_VARIABLE, UNUSED_SECONDS, forget_unused
+from pitstop.kit.class_archive import class_archive, to_use
 
 
 @pytest.fixture

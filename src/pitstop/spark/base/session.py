@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pitstop.kit import class_archive
+from pitstop.kit.class_jar import class_jar, put_on_class_path
 from pitstop.kit.java import find_java, spark_home, version_of
 from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
@@ -95,6 +96,8 @@ def build_session(
     options = _java_options(java)
     to_use = class_archive.to_use(class_archive.class_archive(java, spark_home()))
     archiving = class_archive.to_make(archive_classes) if archive_classes is not None else []
+    if archive_classes is None:  # of a class path that is a part of all others: Java may then use the archive with any
+        put_on_class_path(class_jar(spark_home()), os.environ)
     builder = (
         SparkSession.builder.master(own.master if own is not None else cluster.master)
         .appName("pitstop")

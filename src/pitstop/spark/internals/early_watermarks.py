@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import SparkSession
 
 from pitstop.spark.internals.java_code import driver_class, new
@@ -12,17 +10,16 @@ from pitstop.spark.internals.jvm import session_of
 LOWEST_MS = -62_135_596_800_000
 """The watermark of a query that has seen no event time yet: the beginning of the year 1, in ms since 1970."""
 
-_SOURCE = Path(__file__).with_name("EarlyWatermarks.java")
+_LISTENER = "EarlyWatermarks"
 
 
 def allow_early_watermarks(spark: SparkSession) -> None:
     """Let queries that are started in this session from now on have watermarks from the year 1 on."""
     manager = session_of(spark).streams()
-    if any(listener.getClass().getName() == _SOURCE.stem for listener in manager.listListeners()):
+    if any(listener.getClass().getName() == _LISTENER for listener in manager.listListeners()):
         return
     manager.addListener(_listener(spark))
 
 
 def _listener(spark: SparkSession) -> object:
-    source = _SOURCE.read_text().replace("LOWEST_MS", str(LOWEST_MS))
-    return new(spark, driver_class(spark, source, _SOURCE.stem), session_of(spark))
+    return new(spark, driver_class(spark, _LISTENER), session_of(spark))

@@ -1,4 +1,4 @@
-"""Java classes of our own, compiled when they are needed with the compiler that Spark brings along for its own code."""
+"""Java classes of our own: of the jar that is made of them (kit.class_jar), else compiled when they are needed."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from pitstop.kit.class_jar import source_of
 from pitstop.spark.internals.jvm import classes, gateway, session_of
 
 
-def driver_class(spark: SparkSession, source: str, name: str) -> Any:
-    """The class ``name`` of a Java source, for use in the driver alone."""
-    return _compiled(spark, source).getClassLoader().loadClass(name)
-
-
-def shared_class(spark: SparkSession, file: Path) -> Any:
-    """The class of a Java file that is called like it. Its objects may go to executors, which get it as a jar."""
-    loader = session_of(spark).sharedState().jarClassLoader()
+def driver_class(spark: SparkSession, name: str) -> Any:
+    """A class of ours, for use in the driver alone."""
     try:
-        return loader.loadClass(file.stem)
-    except Py4JJavaError:
-        spark.sql(f"ADD JAR '{_jar(spark, file)}'")
-        return loader.loadClass(file.stem)
+        return _loader(spark).loadClass(name)
+    except Py4JJavaError:  # no jar of them has been made here
+        return _compiled(spark, name).getClassLoader().loadClass(name)
+
+
+def shared_class(spark: SparkSession, name: str) -> Any:
+    """A class of ours whose objects may go to executors."""
+    loader = session_of(spark).sharedState().jarClassLoader()
+    if not _has(spark, loader, name):
+        spark.sql(f"ADD JAR '{_jar(spark, name)}'")
+    return loader.loadClass(name)
 
 
 def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
@@ -35,18 +37,34 @@ def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
     return java_class.getConstructors()[0].newInstance(given)
 
 
-def _compiled(spark: SparkSession, source: str) -> Any:
+def _has(spark: SparkSession, loader: Any, name: str) -> bool:
+    """True if executors find the class, too: those on other machines may have another class path than the driver."""
+    context = spark.sparkContext
+    if not str(context.master).startswith("local"):
+        return f"/{name}.jar" in str(context._jsc.sc().listJars())
+    try:
+        loader.loadClass(name)
+    except Py4JJavaError:
+        return False
+    return True
+
+
+def _loader(spark: SparkSession) -> Any:
+    return session_of(spark).getClass().getClassLoader()
+
+
+def _compiled(spark: SparkSession, name: str) -> Any:
     compiler = classes(spark).org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(session_of(spark).getClass().getClassLoader())
-    compiler.cook(source)
+    compiler.setParentClassLoader(_loader(spark))
+    compiler.cook(source_of(name).read_text())
     return compiler
 
 
-def _jar(spark: SparkSession, file: Path) -> Path:
-    made = _compiled(spark, file.read_text()).getBytecodes()
+def _jar(spark: SparkSession, name: str) -> Path:
+    made = _compiled(spark, name).getBytecodes()
     # Spark deletes this folder when the session's context ends; until then executors may come that need the jar.
-    jar = Path(str(spark.sparkContext._temp_dir)) / f"{file.stem}.jar"
+    jar = Path(str(spark.sparkContext._temp_dir)) / f"{name}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
-        for name in made.keySet():
-            archive.writestr(f"{name.replace('.', '/')}.class", bytes(made.get(name)))
+        for part in made.keySet():
+            archive.writestr(f"{part.replace('.', '/')}.class", bytes(made.get(part)))
     return jar

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +14,7 @@ from pitstop.spark.internals.jvm import analyzed, classes, session_of
 ROLLED = "__rolled"
 """The column with what comes of a row: its fields, then the accumulators after it."""
 
-_FUNCTION = Path(__file__).with_name("RollingFunction.java")
+_FUNCTION = "RollingFunction"
 
 
 @dataclass(frozen=True)

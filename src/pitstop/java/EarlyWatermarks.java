@@ -27,7 +27,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
  * has seen no event time yet. A watermark from 0 on is Spark's own affair: but for those lags nothing is changed then.
  */
 public final class EarlyWatermarks extends StreamingQueryListener {
-    static final long LOWEST = LOWEST_MSL;
+    static final long LOWEST = -62135596800000L;
     /** Watermarks below 0 are moved up by this where Spark works with them. */
     static final long ORIGIN = -2L * LOWEST;
 
