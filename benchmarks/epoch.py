@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pitstop as ps
@@ -88,7 +89,7 @@ def feed(kind, url, rate):
     for _ in range(WARM_EPOCHS + EPOCHS):
         began = time.monotonic()
         wanted = put(AT_ONCE)[0] * factor
-        assert wait_until(lambda wanted=wanted: wanted in results.arrived, RESULT_SECONDS, step=LOOK_SECONDS), "no result"
+        assert wait_until(partial(results.arrived.__contains__, wanted), RESULT_SECONDS, step=LOOK_SECONDS), "no result"
         waves.append(results.arrived[wanted] - began)
         print("wave", flush=True)
     puts: dict[int, float] = {}

@@ -186,20 +186,36 @@ def test_what_one_sink_wrote_says_nothing_of_another_sink_or_lineage(maps):
 
 
 def test_an_entry_is_written_only_if_it_has_the_version_that_was_read(maps):
-    maps.put_if("m", "a", "1", 0)
-    maps.put_if("m", "a", "2", 1)
+    maps.put_if("m", [("a", "1")], 0)
+    maps.put_if("m", [("a", "2")], 1)
     assert (maps.get("m", "a").value, maps.get("m", "a").version) == ("2", 2)
     sentence = (
         "Somebody else has written entry 'a' of map 'm' meanwhile: it has version 2, and was expected to have {}. Read it again."
     )
     for version, words in ((0, "version 0, which is none"), (1, "version 1"), (3, "version 3")):
         with pytest.raises(ConflictError) as refused:
-            maps.put_if("m", "a", "9", version)
+            maps.put_if("m", [("a", "9")], version)
         assert refused.value.message == sentence.format(words)
-        assert refused.value.details == {"found": 2, "expected": version}
+        assert refused.value.details == {"key": "a", "found": 2, "expected": version}
     assert maps.get("m", "a").value == "2"
     told = [(event.kind.value, event.old_value, event.new_value) for event in maps.journal("m", 0, 10).events]
     assert told == [("ADDED", None, "1"), ("UPDATED", "1", "2")]
+
+
+def test_several_entries_are_written_only_if_each_has_that_version(maps):
+    maps.put_all("m", [("b", "1")])
+    with pytest.raises(ConflictError, match="entry 'b' of map 'm'") as refused:
+        maps.put_if("m", [("a", "2"), ("b", "2"), ("c", "2")], 0)
+    assert refused.value.details["key"] == "b"
+    assert [(entry.key, entry.value) for entry in maps.entries("m")] == [("b", "1")]
+    maps.put_if("m", [("a", "2"), ("c", "2")], 0)
+    maps.put_if("m", [("a", "3"), ("b", "3"), ("c", "3")], 1)
+    assert [(entry.key, entry.value, entry.version) for entry in maps.entries("m")] == [
+        ("a", "3", 2),
+        ("b", "3", 2),
+        ("c", "3", 2),
+    ]
+    assert maps.bounds("m").newest == 6
 
 
 def test_an_entry_is_removed_only_if_it_has_the_version_that_was_read(maps):
@@ -218,21 +234,21 @@ def test_an_entry_is_removed_only_if_it_has_the_version_that_was_read(maps):
 
 def test_a_version_that_was_not_found_makes_no_map(maps):
     with pytest.raises(ConflictError):
-        maps.put_if("m", "a", "1", 1)
+        maps.put_if("m", [("a", "1")], 1)
     assert maps.names() == []
     with pytest.raises(UsageError, match="cannot name a map"):
-        maps.put_if("../m", "a", "1", 0)
+        maps.put_if("../m", [("a", "1")], 0)
 
 
 def test_an_entry_that_has_expired_is_none(store):
     maps, clock = store.maps, store.clock
     maps.configure(MapConfig("m", ttl_seconds=10))
-    maps.put_if("m", "a", "1", 0)
+    maps.put_if("m", [("a", "1")], 0)
     clock.advance(11)
-    for change in (lambda: maps.put_if("m", "a", "2", 1), lambda: maps.delete("m", "a", 1)):
+    for change in (lambda: maps.put_if("m", [("a", "2")], 1), lambda: maps.delete("m", "a", 1)):
         with pytest.raises(ConflictError, match="it has version 0, which is none"):
             change()
-    maps.put_if("m", "a", "3", 0)
+    maps.put_if("m", [("a", "3")], 0)
     assert (maps.get("m", "a").value, maps.get("m", "a").version) == ("3", 1)
     told = [(event.kind.value, event.new_value) for event in maps.journal("m", 0, 10).events]
     assert told == [("ADDED", "1"), ("EXPIRED", None), ("ADDED", "3")]
@@ -247,7 +263,7 @@ def test_of_many_who_count_on_what_they_have_read_no_count_is_lost(store):
             while True:
                 entry = maps.get("m", "n")
                 try:
-                    maps.put_if("m", "n", str(int(entry.value) + 1) if entry else "1", entry.version if entry else 0)
+                    maps.put_if("m", [("n", str(int(entry.value) + 1) if entry else "1")], entry.version if entry else 0)
                     break
                 except ConflictError:
                     continue

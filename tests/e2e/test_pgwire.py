@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 
 import psycopg
 import pytest
@@ -64,3 +65,30 @@ def test_clients_of_postgresql_carry_statements_out(gateway):
         assert "cars" in subprocess.run([*psql, "\\d"], **asked).stdout
         assert "speed" in subprocess.run([*psql, "\\d cars"], **asked).stdout
     assert wait_until(lambda: client.jobs() == [], 20)
+
+
+def test_what_is_refused_is_told_and_what_is_cancelled_ends(gateway):
+    client, where, token = gateway
+    client.sql("CREATE MAPPING pg_orders (__key VARCHAR, n INT) TYPE IMap; SINK INTO pg_orders VALUES ('a', 1)")
+    many = "(SELECT explode(sequence(1, 2000000)) AS x)"
+    endless = f"SELECT COUNT(*) FROM {many} AS a CROSS JOIN {many} AS b WHERE a.x + b.x = 3"
+    with psycopg.connect(where, password=token, autocommit=True) as connection:
+        assert connection.execute("SELECT * FROM pg_orders").fetchall() == [("a", 1)]
+        for text, message in {
+            "SELECT reflect('java.lang.System', 'exit', '0')": "reaches beyond mappings",
+            "SELECT * FROM foo.bar": "reads what mappings and views name",
+            "SELECT FROM WHERE": "not complete|Expected|Invalid",
+        }.items():
+            with pytest.raises(psycopg.Error, match=message):
+                connection.execute(text)
+        for _ in range(2):
+            timer = threading.Timer(3, connection.cancel)
+            timer.start()
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                connection.execute(endless)
+            assert connection.execute("SELECT n FROM pg_orders").fetchall() == [(1,)]
+        value = "\\' OR 1=1 -- "
+        with psycopg.ClientCursor(connection) as cursor:
+            assert cursor.execute("SELECT n FROM pg_orders WHERE __key = %s", [value]).fetchall() == []
+            assert cursor.execute("SELECT %s", [value]).fetchone() == (value,)
+    assert wait_until(lambda: not client.sql("SELECT COUNT(*) AS n FROM pg_orders WHERE n > 0").close(), 30)

@@ -1,13 +1,17 @@
 """SELECT on a real server: maps, files, saved state, views and streams."""
 
 import json
+import math
+import threading
 import time
 from datetime import UTC, datetime
 
+import httpx2
+import psutil
 import pytest
 
 from pitstop.client import connect
-from pitstop.errors import PitstopError, UsageError
+from pitstop.errors import ConflictError, PitstopError, UsageError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.data_folder import DataFolder
 
@@ -76,8 +80,8 @@ def test_select_gives_the_rows_of_maps_files_views_and_state(client, stack):
     assert rows(client, "WITH cars AS (SELECT * FROM cars WHERE speed = 60) SELECT owner FROM cars") == [("o'1",)]
     assert rows(client, "SELECT (WITH x AS (SELECT 1 AS y) SELECT y FROM x) AS z, COUNT(*) FROM fast") == [(1, 1)]
     assert rows(client, "SELECT c.__key FROM cars AS c (__key, o, s, w) WHERE c.o = 'o''1'") == [("v1",)]
-    (moment,) = client.sql("SELECT TIMESTAMP '2026-01-01 00:00:00' AS t")
-    assert moment["t"] == datetime(2026, 1, 1, tzinfo=UTC)
+    (moment,) = client.sql("SELECT TIMESTAMP '2026-01-01 00:00:00.123456' AS t")
+    assert moment["t"] == datetime(2026, 1, 1, microsecond=123456, tzinfo=UTC)
 
     for text, message in {
         "INSERT INTO cars (__key, speed) VALUES ('v11', 7), ('v10', 7)": "Duplicate key: v10",
@@ -93,7 +97,10 @@ def test_select_gives_the_rows_of_maps_files_views_and_state(client, stack):
         "SELECT * FROM log": "cannot be read",
         "SELECT * FROM SNAPSHOT nothing STAGE x": "The snapshot doesn't exist: nothing",
         "SELECT 1 / 0": "zero",
-        "SELECT OWNER FROM cars": "OWNER",
+        "SELECT OWNER FROM cars": "From line 1, column 8 to line 1, column 12: .*OWNER",
+        "SELECT '\U0001f600', \"owner\",\n colour FROM cars": "From line 2, column 2 to line 2, column 7: .*colour",
+        "SELECT COUNT(*) FROM fast WHERE colour = 'red'": "From line 1, column 33 to line 1, column 38: .*colour",
+        "SELECT from_xml('<a/>', 'x INT', map('rowValidationXSDPath', '/etc/passwd'))": "reach beyond mappings",
     }.items():
         with pytest.raises(PitstopError, match=message):
             list(client.sql(text))
@@ -118,6 +125,94 @@ def test_select_gives_the_rows_of_maps_files_views_and_state(client, stack):
     assert client.jobs() == []
     with pytest.raises(UsageError, match="Object"):
         list(client.sql("SELECT * FROM nobody"))
+
+
+def test_a_query_means_what_was_written(client):
+    """Not what another SQL would make of it: functions, texts, names and keys."""
+    client.map("cars").put("back\\slash", {"owner": "it's"})
+    written = {
+        "SELECT to_char(DATE '2026-03-01', 'yyyy')": ("2026",),
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY speed) FROM cars": (60.0,),
+        "SELECT max_by(__key, speed, 2) FROM cars WHERE speed > 1": (["v2", "v1"],),
+        "SELECT to_json(parse_json('{\"a\": 1}'))": ('{"a":1}',),
+        "SELECT parse_json('{\"a\":1}') AS v": ('{"a":1}',),
+        "SELECT INTERVAL '1-2' YEAR TO MONTH": ("INTERVAL '1-2' YEAR TO MONTH",),
+        "SELECT 'C:\\new', 'it''s', '\\''x'": ("C:\\new", "it's", "\\'x"),
+        "SELECT owner FROM cars WHERE __key = 'back\\slash'": ("it's",),
+        'SELECT 1 AS "a""b`c"': (1,),
+        "SELECT * FROM (SELECT COUNT(*) AS n, MAX(__key) AS __key FROM cars) AS s WHERE __key = 'v2'": (4, "v2"),
+        "SELECT a.k FROM cars AS a (k, __key, s, c) WHERE __key = 'o''1'": ("v1",),
+        "SELECT /*+ BROADCAST(cars) */ COUNT(*) FROM cars": (4,),
+        "SELECT double('NaN'), -double('inf'), 1 AS a, 2 AS a": (math.nan, -math.inf, 1, 2),
+    }
+    for text, row in written.items():
+        assert repr(rows(client, text)) == repr([row]), text
+    assert rows(client, "SELECT __key FROM cars WHERE __key = '\\'' OR 1=1 -- '") == []
+    assert client.sql("SELECT named_struct('aB', 1) AS s").columns == [("s", "STRUCT<aB: INT>")]
+
+    client.sql('CREATE MAPPING odd (__key VARCHAR, this VARCHAR EXTERNAL NAME "value") TYPE IMap')
+    client.sql("INSERT INTO odd VALUES ('x', 'one')")
+    assert rows(client, "SELECT * FROM odd") == [("x", "one")]
+    client.sql('CREATE MAPPING strange (__key VARCHAR, "a\\b" INT, "c`d" INT, "e\'f" TIMESTAMP) TYPE IMap')
+    client.sql("INSERT INTO strange VALUES ('x', 1, 2, TIMESTAMP '2026-01-01 00:00:00.123456')")
+    assert [row[1:3] for row in rows(client, "SELECT * FROM strange")] == [(1, 2)]
+    assert rows(client, 'SELECT unix_micros("e\'f") FROM strange') == [(1_767_225_600_123_456,)]
+    with pytest.raises(UsageError, match="differ in case alone"):
+        client.sql("CREATE MAPPING both (n INT, N INT) TYPE File OPTIONS ('path' = '/nowhere')")
+
+
+def test_of_several_inserts_of_one_key_one_is_carried_out(client, stack):
+    rows(client, "SELECT 1")
+    told, refused = [], []
+
+    def insert(number):
+        with connect(stack.url, (stack.data / "token").read_text().strip()) as other:
+            try:
+                other.sql(f"INSERT INTO cars (__key, speed) VALUES ('race', {number}), ('own{number}', {number})")
+                told.append(number)
+            except ConflictError as error:
+                refused.append(error.message)
+
+    threads = [threading.Thread(target=insert, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(told) == 1
+    assert ["Duplicate key: race" in message for message in refused] == [True] * 5
+    assert client.map("cars").get("race")["speed"] == told[0]
+    assert client.map("cars").size() == 3 + 2
+
+
+def test_a_query_ends_with_who_has_asked_even_before_it_has_begun(client, stack):
+    many = "(SELECT explode(sequence(1, 2000000)) AS x)"
+    endless = f"SELECT COUNT(*) FROM {many} AS a CROSS JOIN {many} AS b WHERE a.x + b.x = 3"
+    headers = {"Authorization": f"Bearer {(stack.data / 'token').read_text().strip()}"}
+    with pytest.raises(httpx2.TimeoutException):  # the process that is to carry it out only begins
+        httpx2.post(f"{stack.url}/api/v1/sql", json={"statements": endless}, headers=headers, timeout=0.5)
+    assert rows(client, "SELECT owner FROM cars WHERE __key = 'v1'") == [("o'1",)]
+    folder = str(DataFolder(stack.data).queries)
+    (queries,) = [
+        process for process in psutil.process_iter() if process.name() == "java" and folder in "".join(cmdline(process))
+    ]
+
+    def rests():
+        before = processor_seconds(queries)
+        return not wait_until(lambda: processor_seconds(queries) - before > 0.5, 2)
+
+    assert wait_until(rests, 60), "it is carried out for nobody"
+
+
+def cmdline(process):
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def processor_seconds(process):
+    """Of it and of what it has started."""
+    return sum(sum(each.cpu_times()[:2]) for each in [process, *process.children(recursive=True)])
 
 
 def test_who_takes_no_rows_holds_up_nobody_and_what_is_too_much_is_told(stack):

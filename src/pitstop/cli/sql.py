@@ -18,6 +18,8 @@ from pitstop.cli.context import Call, Output
 from pitstop.cli.register import register
 from pitstop.cli.terminal import in_one_line
 from pitstop.errors import UsageError
+from pitstop.kit import canonical
+from pitstop.service.sql_results import SqlType
 
 if TYPE_CHECKING:
     from pitstop.service.sql_results import Result, Value
@@ -29,7 +31,7 @@ WIDTHS = {
     "BIGINT": 20,
     "DOUBLE": 25,
     "DATE": 10,
-    "TIMESTAMP": 25,
+    SqlType.TIMESTAMP.value: 32,
 }
 USUAL_WIDTH = 20
 """Of columns of streams, by type (jet.md §4.6)."""
@@ -59,8 +61,8 @@ def sql(
 ) -> None:
     """Statements of SQL: from -e, from a file, from a pipe, or typed in a shell that this opens.
 
-    CREATE MAPPING and VIEW; CREATE, UPDATE, CHECK, ALTER, EXPLAIN, DESCRIBE and DROP JOB; CREATE OR REPLACE and DROP SNAPSHOT;
-    SHOW JOBS, SNAPSHOTS, MAPPINGS and VIEWS. The first one that fails ends the rest.
+    SELECT, INSERT and SINK INTO; CREATE MAPPING and VIEW; CREATE, UPDATE, CHECK, ALTER, EXPLAIN, DESCRIBE and DROP JOB; CREATE OR
+    REPLACE and DROP SNAPSHOT; SHOW JOBS, SNAPSHOTS, MAPPINGS and VIEWS. The first one that fails ends the rest.
     """
     if execute is not None and file is not None:
         raise UsageError("Statements come from -e or from -f, not from both at once.")
@@ -76,7 +78,7 @@ def sql(
 
         Shell(call, lambda text: run(call, text, show)).talk()
     else:
-        run(call, sys.stdin.read(), show)
+        run(call, _decoded(sys.stdin.buffer.read(), "What comes through the pipe"), show)
 
 
 def show_as(shown: Shown, call: Call) -> Callable[[Result], None]:
@@ -102,11 +104,16 @@ def run(call: Call, text: str, show: Callable[[Result], None]) -> None:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text()
+        return _decoded(file.read_bytes(), str(file))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _decoded(data: bytes, what: str) -> str:
+    try:
+        return data.decode()
     except UnicodeDecodeError:
-        raise UsageError(f"{file} is no text in UTF-8.") from None
+        raise UsageError(f"{what} is no text in UTF-8.") from None
 
 
 def _as_table(_: Call, result: Result) -> None:
@@ -156,7 +163,7 @@ def _line(cells: Iterable[str], widths: list[int]) -> str:
 
 def _as_data(call: Call, result: Result) -> None:
     """A list of objects, one for each row; nothing for a statement without rows."""
-    names = [column.name for column in result.columns]
+    names = result.names
     if result.endless:
         for row in result.rows:
             print(json.dumps(dict(zip(names, map(_plain, row), strict=True)), ensure_ascii=False), flush=True)
@@ -190,4 +197,6 @@ def _cell(value: Value) -> str:
 
 
 def _plain(value: Value) -> Any:
-    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds" if value.microsecond % 1000 else "milliseconds")
+    return canonical.plain(value) if isinstance(value, float) else value

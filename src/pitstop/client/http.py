@@ -18,7 +18,7 @@ import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from pitstop.client.local_server import LocalToken
-from pitstop.client.sql import results_in
+from pitstop.client.sql import Stop, results_in
 from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.ids import check_name
 from pitstop.kit.tcp import loopback_addresses
@@ -346,13 +346,16 @@ class HttpService:
         except httpx2.HTTPError as error:
             raise UnreachableError(self._why_not(error)) from error
 
-    def sql(self, statements: str) -> Iterator[Result]:
+    def sql(self, statements: str, stop: Stop | None = None) -> Iterator[Result]:
+        """As Service has it; with ``stop`` somebody else may end it."""
         timeout = httpx2.Timeout(UPDATE_SECONDS + _SPARE_SECONDS, connect=_CONNECT_SECONDS)
         try:
             with self._http.stream("POST", "/sql", json={"statements": statements}, timeout=timeout) as response:
                 if response.is_error:
                     response.read()
                     self._json_of(response)
+                if stop is not None:
+                    stop.watch(response.extensions["network_stream"].get_extra_info("socket"))
                 yield from results_in(response.iter_lines())
         except httpx2.HTTPError as error:
             raise UnreachableError(self._why_not(error)) from error

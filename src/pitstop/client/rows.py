@@ -11,11 +11,14 @@ from pitstop.sql.parsing import parse
 
 
 class SqlRows:
-    """Rows of a statement, each a dict by column; they come while they are asked for, and can be asked for once."""
+    """Rows of a statement, each a dict by column; of two columns ``a`` the second is ``a_2``.
+
+    They come while they are asked for, and can be asked for once.
+    """
 
     def __init__(self, result: Result, results: Iterator[Result]) -> None:
         self._result, self._results = result, results
-        self._rows = result.rows
+        self._rows, self._names = result.rows, result.names
 
     @property
     def columns(self) -> list[tuple[str, str]]:
@@ -27,7 +30,7 @@ class SqlRows:
 
     def __next__(self) -> dict[str, Any]:
         row = next(self._rows)
-        return dict(zip([column.name for column in self._result.columns], row, strict=True))
+        return dict(zip(self._names, row, strict=True))
 
     def close(self) -> None:
         """Ask for no more rows: the server ends the query."""

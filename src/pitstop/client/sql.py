@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator
+import socket
+import threading
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
 from pitstop.errors import UnreachableError, from_dict
-from pitstop.service.sql_results import Column, Result, Row, SqlType
+from pitstop.service.sql_results import Column, Result, Row, SqlType, Value
+
+
+class Stop:
+    """By which somebody in another thread gives up what the server is carrying out: the server ends it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given = False
+        self._connections: list[socket.socket] = []
+
+    def give_up(self) -> None:
+        """Now, or as soon as the server has begun to answer."""
+        with self._lock:
+            self._given = True
+            for connection in self._connections:
+                _shut(connection)
+
+    def watch(self, connection: socket.socket) -> None:
+        """It is the connection by which the server answers."""
+        with self._lock:
+            self._connections.append(connection)
+            if self._given:
+                _shut(connection)
+
+
+def _shut(connection: socket.socket) -> None:
+    # To close it would not wake a thread that reads from it.
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def results_in(lines: Iterator[str]) -> Iterator[Result]:
@@ -27,16 +59,27 @@ def results_in(lines: Iterator[str]) -> Iterator[Result]:
 
 
 def _batches(lines: Iterator[str], columns: tuple[Column, ...]) -> Iterator[list[Row]]:
-    moments = [number for number, column in enumerate(columns) if column.type == SqlType.TIMESTAMP]
+    readers = [(number, _READERS[column.type]) for number, column in enumerate(columns) if column.type in _READERS]
     for line in lines:
         told = _told(line)
         if "rows" in told:
             return
         row = told["row"]
-        for number in moments:
-            row[number] = datetime.fromisoformat(row[number]) if row[number] is not None else None
+        for number, read in readers:
+            row[number] = read(row[number]) if isinstance(row[number], str) else row[number]
         yield [tuple(row)]
     raise UnreachableError("The server broke off before the statement was done. See its log, and try again.")
+
+
+def _moment(text: str) -> datetime | str:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:  # beyond the years that Python has
+        return text
+
+
+_READERS: dict[str, Callable[[str], Value]] = {SqlType.TIMESTAMP: _moment, "DOUBLE": float, "FLOAT": float}
+"""Type of a column -> what makes a value of the text that stands for it; NaN and infinities are texts."""
 
 
 def _told(line: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from datetime import date, datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ def dumps(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: times as ISO 8601 text, decimals as text, bytes in hex."""
+    """A value as JSON can hold it: times as ISO 8601 text, decimals, NaN and infinities as text, bytes in hex."""
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -23,6 +24,8 @@ def plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, bytes | bytearray):
         return value.hex()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 

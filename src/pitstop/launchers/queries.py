@@ -50,11 +50,15 @@ class _Process:
 
 
 class _Answers:
-    """service.selecting.Answers of one query."""
+    """service.selecting.Answers of one query. If its process ends before it has given a row, another process begins it anew."""
 
-    def __init__(self, process: _Process, number: int, rest: Callable[[], None]) -> None:
-        self._process, self._number, self._rest = process, number, rest
-        self._told = process.asked[number]
+    def __init__(self, ask: Callable[[], tuple[_Process, int]], rest: Callable[[], None]) -> None:
+        """``ask`` sends the query to a process, and gives that and the query's number in it."""
+        self._ask, self._rest = ask, rest
+        self._process, self._number = ask()
+        self._answers = self._process.asked[self._number]
+        self._columns = self._rows = self._repeated = self._closed = False
+        """What has been told, whether it is another process than the first, and whether nobody asks any more."""
 
     def __iter__(self) -> Iterator[Answer]:
         return self
@@ -63,14 +67,16 @@ class _Answers:
         quiet_at = time.monotonic() + QUIET_SECONDS
         while self._number in self._process.asked:
             try:
-                told = self._told.get(timeout=LOOK_SECONDS)
+                told = self._answers.get(timeout=LOOK_SECONDS)
             except queue.Empty:
-                if self._process.started.poll() is not None and self._told.empty():
-                    self.close()
-                    raise EngineError(f"The process that carries out queries has ended: {_SEE}.") from None
-                if time.monotonic() > quiet_at:
+                if self._process.started.poll() is not None and self._answers.empty():
+                    self._begin_anew()
+                elif time.monotonic() > quiet_at:
                     return {"quiet": True}
                 continue
+            if "columns" in told and self._columns:
+                continue  # the process before has told them
+            self._columns, self._rows = self._columns or "columns" in told, self._rows or "rows" in told
             if "rows" in told:
                 self._process.say({"taken": self._number})
             if "error" in told or "end" in told:
@@ -83,9 +89,20 @@ class _Answers:
         raise StopIteration
 
     def close(self) -> None:
+        self._closed = True
         if self._process.asked.pop(self._number, None) is not None:
             self._process.say({"cancel": self._number})
             self._rest()
+
+    def _begin_anew(self) -> None:
+        if self._rows or self._repeated:
+            self.close()
+            raise EngineError(f"The process that carries out queries has ended: {_SEE}.")
+        self._repeated = True
+        self._process, self._number = self._ask()
+        self._answers = self._process.asked[self._number]
+        if self._closed:
+            self.close()
 
 
 class QueryProcess:
@@ -110,16 +127,19 @@ class QueryProcess:
         self._timer: threading.Timer | None = None
 
     def run(self, make: Callable[[int], Select]) -> _Answers:
+        return _Answers(lambda: self._ask(make), self._rest)
+
+    def _ask(self, make: Callable[[int], Select]) -> tuple[_Process, int]:
         process, number = self._begin()
-        answers = _Answers(process, number, self._rest)
         try:
             self._wait_for(process)
             asked = dataclasses.replace(make(number), seconds=self._seconds, most_rows=self._rows)
             process.say({"select": to_json(asked)})
         except BaseException:
-            answers.close()
+            process.asked.pop(number, None)
+            self._rest()
             raise
-        return answers
+        return process, number
 
     def close(self) -> None:
         """End the process."""

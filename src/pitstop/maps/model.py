@@ -67,6 +67,7 @@ def check_version(name: str, key: str, entry: Entry | None, version: int) -> Non
         raise ConflictError(
             f"Somebody else has written entry '{key}' of map '{name}' meanwhile: it has {_version_text(found)}, and was expected "
             f"to have {_version_text(version)}. Read it again.",
+            key=key,
             found=found,
             expected=version,
         )

@@ -45,9 +45,9 @@ class MapStore(Protocol):
         """Write entries and journal events in one transaction, making the map if there is none; returns how many."""
         ...
 
-    def put_if(self, name: str, key: str, value: str, version: int) -> None:
-        """Write one entry if that is its version, 0 standing for no entry, in one step: of several who have read it, one
-        writes. ConflictError for the others.
+    def put_if(self, name: str, entries: Iterable[tuple[str, str]], version: int) -> None:
+        """Write all of these entries if that is the version of each, 0 standing for no entry, else none, in one step: of several
+        who have read them, one writes. ConflictError, with the ``key``, for the others.
 
         An entry that was removed and written anew begins with 1 again.
         """

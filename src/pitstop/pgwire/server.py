@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from pg_mimic import IdentityProvider, PgServer, ScramSha256AuthPlugin
 
+from pitstop.client.http import HttpService
 from pitstop.errors import UsageError
 from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
 from pitstop.pgwire.session import PitstopSession
-from pitstop.service.api import Service
 
 
 class _OneToken(IdentityProvider):
@@ -25,7 +25,7 @@ class _OneToken(IdentityProvider):
 
 
 async def listen(
-    host: str, port: int, token: str, open_service: Callable[[], Service], ready: Callable[[str, int], None]
+    host: str, port: int, token: str, open_service: Callable[[], HttpService], ready: Callable[[str, int], None]
 ) -> None:
     """Serve until it is cancelled. UsageError if others than this machine could connect: the protocol is not encrypted here."""
     if not loopback_addresses(host):

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from pg_mimic import PgError, Portal, ResultColumn, Session, Statement
 
+from pitstop.client.http import HttpService
+from pitstop.client.sql import Stop
 from pitstop.errors import ConflictError, DeniedError, ForbiddenError, NotFoundError, PitstopError, UsageError
+from pitstop.pgwire.texts import with_plain_texts
 from pitstop.pgwire.values import described, row_of
-from pitstop.service.api import Service
 from pitstop.service.sql_results import Result
 from pitstop.service.statements import REPORT
 from pitstop.sql.connectors import columns_of
 from pitstop.sql.mappings import Mapping
-from pitstop.sql.names import of_postgres
+from pitstop.sql.names import of_postgres, tables_of
 from pitstop.sql.parsing import parse
-from pitstop.sql.places import Place
 from pitstop.sql.statements import CheckJob, CreateMapping, DescribeJob, ExplainJob, Query, Show, UpdateJob
 from pitstop.sql.statements import Statement as Said
 
+T = TypeVar("T")
 _CODES: tuple[tuple[type[PitstopError], str], ...] = (
     (UsageError, "42601"),
     (NotFoundError, "42704"),
@@ -34,15 +36,32 @@ _CODES: tuple[tuple[type[PitstopError], str], ...] = (
 class PitstopSession(Session):
     """``open_service`` gives each client a connection of its own."""
 
-    def __init__(self, open_service: Callable[[], Service]) -> None:
+    def __init__(self, open_service: Callable[[], HttpService]) -> None:
         self._open = open_service
-        self._service: Service | None = None
+        self._service: HttpService | None = None
+        self._stop = Stop()
+        """Of what is being carried out."""
+
+    async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Let a thread of its own do something; if the client cancels it, the server ends what it is doing for it."""
+        try:
+            return await asyncio.to_thread(work, *arguments)
+        except asyncio.CancelledError:
+            # The thread may still be on its way out: what comes next has a connection of its own.
+            self._stop.give_up()
+            self._stop, self._service = Stop(), None
+            raise
 
     async def prepare(self, sql: str, param_oids: list[int | None]) -> Statement:
         if param_oids:
             said = "Parameters ($1) are not possible: put values into the statement, as psycopg's ClientCursor does"
             raise PgError("0A000", said)
+        sql = with_plain_texts(sql)
         statements = await asyncio.to_thread(_said, sql)
+        if len(statements) == 1 and isinstance(statements[0], Query) and of_postgres(statements[0]):
+            # A mapping may be called as a table of PostgreSQL's own is.
+            ours = await self.in_thread(self._tables) if tables_of(statements[0]) else {}
+            statements = statements if tables_of(statements[0]) & ours.keys() else []
         if not statements:
             # What clients ask of PostgreSQL itself.
             found: Statement = await super().prepare(sql, param_oids)
@@ -56,7 +75,7 @@ class PitstopSession(Session):
 
     async def schema(self) -> dict[str, dict[str, str]]:
         """Mappings as tables, for \\d and information_schema."""
-        return await asyncio.to_thread(self._tables)
+        return await self.in_thread(self._tables)
 
     async def close(self) -> None:
         close = getattr(self._service, "close", None)
@@ -67,7 +86,8 @@ class PitstopSession(Session):
         """What statements give, one after the other."""
         if self._service is None:
             self._service = self._open()
-        return self._service.sql(sql)
+        self._stop = Stop()
+        return self._service.sql(sql, self._stop)
 
     def _tables(self) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = {}
@@ -114,7 +134,7 @@ class _Statement(Statement):
 
     def bind(self, params: list[str | None]) -> Portal:
         begun, self._begun = self._begun, None
-        return _Portal(begun or _Begun(self._session, self.sql, len(self._said)))
+        return _Portal(self._session, begun or _Begun(self._session, self.sql, len(self._said)))
 
 
 class _Begun:
@@ -129,7 +149,7 @@ class _Begun:
         """Returns once the last one tells its columns."""
         if not self._started:
             self._started = True
-            await asyncio.to_thread(self._start)
+            await self._session.in_thread(self._start)
 
     def _start(self) -> None:
         with _as_postgres():
@@ -140,13 +160,13 @@ class _Begun:
 
 
 class _Portal(Portal):
-    def __init__(self, begun: _Begun) -> None:
-        self._begun = begun
+    def __init__(self, session: PitstopSession, begun: _Begun) -> None:
+        self._session, self._begun = session, begun
         self._rows: Iterator[Any] | None = None
 
     async def execute(self, max_rows: int) -> tuple[list[tuple[Any, ...]], bool]:
         await self._begun.start()
-        return await asyncio.to_thread(self._some, max_rows)
+        return await self._session.in_thread(self._some, max_rows)
 
     def _some(self, max_rows: int) -> tuple[list[tuple[Any, ...]], bool]:
         with _as_postgres():
@@ -182,14 +202,9 @@ def _said(sql: str) -> list[Said]:
         said = parse(sql)
     except PitstopError:
         return []
-    return [] if len(said) == 1 and isinstance(said[0], Query) and _of_postgres(said[0].text) else said
+    return said
 
 
 def _parsed(sql: str) -> None:
     with _as_postgres():
         parse(sql)
-
-
-def _of_postgres(query: str) -> bool:
-    """True for a query on PostgreSQL's own catalogue and functions, which clients ask when they connect."""
-    return of_postgres(Query(query, Place(1, 1, 1, 1)))

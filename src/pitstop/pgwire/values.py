@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Any
 
 from pg_mimic import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, TEXT, TIMESTAMPTZ, ResultColumn
@@ -37,8 +36,6 @@ def row_of(values: tuple[Any, ...], columns: list[ResultColumn]) -> tuple[Any, .
 def _value(value: Any, oid: int) -> Any:
     if value is None:
         return None
-    if oid == TIMESTAMPTZ:
-        return value if isinstance(value, datetime) else datetime.fromisoformat(value)
     if oid == TEXT and not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return value

@@ -90,6 +90,8 @@ class FilesSink(Sink):
     """``parquet``, ``json`` or ``csv``."""
     partition_by: tuple[str, ...]
     """Columns that become folders."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Of Spark's writer."""
 
 
 @dataclass(frozen=True)
@@ -138,11 +140,18 @@ def logger(template: str | None = None) -> Sink:
     return LoggerSink(template)
 
 
-def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | list[str] = ()) -> Sink:
-    """Files in a folder: ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears only with its epoch."""
+def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | list[str] = (), **options: Any) -> Sink:
+    """Files in a folder: ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears only with its epoch.
+
+    ``options`` are those of Spark's writer of that format, such as ``header=True`` or ``timestampFormat``.
+    """
     if format not in ("parquet", "json", "csv"):
         raise UsageError(f"files writes parquet, json or csv, not {format!r}.")
-    return FilesSink(str(path), format, tuple(partition_by))
+    return FilesSink(str(path), format, tuple(partition_by), tuple((name, _option(value)) for name, value in options.items()))
+
+
+def _option(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def noop() -> Sink:

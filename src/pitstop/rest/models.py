@@ -173,7 +173,10 @@ class EntriesBody(_Request):
 
     entries: dict[str, JsonValue] = Field(description="Key -> any JSON value")
     expected_version: int | None = Field(
-        None, ge=0, le=MOST_NUMBER, description="Of one entry: write it only if this is its version still; 0: if there is none"
+        None,
+        ge=0,
+        le=MOST_NUMBER,
+        description="Write them only if this is the version of each still; 0: if there are none",
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.types import Receive, Scope, Send
 
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
 from pitstop.rest.access import Access, Role
@@ -56,9 +57,23 @@ def router(service: ServerService, access: Access) -> APIRouter:
         if found is None or found.role is not Role.OPERATOR:
             await reading(_refuse_changes, service, statements)
         first = await working(service.carry_out, statements[0])
-        return StreamingResponse(_lines(service, first, statements[1:]), media_type=MEDIA_TYPE)
+        return _Lines(_lines(service, first, statements[1:]), first)
 
     return routes
+
+
+class _Lines(StreamingResponse):
+    """An answer whose first result is closed in any case: who has asked may be gone before a line of it is sent."""
+
+    def __init__(self, lines: AsyncIterator[bytes], first: Result) -> None:
+        super().__init__(lines, media_type=MEDIA_TYPE)
+        self._first = first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._first.close()
 
 
 def _refuse_changes(service: ServerService, statements: list[Statement]) -> None:

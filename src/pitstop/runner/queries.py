@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -16,8 +18,13 @@ from pitstop.runner.session import session
 from pitstop.sql.parsing import named
 
 if TYPE_CHECKING:
-    from pitstop.spark.selecting.select import Asking
+    from pitstop.spark.selecting.select import Asking, Selecting
 
+log = logging.getLogger("pitstop.queries")
+LEFT_SECONDS = 10.0
+"""So long tasks may run after their query has ended."""
+BEGIN_ANEW = 75
+"""The exit code of a process in whose place another one is to come."""
 STORE_FACTORY = "pitstop.store.maps:open_map_store"
 
 
@@ -50,13 +57,13 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
             continue
         select = from_json(Select, told["select"])
         asking = open_ones[select.id] = Asking()
-        threading.Thread(target=_carry_out, args=(selecting.run, select, asking, say, open_ones), daemon=True).start()
+        threading.Thread(target=_carry_out, args=(selecting, select, asking, say, open_ones), daemon=True).start()
     for asking in list(open_ones.values()):
         asking.end()
 
 
 def _carry_out(
-    run: Callable[..., None],
+    selecting: Selecting,
     select: Select,
     asking: Asking,
     say: Callable[[dict[str, Any]], None],
@@ -69,7 +76,7 @@ def _carry_out(
             say({"id": select.id, "rows": rows})
 
     try:
-        run(select, {thing.name: thing for thing in map(named, select.names)}, tell, asking)
+        selecting.run(select, {thing.name: thing for thing in map(named, select.names)}, tell, asking)
         say({"id": select.id, "end": True})
     except PitstopError as error:
         say({"id": select.id, "error": error.to_dict()})
@@ -77,3 +84,6 @@ def _carry_out(
         say({"id": select.id, "error": EngineError(f"{type(error).__name__}: {error}").to_dict()})
     finally:
         open_ones.pop(select.id, None)
+    if selecting.leaves_tasks(LEFT_SECONDS):
+        log.warning("a query that has ended still keeps cores busy: this process ends, and another one takes its place")
+        os._exit(BEGIN_ANEW)

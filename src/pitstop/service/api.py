@@ -54,7 +54,7 @@ class SubmitRequest:
     args: tuple[str, ...] = ()
     """Arguments of the job's function."""
     name: str | None = None
-    """Name of the job; None takes the artifact's name without suffix."""
+    """Name of the job; None takes that of its CREATE JOB, else the artifact's name without suffix."""
     initial_snapshot: str | None = None
     """submit: the snapshot to start from. update: the name of the snapshot to take of the old version."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -269,8 +269,8 @@ class Service(Protocol):
     def map_put(self, name: str, entries: dict[str, str], expected_version: int | None = None) -> None:
         """Write entries (key -> JSON text), all or none; makes the map if there is none of that name.
 
-        ``expected_version``, for one entry only: it is written if that is its version still (0: there is none); ConflictError if
-        somebody else has written it meanwhile.
+        ``expected_version``: they are written if that is the version of each still (0: there is none); ConflictError if somebody
+        else has written one of them meanwhile.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -10,8 +11,9 @@ from pathlib import Path
 import fsspec
 import httpx2
 
-from pitstop.errors import ArtifactError, TooLargeError
+from pitstop.errors import ArtifactError, PitstopError, TooLargeError
 from pitstop.model.data_folder import DataFolder
+from pitstop.sql.programs import SUFFIX, read_program
 
 MOST_BYTES = 256 << 20
 """The largest artifact."""
@@ -41,6 +43,15 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
         temporary.rename(target)
     os.utime(folder)  # young artifacts are kept although no job names them yet
     return target
+
+
+def usual_name(artifact: str, content: bytes | None) -> str:
+    """The name of a job whose artifact this is, if nobody gives it another: of its CREATE JOB, else the file's without suffix."""
+    path = Path(artifact)
+    if path.suffix == SUFFIX and content is not None:
+        with contextlib.suppress(PitstopError, UnicodeDecodeError):  # what is wrong in it is told when it is compiled
+            return read_program(content.decode()).job.name
+    return path.stem
 
 
 def _read(location: str) -> bytes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pitstop.errors import ConflictError, NotFoundError, UsageError
+from pitstop.maps.json_form import WITH_NULLS
 from pitstop.service.api import Service
 from pitstop.service.selecting import Queries, select
 from pitstop.sql.catalog import Catalog
-from pitstop.sql.connectors import IMAP, KEY, VALUE, connector_of, is_single
+from pitstop.sql.connectors import IMAP, KEY, connector_of, is_single
 from pitstop.sql.mappings import Mapping
+from pitstop.sql.mappings import text as literal
 from pitstop.sql.names import streams
 from pitstop.sql.places import Place
 from pitstop.sql.statements import Insert, Query, Writing
@@ -23,17 +25,21 @@ def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Que
         raise NotFoundError(insert.place.prefix + f"Mapping does not exist: {insert.mapping}")
     if connector_of(mapping) is not IMAP or streams(insert.query, known):
         raise UsageError(insert.place.prefix + "You must use CREATE JOB statement for a streaming DML query")
-    new, entries = insert.writing is Writing.INSERT, dict[str, str]()
+    new, single, entries = insert.writing is Writing.INSERT, is_single(mapping), dict[str, str]()
     for key, value in select(_entries(insert, mapping), service, catalog, queries).rows:
         if key is None:
             raise UsageError(insert.place.prefix + f"Column '{KEY}' needs a value")
         text = str(key)
-        if new and (text in entries or service.map_get(mapping.outside, text) is not None):
+        if new and text in entries:
             raise ConflictError(insert.place.prefix + f"Duplicate key: {text}")
-        # {"this":...} of a value that is no object.
-        entries[text] = str(value)[len(VALUE) + 4 : -1] if is_single(mapping) else str(value)
-    if entries:
-        service.map_put(mapping.outside, entries)
+        # {"v":...} of a value that is no object.
+        entries[text] = str(value)[5:-1] if single else str(value)
+    if not entries:
+        return
+    try:
+        service.map_put(mapping.outside, entries, expected_version=0 if new else None)
+    except ConflictError as error:
+        raise ConflictError(insert.place.prefix + f"Duplicate key: {error.details['key']}") from None
 
 
 def _entries(insert: Insert, mapping: Mapping) -> Query:
@@ -41,12 +47,14 @@ def _entries(insert: Insert, mapping: Mapping) -> Query:
     types = {column.name: column.type for column in mapping.columns}
     targets = targets_of(insert, types)
     given = {target: f"CAST(c{number} AS {types[target]})" for number, target in enumerate(targets)}
+    single = is_single(mapping)
     fields = ", ".join(
-        f"{given.get(column.name, f'CAST(NULL AS {column.type})')} AS {quoted(column.outside)}"
+        f"{given.get(column.name, f'CAST(NULL AS {column.type})')} AS {'v' if single else quoted(column.outside)}"
         for column in mapping.columns
         if column.name != KEY
     )
-    value = f"to_json(struct({fields}), map('ignoreNullFields', 'false'))" if fields else "'{}'"
+    options = ", ".join(literal(part) for option in WITH_NULLS.items() for part in option)
+    value = f"to_json(struct({fields}), map({options}))" if fields else "'{}'"
     names = ", ".join(f"c{number}" for number in range(len(targets)))
     # The user's text on a line of its own, behind as many blanks as stood before it.
     place = insert.query.place

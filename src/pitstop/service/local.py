@@ -41,7 +41,7 @@ from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.service import updates
 from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, Cluster, SubmitRequest
-from pitstop.service.artifacts import store_artifact
+from pitstop.service.artifacts import store_artifact, usual_name
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.audit import AuditTrail
 from pitstop.service.changes import Changes
@@ -105,7 +105,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
     # verbs
 
     def submit(self, request: SubmitRequest) -> JobStatus:
-        name = check_name("job", request.name or Path(request.artifact_name).stem)
+        name = check_name("job", request.name or usual_name(request.artifact_name, request.artifact_bytes))
         identity = check_job_id(request.id) if request.id is not None else self._new_id()
         known = self._registry.get_job(identity)
         if known is not None:

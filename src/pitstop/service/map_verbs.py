@@ -33,12 +33,7 @@ class MapVerbs:
         if expected_version is None:
             self._maps.put_all(name, entries.items())
             return
-        if len(entries) != 1:
-            raise UsageError(
-                f"An expected version is that of one entry: put just one into map '{name}' then, not {len(entries)}."
-            )
-        for key, value in entries.items():
-            self._maps.put_if(name, key, value, expected_version)
+        self._maps.put_if(name, entries.items(), expected_version)
 
     def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
         return self._maps.delete(name, key, version)

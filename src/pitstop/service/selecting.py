@@ -14,6 +14,7 @@ from pitstop.sql.connectors import IMAP, columns_of, connector_of
 from pitstop.sql.mappings import Mapping, Named, View
 from pitstop.sql.names import reads, streams
 from pitstop.sql.statements import Query
+from pitstop.sql.types import shown_type
 
 Answer = dict[str, Any]
 
@@ -66,7 +67,7 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
         answers.close()
         raise
     columns = first["columns"] if first is not None else ()
-    shown = tuple(Column(name, SqlType.TIMESTAMP if kind == "timestamp" else kind.upper()) for name, kind in columns)
+    shown = tuple(Column(name, SqlType.TIMESTAMP if kind == "timestamp" else shown_type(kind)) for name, kind in columns)
     return Result(shown, _Batches(answers), streams(query, known))
 
 

@@ -45,7 +45,19 @@ class Result:
     @classmethod
     def of(cls, columns: tuple[Column, ...], rows: Sequence[Row]) -> Result:
         """A result that is known."""
-        return cls(columns, (rows,))
+        return cls(columns, (rows,) if rows else ())
+
+    @property
+    def names(self) -> list[str]:
+        """What the columns are called, each another name: a second ``a`` is ``a_2``."""
+        found: list[str] = []
+        for column in self.columns:
+            name, number = column.name, 1
+            while name in found:
+                number += 1
+                name = f"{column.name}_{number}"
+            found.append(name)
+        return found
 
     @property
     def rows(self) -> Iterator[Row]:

@@ -15,8 +15,9 @@ from sqlglot import exp
 from pitstop.errors import UsageError
 from pitstop.pipeline import aggregates, collecting, statistics
 from pitstop.pipeline.aggregates import Aggregate
-from pitstop.sql.queries import place_of, wrong
-from pitstop.sql.relations import Relation, over_columns, spark_text
+from pitstop.sql.dialect import spark_sql
+from pitstop.sql.queries import is_aggregate, name_of_call, place_of, wrong
+from pitstop.sql.relations import Relation, over_columns, refuse_unless_of_a_row, spark_text
 from pitstop.sql.statements import Query
 
 _PLAIN: dict[type[exp.Expr], Callable[[str], Aggregate]] = {
@@ -37,6 +38,8 @@ _PLAIN: dict[type[exp.Expr], Callable[[str], Aggregate]] = {
     exp.StddevSamp: statistics.stddev,
 }
 _OF_TWO: dict[type[exp.Expr], Callable[[str, str], Aggregate]] = {exp.ArgMin: aggregates.min_by, exp.ArgMax: aggregates.max_by}
+_OF_ONE_ROW = (exp.First, exp.FirstValue, exp.AnyValue, exp.Last, exp.LastValue)
+"""Those that a null in the place of what is filtered out would change."""
 MOST_LETTERS = 60
 _READ = ("this", "expression", "expressions", "big_int", "nulls_excluded")
 """What of an aggregate's call is looked at: with more it would be another one."""
@@ -73,7 +76,7 @@ class Aggregation:
                 return exp.column(each.name, quoted=True)
             if isinstance(each, exp.Filter):
                 return self._column(each.this, each.expression.this)
-            if isinstance(each, exp.AggFunc):
+            if is_aggregate(each):
                 return self._column(each, None)
             if isinstance(each, exp.Column):
                 self.relation.find(each, self.query)
@@ -81,7 +84,9 @@ class Aggregation:
                 raise wrong(each, self.query, said)
             return each
 
-        return _transformed(node.copy(), replaced)
+        found = _transformed(node.copy(), replaced)
+        refuse_unless_of_a_row(found, self.query)
+        return found
 
     def _column(self, call: exp.Expr, condition: exp.Expr | None) -> exp.Column:
         name, aggregate = self._aggregate(call, condition)
@@ -111,7 +116,11 @@ class Aggregation:
         elif type(call) in _PLAIN and not distinct:
             made = _PLAIN[type(call)](self._of(value, condition))
         if made is None or any(value for key, value in call.args.items() if key not in _READ):
-            raise wrong(call, self.query, f"{call.sql(dialect='spark')} is not possible in a job")
+            raise wrong(call, self.query, f"{spark_sql(call)} is not possible in a job")
+        if condition is not None and type(call) in _OF_ONE_ROW:
+            raise wrong(
+                call, self.query, f"{name_of_call(call).upper()} has no FILTER in a job: filter rows by WHERE, or use MIN_BY"
+            )
         return self._name(call, condition), made
 
     def _of(self, value: exp.Expr, condition: exp.Expr | None) -> str:
@@ -122,14 +131,15 @@ class Aggregation:
         return spark_text(exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())]), self.relation, self.query)
 
     def _name(self, call: exp.Expr, condition: exp.Expr | None) -> str:
-        text = over_columns(call, self.relation, self.query).sql(dialect="spark")
+        text = spark_sql(over_columns(call, self.relation, self.query))
         if condition is not None:
-            text += " where " + over_columns(condition, self.relation, self.query).sql(dialect="spark")
+            text += " where " + spark_sql(over_columns(condition, self.relation, self.query))
         return slug(text, (*self.keys, *self.taken))
 
 
 def slug(text: str, taken: tuple[str, ...] = ()) -> str:
     """A column's name for what an expression computes: always the same for the same one, and none that is taken."""
+    taken = tuple(each.lower() for each in taken)
     if text.upper() == "COUNT(*)" and "count_all" not in taken:
         return "count_all"
     plain = re.sub(r"\W+", "_", text.lower()).strip("_")

@@ -17,12 +17,13 @@ from pitstop.pipeline import aggregates
 from pitstop.pipeline.stages import Pipeline, Stage
 from pitstop.sql.aggregation import Aggregation, slug
 from pitstop.sql.connectors import IMAP, columns_of, columns_of_entries, connector_of
+from pitstop.sql.dialect import spark_sql
 from pitstop.sql.joining import join
 from pitstop.sql.mappings import Mapping, View
 from pitstop.sql.mappings import Named as NamedThing
 from pitstop.sql.names import is_information, query_of
 from pitstop.sql.projecting import Projection, hinted, item, result_name, unstarred
-from pitstop.sql.queries import INFORMATION, STATE, name_of_call, parse_query, place_of, wrong
+from pitstop.sql.queries import INFORMATION, STATE, is_aggregate, name_of_call, parse_query, place_of, wrong
 from pitstop.sql.refusals import name_of_window, refuse_unhandled, refuse_window
 from pitstop.sql.relations import WINDOW_COLUMNS, Named, Relation, spark_text, with_fields
 from pitstop.sql.statements import Insert, Query, Writing
@@ -194,10 +195,10 @@ class _Compiler:
         for each in node.expressions:
             if isinstance(each, exp.Star):
                 raise wrong(node, scope.query, "SELECT * has no meaning with GROUP BY: name the columns")
-            text = gathered.over_results(each.unalias()).sql(dialect="spark")
+            text = spark_sql(gathered.over_results(each.unalias()))
             result.add(text, result_name(each, text))
         having = node.args.get("having")
-        condition = gathered.over_results(having.this).sql(dialect="spark") if having is not None else None
+        condition = spark_sql(gathered.over_results(having.this)) if having is not None else None
         made = self._aggregate(stage, relation, gathered, node, scope)
         if condition is not None:
             made = made.filter(condition)
@@ -314,4 +315,4 @@ def _in_terms_of(node: exp.Select, relation: Relation) -> exp.Select:
 
 
 def _aggregates(node: exp.Expr) -> bool:
-    return any(isinstance(each, exp.AggFunc) and not isinstance(each.parent, exp.Window) for each in node.walk())
+    return any(is_aggregate(each) and not isinstance(each.parent, exp.Window) for each in node.walk())

@@ -59,6 +59,11 @@ def connector_of(mapping: Mapping) -> Connector:
         raise UsageError(f"A mapping of TYPE {found.name} has columns {', '.join(c.name for c in found.columns)}: leave them out")
     if found.columns is None and not mapping.columns and found.source is not None:
         raise UsageError(f"A mapping of TYPE {found.name} needs its columns: name (column type, ...)")
+    names = [column.name.lower() for column in mapping.columns]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            twice = f"'{mapping.columns[names.index(name)].name}' and '{mapping.columns[number].name}'"
+            raise UsageError(f"Columns {twice} differ in case alone, which Spark takes for the same")
     if found is IMAP and all(column.name != KEY for column in mapping.columns):
         raise UsageError(f"A mapping of TYPE {found.name} needs a column {KEY}")
     return found
@@ -81,7 +86,8 @@ def columns_of_entries(mapping: Mapping) -> list[str]:
         schema, document = f"{VALUE} {fields[0].type}", f"concat('{{\"{VALUE}\":', value, '}}')"
         parsed = {VALUE: f"from_json({document}, '{schema}').{VALUE}"}
     else:
-        schema = ", ".join(f"{quoted(column.outside)} {column.type}" for column in fields).replace("'", "\\'")
+        schema = ", ".join(f"{quoted(column.outside)} {column.type}" for column in fields)
+        schema = schema.replace("\\", "\\\\").replace("'", "\\'")
         parsed = {column.name: f"from_json(value, '{schema}').{quoted(column.outside)}" for column in fields}
     key = next(column for column in mapping.columns if column.name == KEY)
     texts = {KEY: f"CAST(key AS {key.type})"} | parsed
@@ -127,15 +133,20 @@ def _journal(mapping: Mapping) -> Source:
 
 
 def _files(mapping: Mapping) -> Source:
-    format_, header = _value(mapping, "format", "parquet"), {}
-    if "header" in mapping.options and format_ == "csv":
-        header = {"header": mapping.options["header"]}
-    return sources.files(mapping.options["path"], format_, _ddl(mapping), streaming=_is_watched(mapping), **header)
+    format_ = _value(mapping, "format", "parquet")
+    return sources.files(
+        mapping.options["path"], format_, _ddl(mapping), streaming=_is_watched(mapping), **_header(mapping, format_)
+    )
+
+
+def _header(mapping: Mapping, format_: str) -> dict[str, str]:
+    return {"header": mapping.options["header"]} if "header" in mapping.options and format_ == "csv" else {}
 
 
 def _into_files(mapping: Mapping) -> Sink:
     parts = [part.strip() for part in _value(mapping, "partitionBy", "").split(",") if part.strip()]
-    return sinks.files(mapping.options["path"], _value(mapping, "format", "parquet"), parts)
+    format_ = _value(mapping, "format", "parquet")
+    return sinks.files(mapping.options["path"], format_, parts, **_header(mapping, format_))
 
 
 def _map_entries(mapping: Mapping) -> Source:

@@ -143,7 +143,9 @@ def _renamed(
     parts = [f"{spark_text(other, right, query)} AS {quoted(key)}" for (_, other), key in zip(equal, keys, strict=True)]
     columns = []
     for each in right.columns:
-        name = each.column if each.column not in taken else _free(f"{each.of or 'right'}_{each.column}", taken)
+        name = each.column
+        if name.lower() in (other.lower() for other in taken):
+            name = _free(f"{each.of or 'right'}_{each.column}", taken)
         taken.add(name)
         parts.append(f"{quoted(each.column)} AS {quoted(name)}")
         columns.append(replace(each, column=name))
@@ -152,7 +154,7 @@ def _renamed(
 
 def _free(name: str, taken: set[str]) -> str:
     number, found = 1, name
-    while found in taken:
+    while found.lower() in (each.lower() for each in taken):
         number += 1
         found = f"{name}_{number}"
     return found
@@ -176,13 +178,17 @@ def _within(conditions: list[exp.Expr], left: Relation, right: Relation, query: 
                 upper = bound.ms if upper is None else min(upper, bound.ms)
     if lower is None or upper is None:
         return rest, None, False
+    if lower > upper:
+        raise UsageError(
+            place_of(used[0], query).prefix + "No two times are so far apart: the first bound lies behind the second"
+        )
     lopsided = -lower != upper
     return rest + (used if lopsided else []), max(abs(lower), abs(upper)), lopsided
 
 
 def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) -> list[_Bound] | None:
     """What a condition on the times of both sides says; None if it is none."""
-    if isinstance(condition, exp.Between):
+    if isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
         low = exp.GTE(this=condition.this, expression=condition.args["low"])
         high = exp.LTE(this=condition.this, expression=condition.args["high"])
         parts = [_bounds(each, left, right, query) for each in (low, high)]

@@ -12,7 +12,7 @@ from pitstop.errors import UsageError
 from pitstop.sql.connectors import connector_of
 from pitstop.sql.mappings import Mapping, Named, View
 from pitstop.sql.places import Place
-from pitstop.sql.queries import INFORMATION, STATE, name_of_call, parse_query, wrong
+from pitstop.sql.queries import INFORMATION, STATE, name_of_call, parse_query, words_of, wrong
 from pitstop.sql.statements import Query
 from pitstop.sql.windowing import WINDOWS
 
@@ -131,12 +131,22 @@ def _is_rows_of_call(node: exp.Expr) -> bool:
     return name_of_call(call) in WINDOWS or (name_of_call(call) == "table" and _is_rows_of_call(call))
 
 
+def tables_of(query: Query) -> set[str]:
+    """The names, without a schema, that a query has in FROM."""
+    try:
+        tree = parse_query(query)
+    except UsageError:
+        return set()
+    return {table.name for table in tree.find_all(exp.Table) if not table.db and not is_of_cte(table)}
+
+
 def of_postgres(query: Query) -> bool:
     """True for a query on PostgreSQL's own catalogue and functions, which clients of its protocol ask about."""
     try:
         tree = parse_query(query)
     except UsageError:
-        return True
+        # Much of what they ask is no SQL of ours.
+        return any(word.startswith("pg_") for word in words_of(query))
     tables = list(tree.find_all(exp.Table))
     if any(str(table.db).lower() == "pg_catalog" or table.name.lower().startswith("pg_") for table in tables):
         return True

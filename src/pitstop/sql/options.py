@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pitstop.errors import UsageError
+from pitstop.model.config import JobConfig
 from pitstop.sql.places import Word
 
 GUARANTEE = "processingGuarantee"
@@ -66,9 +67,11 @@ def _value(key: Word, value: Word, option: SqlOption) -> object:
         if value.text not in GUARANTEES:
             raise UsageError(value.place.prefix + f"Unsupported value for {GUARANTEE}: {value.text}")
         return GUARANTEES[value.text]
-    if not option.number:
-        return value.text
+    if option.number and not value.text.removeprefix("-").isdecimal():
+        raise UsageError(value.place.prefix + f"Invalid number for {key.text}: {value.text}")
+    found = int(value.text) if option.number else value.text
     try:
-        return int(value.text)
-    except ValueError:
-        raise UsageError(value.place.prefix + f"Invalid number for {key.text}: {value.text}") from None
+        JobConfig.from_options({option.name: found})
+    except UsageError as error:
+        raise UsageError(value.place.prefix + error.message.replace(option.name, key.text)) from None
+    return found

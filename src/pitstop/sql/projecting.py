@@ -24,11 +24,11 @@ class Projection:
 
     def add(self, text: str, name: str) -> str:
         """An expression of Spark as a column; what it is called. UsageError, with its place, for a name that is taken."""
-        taken = {each.name for each in self.columns}
-        if name in taken and not self._unnamed:
+        taken = {each.name.lower() for each in self.columns}  # names that differ in case alone are the same to Spark
+        if name.lower() in taken and not self._unnamed:
             raise wrong(self._node, self._query, f"Two columns are called '{name}': give one another name by AS")
         found, number = name, 1
-        while found in taken:
+        while found.lower() in taken:
             number += 1
             found = f"{name}_{number}"
         self.chosen.append(f"{text} AS {quoted(found)}")

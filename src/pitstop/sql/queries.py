@@ -5,34 +5,25 @@ What would reach beyond the names that mappings give is refused here, wherever i
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from pitstop.errors import UsageError
+from pitstop.sql.dialect import PitstopSql
+from pitstop.sql.functions import AGGREGATES, FORBIDDEN, WITHOUT_OPTIONS
 from pitstop.sql.places import Place
 from pitstop.sql.statements import Query
 
 STATE = "__state_of_snapshot"
 """The function that ``SNAPSHOT name STAGE name`` is read as."""
-FORBIDDEN = frozenset(
-    # Any method of any class, any program, any file.
-    ("reflect", "java_method", "try_reflect", "input_file_name", "read_files", "read_kafka", "cloud_files_state", "identifier")
-)
-"""Functions that reach beyond what mappings name."""
 INFORMATION = "information_schema"
 SCHEMAS = ("public", INFORMATION)
 SPANS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
-
-
-class PitstopSql(Spark):
-    """Spark's SQL with names in double quotes, as our statements have them."""
-
-    class Tokenizer(Spark.Tokenizer):
-        IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - read by the library as it is
-        QUOTES = ["'"]  # noqa: RUF012
-        STRING_ESCAPES = ["'", "\\"]  # noqa: RUF012
+LONGEST_MS = 100 * 365 * SPANS["day"]
+"""The longest time of a window, or of a bound: a century."""
 
 
 def parse_query(query: Query) -> exp.Query | exp.Values:
@@ -52,12 +43,22 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
         raise UsageError(query.place.prefix + str(error).split("\n")[0]) from None
     except RecursionError:
         raise UsageError(query.place.prefix + "The query is nested too deeply") from None
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError):  # of the library, on a query that it did not expect
+        raise UsageError(query.place.prefix + "The query is not understood") from None
     if len(trees) != 1 or not isinstance(trees[0], (exp.Query, exp.Values)):
         raise UsageError(query.place.prefix + "A query begins with SELECT, WITH or VALUES")
     tree = trees[0]
     for node in tree.walk():
         _refuse(node, query)
     return tree
+
+
+def words_of(query: Query) -> set[str]:
+    """The words and names of a query, in small letters; none if not even they can be told apart."""
+    try:
+        return {token.text.lower() for token in PitstopSql().tokenize(query.text) if token.token_type is not TokenType.STRING}
+    except TokenError:
+        return set()
 
 
 def place_of(node: exp.Expr, query: Query) -> Place:
@@ -69,6 +70,13 @@ def place_of(node: exp.Expr, query: Query) -> Place:
             # The column is that of the last letter.
             return _at(query.place, meta["line"], meta["col"] - length + 1, "x" * length)
     return query.place
+
+
+def at_letter(query: Query, start: int, end: int) -> Place:
+    """Where the letters from ``start`` to ``end`` of a query's text stand in the text of the statements."""
+    before = query.text[:start]
+    line, column = before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
+    return _at(query.place, line, column, query.text[start : end + 1].split("\n")[0])
 
 
 def wrong(node: exp.Expr, query: Query, said: str) -> UsageError:
@@ -83,15 +91,20 @@ def name_of_call(node: exp.Expr) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else ""
 
 
+def is_aggregate(node: exp.Expr) -> bool:
+    """True for a call of a function of many rows."""
+    return isinstance(node, exp.AggFunc) or name_of_call(node) in AGGREGATES
+
+
 def duration_ms(node: exp.Expr, query: Query) -> int:
     """The milliseconds of an INTERVAL; UsageError, with its place, for what is none of a fixed length."""
     if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal) and node.unit is not None:
         span = SPANS.get(str(node.unit.name).lower().removesuffix("s"))
         try:
-            found = float(node.this.name) * span if span is not None else None
-        except ValueError:
-            found = None
-        if found is not None and found >= 0 and found == int(found):
+            found = Decimal(node.this.name) * span if span is not None else Decimal(-1)
+        except ArithmeticError:
+            found = Decimal(-1)
+        if 0 <= found <= LONGEST_MS and found == int(found):
             return int(found)
     raise wrong(node, query, "Give a fixed time, as INTERVAL '1' MINUTE")
 
@@ -130,6 +143,8 @@ def _refuse(node: exp.Expr, query: Query) -> None:
     name = name_of_call(node)
     if name in FORBIDDEN:
         raise wrong(node, query, f"{name.upper()} reaches beyond mappings, and is not allowed")
+    if name in WITHOUT_OPTIONS and len(node.expressions) > WITHOUT_OPTIONS[name]:
+        raise wrong(node, query, f"Options of {name.upper()} reach beyond mappings, and are not allowed")
     elsewhere = isinstance(node, exp.Table) and (node.args.get("db") is not None or node.args.get("catalog") is not None)
     if elsewhere and (node.args.get("catalog") is not None or str(node.args["db"].name).lower() not in SCHEMAS):
         raise wrong(node, query, "A query reads what mappings and views name, and nothing else")

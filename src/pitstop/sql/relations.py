@@ -9,7 +9,9 @@ from sqlglot import exp
 
 from pitstop.pipeline.stages import Stage
 from pitstop.pipeline.windows import Session, Window
-from pitstop.sql.queries import name_of_call, wrong
+from pitstop.sql.dialect import spark_sql
+from pitstop.sql.functions import GENERATORS, OVER_WINDOWS
+from pitstop.sql.queries import is_aggregate, name_of_call, wrong
 from pitstop.sql.statements import Query
 
 WINDOW_COLUMNS = ("window_start", "window_end")
@@ -85,8 +87,8 @@ def spark_text(node: exp.Expr, relation: Relation, query: Query) -> str:
 
     UsageError, with its place, for columns that there are not, and for what is not computed from one row.
     """
-    _refuse_unless_of_a_row(node, query)
-    return over_columns(node, relation, query).sql(dialect="spark")
+    refuse_unless_of_a_row(node, query)
+    return spark_sql(over_columns(node, relation, query))
 
 
 def over_columns(node: exp.Expr, relation: Relation, query: Query) -> exp.Expr:
@@ -132,21 +134,23 @@ def _above(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
-def _refuse_unless_of_a_row(node: exp.Expr, query: Query) -> None:
+def refuse_unless_of_a_row(node: exp.Expr, query: Query) -> None:
+    """UsageError, with its place, for an expression that is not computed from one row alone."""
     for each in node.walk():
         said = None
         if isinstance(each, exp.Window):
             said = "OVER has no bounded state on a stream: group by TUMBLE, HOP or SESSION"
         elif isinstance(each, (exp.Query, exp.Exists)):
             said = "A query stands in FROM, and not within an expression: join it"
-        elif isinstance(each, exp.AggFunc):
-            said = f"{each.sql_name()} needs a GROUP BY of the same query"
-        elif isinstance(each, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)) or name_of_call(each) in _GENERATORS:
+        elif isinstance(each, (exp.IgnoreNulls, exp.RespectNulls)):
+            said = "IGNORE NULLS and RESPECT NULLS are not possible in a job"
+        elif is_aggregate(each):
+            said = f"{name_of_call(each).upper()} needs a GROUP BY of the same query"
+        elif name_of_call(each) in OVER_WINDOWS:
+            said = f"{name_of_call(each).upper()} is not possible in a job: group by TUMBLE, HOP or SESSION"
+        elif isinstance(each, exp.UDTF) or name_of_call(each) in GENERATORS:
             said = "Functions that make several rows are not possible here"
         elif isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count):
             said = "* stands for all columns only at the begin of what is selected"
         if said is not None:
             raise wrong(each, query, said)
-
-
-_GENERATORS = ("explode_outer", "posexplode_outer", "inline_outer", "stack", "json_tuple")

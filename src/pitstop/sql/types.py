@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from pitstop.errors import UsageError
 from pitstop.sql.places import Word
 
@@ -40,8 +42,9 @@ def plain_type(name: Word, numbers: Sequence[int], zoned: bool) -> str:
         if not 0 <= scale <= digits <= MOST_DIGITS or digits == 0:
             raise UsageError(name.place.prefix + f"A decimal has 1 to {MOST_DIGITS} digits, and at most as many behind the point")
         return f"decimal({digits},{scale})"
-    sized = said in ("VARCHAR", "CHAR") and len(numbers) == 1
-    if said not in SPARK_TYPES or (numbers and not sized) or (zoned and said != "TIMESTAMP"):
+    if said in ("VARCHAR", "CHAR") and numbers:
+        raise UsageError(name.place.prefix + f"{said} has no length here: texts are as long as they are")
+    if said not in SPARK_TYPES or numbers or (zoned and said != "TIMESTAMP"):
         raise UsageError(
             name.place.prefix + f"There is no type {name.text}: types are {', '.join(sorted({*SPARK_TYPES, 'DECIMAL'}))}"
         )
@@ -57,6 +60,11 @@ def composed_type(name: Word, parts: Sequence[str | tuple[str, str]]) -> str:
     if not named and (said, len(plain)) in (("ARRAY", 1), ("MAP", 2)):
         return f"{said.lower()}<{','.join(plain)}>"
     raise UsageError(name.place.prefix + "Types with parts are ARRAY<type>, MAP<type, type> and STRUCT<name: type, ...>")
+
+
+def shown_type(spark: str) -> str:
+    """A type of Spark as results tell it: in capital letters, but for the names of fields."""
+    return spark.upper() if "struct<" not in spark else exp.DataType.build(spark, dialect="spark").sql(dialect="spark")
 
 
 def quoted(column: str) -> str:

@@ -51,13 +51,15 @@ class SqlMapStore:
         self._change(name, changes, None, None, None)
         return len(changes)
 
-    def put_if(self, name: str, key: str, value: str, version: int) -> None:
+    def put_if(self, name: str, entries: Iterable[tuple[str, str]], version: int) -> None:
         with self._database.write_rows() as cursor:
             # Held until the end: nobody else writes the map between the look and the write.
             found, now = rows.ensure_map(cursor, name), self._now()
-            check_version(name, key, rows.get_entry(cursor, found, key, now), version)
+            changes = list(entries)
+            for key, _ in changes:
+                check_version(name, key, rows.get_entry(cursor, found, key, now), version)
             writer = MapWriter(cursor, found, now)
-            writer.change([(key, value)])
+            writer.change(changes)
             writer.finish()
 
     def get(self, name: str, key: str) -> Entry | None:

@@ -75,10 +75,12 @@ class MemoryMapStore:
         self._change(name, changes, None, None, None)
         return len(changes)
 
-    def put_if(self, name: str, key: str, value: str, version: int) -> None:
+    def put_if(self, name: str, entries: Iterable[tuple[str, str]], version: int) -> None:
         with self._lock:
-            check_version(check_name("map", name), key, self.get(name, key), version)
-            self._change(name, [(key, value)], None, None, None)
+            changes = list(entries)
+            for key, _ in changes:
+                check_version(check_name("map", name), key, self.get(name, key), version)
+            self._change(name, changes, None, None, None)
 
     def get(self, name: str, key: str) -> Entry | None:
         with self._lock:

@@ -109,7 +109,7 @@ def test_statements_come_from_a_file_or_a_pipe(cli, state, tmp_path, monkeypatch
     file = tmp_path / "statements.sql"
     file.write_text("-- all of them\nSHOW JOBS;\n")
     assert cli("sql", "-f", file, "-o", "csv")[1] == "name\nhello-world\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO("SHOW JOBS;"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfSHOW JOBS;")))
     assert cli("sql", "-o", "csv")[1] == "name\nhello-world\n"
     assert "cannot be read" in cli("sql", "-f", tmp_path / "none.sql")[2]
     assert "not from both at once" in cli("sql", "-f", file, "-e", "SHOW JOBS")[2]

@@ -336,7 +336,7 @@ def test_an_entry_of_a_map_comes_with_its_version_and_times(http, state):
         "Somebody else has written entry 'a' of map 'cars' meanwhile: it has version 1, and was expected to have "
         "version 0, which is none. Read it again.",
     )
-    assert refused.json()["details"] == {"found": 1, "expected": 0}
+    assert refused.json()["details"] == {"key": "a", "found": 1, "expected": 0}
     assert http.delete("/api/v1/maps/cars/entry?key=a&version=2").status_code == 409
     assert http.delete("/api/v1/maps/cars/entry?key=a&version=1").json() == {"deleted": True}
 

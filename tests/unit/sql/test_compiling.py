@@ -204,6 +204,37 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO log SELECT 1", "A job reads FROM a mapping or a view"),
         ("INSERT INTO log SELECT vin FROM pings HAVING speed > 1", "HAVING needs a GROUP BY"),
         (
+            "INSERT INTO log SELECT a.vin FROM ordered a JOIN tours b ON a.vin = b.vin AND a.ts BETWEEN b.ts + INTERVAL '1' "
+            "MINUTE AND b.ts - INTERVAL '1' MINUTE",
+            "No two times are so far apart",
+        ),
+        (
+            f"INSERT INTO log SELECT FIRST(vin) FILTER (WHERE speed > 3) AS f FROM {MINUTES} GROUP BY window_start",
+            "no FILTER in a job",
+        ),
+        (f"INSERT INTO log SELECT MAX_BY(vin, ts, 2) AS f FROM {MINUTES} GROUP BY window_start", "is not possible in a job"),
+        (f"INSERT INTO log SELECT KURTOSIS(speed) AS k FROM {MINUTES} GROUP BY window_start", "is not possible in a job"),
+        ("INSERT INTO log SELECT KURTOSIS(speed) AS k FROM pings", "window|is not possible in a job"),
+        (
+            f"INSERT INTO log SELECT COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS r FROM {MINUTES} GROUP BY window_start",
+            "OVER has no bounded state",
+        ),
+        (f"INSERT INTO log SELECT FIRST(vin) IGNORE NULLS AS f FROM {MINUTES} GROUP BY window_start", "IGNORE NULLS"),
+        (
+            "INSERT INTO log SELECT a.vin FROM ordered a JOIN tours b ON a.vin = b.vin AND a.ts BETWEEN SYMMETRIC b.ts + "
+            "INTERVAL '1' MINUTE AND b.ts - INTERVAL '1' MINUTE",
+            "needs a bound",
+        ),
+        ("INSERT INTO log SELECT window(ts, '1 minute') AS w FROM ordered", "WINDOW is not possible in a job"),
+        ("INSERT INTO log SELECT 1 FROM TUMBLE(ordered, DESCRIPTOR(ts), INTERVAL 'inf' SECOND)", "Give a fixed time"),
+        ("INSERT INTO log SELECT 1 FROM TUMBLE(ordered, DESCRIPTOR(ts), INTERVAL '9999999' DAYS)", "Give a fixed time"),
+        ("INSERT INTO log SELECT vin FROM pings |> LIMIT 5", "not understood|not possible"),
+        ("INSERT INTO log SELECT * FROM (SELECT vin AS x, speed AS X FROM pings) y", "Two columns are called 'X'"),
+        (
+            "INSERT INTO log SELECT from_xml(vin, 'a INT', map('rowValidationXSDPath', 'http://x')) AS x FROM pings",
+            "beyond mappings",
+        ),
+        (
             "INSERT INTO log WITH a AS (SELECT vin FROM pings), a AS (SELECT vin FROM trips) SELECT * FROM a",
             "WITH names 'a' twice",
         ),

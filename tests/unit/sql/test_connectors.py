@@ -36,6 +36,7 @@ def test_what_cannot_be_right_is_told(text, message):
         ("CREATE MAPPING m (a INT, b INT, a INT) TYPE Rate", "Column 'a' specified more than once"),
         ("CREATE MAPPING m TYPE Rate OPTIONS ('a' = '1', 'a' = '2')", "Option 'a' specified more than once"),
         ("CREATE MAPPING m (a OBJECT) TYPE Rate", "There is no type OBJECT"),
+        ("CREATE MAPPING m (a VARCHAR(10)) TYPE Rate", "VARCHAR has no length here"),
         ("CREATE MAPPING m (a DECIMAL(40, 2)) TYPE Rate", "A decimal has 1 to 38 digits"),
         ("CREATE MAPPING m (a ARRAY<INT, INT>) TYPE Rate", "Types with parts are"),
         ("CREATE MAPPING m (a INT WITH TIME ZONE) TYPE Rate", "There is no type INT"),
@@ -52,7 +53,7 @@ def test_statements_that_cannot_be_right_are_refused_with_their_place(text, mess
 
 def test_types_are_sparks():
     columns = mapping(
-        "(a INTEGER, b VARCHAR(10), c DECIMAL, d DECIMAL(5), e TIMESTAMP WITH TIME ZONE, f ARRAY<MAP<VARCHAR, REAL>>, "
+        "(a INTEGER, b VARCHAR, c DECIMAL, d DECIMAL(5), e TIMESTAMP WITH TIME ZONE, f ARRAY<MAP<VARCHAR, REAL>>, "
         'g STRUCT<a: INT, "b c": DATE>) TYPE Log'
     ).columns
     assert [column.type for column in columns] == [

@@ -934,8 +934,8 @@ export interface paths {
          * Carry out SQL statements
          * @description One after the other. For each, lines come: `{"columns": [{"name", "type"}]}`, `{"row": [...]}` for each row, and
          *     `{"rows": n}` at its end; columns are empty for one that gives no rows, and `"endless": true` stands beside those of a
-         *     stream. The first that fails ends the rest: it is the
-         *     answer if nothing was done before it, else the last line is `{"error": {...}}`, a problem.
+         *     stream, between whose rows empty lines may come. The first that fails ends the rest: it is the answer if nothing was done
+         *     before it, else the last line is `{"error": {...}}`, a problem.
          *
          *     Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
          */
@@ -1301,7 +1301,7 @@ export interface components {
             };
             /**
              * Expected Version
-             * @description Of one entry: write it only if this is its version still; 0: if there is none
+             * @description Write them only if this is the version of each still; 0: if there are none
              */
             expected_version?: number | null;
         };

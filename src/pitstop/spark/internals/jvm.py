@@ -60,3 +60,16 @@ def children(node: Any) -> Iterator[Any]:
     """The inputs of a node of a plan, in order."""
     found = node.children()
     return (found.apply(number) for number in range(found.size()))
+
+
+def cancel_group(spark: SparkSession, group: str) -> None:
+    """Cancel the jobs of a group, also those that it has not submitted yet: what PySpark offers misses a job that just begins."""
+    spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)
+
+
+def left_tasks(spark: SparkSession) -> int:
+    """How many tasks run of stages that have ended or were cancelled: those that do not look whether they are to end."""
+    status = spark.sparkContext._jsc.sc().statusTracker()
+    running = sum(executor.numRunningTasks() for executor in status.getExecutorInfos())
+    stages = (status.getStageInfo(stage) for stage in status.getActiveStageIds())
+    return int(running - sum(stage.get().numActiveTasks() for stage in stages if stage.isDefined()))

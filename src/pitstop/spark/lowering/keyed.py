@@ -17,6 +17,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
+from pitstop.maps.json_form import TIMESTAMP_FORMAT
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import MapStatefulSpec, RollingSpec
@@ -39,7 +40,7 @@ from pitstop.spark.lowering.key_functions import (
 )
 from pitstop.spark.lowering.rolling import lifted_rows, results, rolling_layout
 from pitstop.spark.lowering.window import check_columns
-from pitstop.spark.state.codec import KEPT, LAST, STATE, TIMESTAMP_FORMAT, StateCodec
+from pitstop.spark.state.codec import KEPT, LAST, STATE, StateCodec
 from pitstop.spark.state.row_shape import RowShape, plain
 
 

@@ -11,25 +11,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BooleanType, ByteType, IntegerType, LongType, ShortType, StringType
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    CalendarIntervalType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    VariantType,
+    YearMonthIntervalType,
+)
 
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.canonical import plain
+from pitstop.kit.waiting import wait_until
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.selecting import Select
 from pitstop.pipeline import sinks
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.failures import first_line
+from pitstop.spark.internals.jvm import cancel_group, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.query import RunningQuery
-from pitstop.spark.selecting.tables import Tables
+from pitstop.spark.selecting.tables import Tables, analyzed, refused
 from pitstop.spark.state.values import value_of
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.mappings import Named
 from pitstop.sql.names import streams
 from pitstop.sql.places import Place
+from pitstop.sql.rewriting import Rewritten
 from pitstop.sql.statements import Query
 from pitstop.sql.types import quoted
 
@@ -46,6 +60,7 @@ OWN_SETTINGS = {
 MOST_UNTAKEN = 16
 """So many batches of a query are told before somebody has to take one."""
 
+_TEXTS = (YearMonthIntervalType, CalendarIntervalType, VariantType)
 _PLAIN = (StringType, BooleanType, ByteType, ShortType, IntegerType, LongType)
 """Types whose values are those of JSON."""
 
@@ -120,7 +135,7 @@ class Selecting:
                 self._follow(query, known, tell, asking, scratch)
             else:
                 tables = Tables(spark, select, known, self.maps, self.settings, scratch)
-                text = tables.spark_text(query)
+                text = tables.rewritten(query)
                 self._whole(spark, text, select, tell, asking, tables.literal)
         except PitstopError:
             raise
@@ -131,23 +146,32 @@ class Selecting:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _whole(self, spark: SparkSession, text: str, select: Select, tell: Told, asking: Asking, literal: bool) -> None:
-        group, late = f"select-{select.id}", threading.Event()
-        context = spark.sparkContext
-        context.setJobGroup(group, "SELECT", interruptOnCancel=True)
+    def leaves_tasks(self, seconds: float) -> bool:
+        """True if tasks of queries that have ended still run after so long, and keep cores from others: Spark cannot end a task
+        in the middle of a loop that gives no rows."""
+        return not wait_until(lambda: left_tasks(self.spark) <= 0, seconds)
+
+    def _whole(self, spark: SparkSession, text: Rewritten, select: Select, tell: Told, asking: Asking, literal: bool) -> None:
+        group, late, done = f"select-{select.id}", threading.Event(), threading.Event()
+        spark.sparkContext.setJobGroup(group, "SELECT", interruptOnCancel=True)
+
+        def cancel() -> None:
+            cancel_group(spark, group)
+            while not done.wait(LOOK_SECONDS):  # a stage that was about to begin is missed
+                cancel_group(spark, group)
 
         def expire() -> None:
             late.set()
-            context.cancelJobGroup(group)
+            cancel()
 
         timer = threading.Timer(select.seconds, expire)
         timer.start()
-        asking.then(lambda: context.cancelJobGroup(group))
+        asking.then(lambda: threading.Thread(target=cancel, daemon=True).start())
         try:
-            frame = spark.sql(text)
+            frame = analyzed(spark, text)
             tell(_columns(frame), [])
             # One more than there may be: what is cut off is told.
-            frame = frame.limit(select.most_rows + 1)
+            frame = _sendable(frame).limit(select.most_rows + 1)
             if literal and all(isinstance(field.dataType, _PLAIN) for field in frame.schema.fields):
                 # Spark has computed it while it planned: no task is started for it.
                 rows = [list(row) for row in frame.collect()]
@@ -158,11 +182,14 @@ class Selecting:
             for batch in table.slice(0, select.most_rows).to_batches(max_chunksize=ROWS_AT_ONCE):
                 tell(None, _rows(batch))
             _refuse_more(table.num_rows, select)
-        except Exception:
+        except Exception as error:
             if late.is_set():
                 raise UsageError(f"The query took more than {select.seconds:.0f} seconds.") from None
+            if isinstance(error, PySparkException) and not asking.over:
+                raise refused(text, error) from error
             raise
         finally:
+            done.set()
             timer.cancel()
 
     def _follow(self, query: Query, known: AnyMapping[str, Named], tell: Told, asking: Asking, scratch: Path) -> None:
@@ -219,6 +246,16 @@ class _Telling:
 
 def _columns(frame: DataFrame) -> Columns:
     return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+
+
+def _sendable(frame: DataFrame) -> DataFrame:
+    """The rows, in which values that Arrow does not know are texts."""
+    fields = frame.schema.fields
+    if not any(isinstance(field.dataType, _TEXTS) for field in fields):
+        return frame
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # two columns may be called the same
+    texts = (f"CAST(c{n} AS STRING)" if isinstance(field.dataType, _TEXTS) else f"c{n}" for n, field in enumerate(fields))
+    return numbered.selectExpr(*texts)
 
 
 def _rows(batch: Any) -> list[list[Any]]:

@@ -7,9 +7,11 @@ from collections.abc import Mapping as AnyMapping
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
+from pitstop.errors import UsageError
 from pitstop.maps.ports import MapStore
 from pitstop.model.data_folder import WorkerFolder
 from pitstop.model.selecting import OwnTable, Select, StoredStage
@@ -17,6 +19,7 @@ from pitstop.pipeline.specs import ParsedSpec, SelectSpec, SourceSpec
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.export import lay_view
 from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.failures import first_line
 from pitstop.spark.lowering.source import good_rows, read_static, with_parsed
 from pitstop.spark.state import in_snapshot
 from pitstop.sql.compiling import compile_query
@@ -24,6 +27,7 @@ from pitstop.sql.connectors import IMAP, KEY, connector_of
 from pitstop.sql.mappings import Mapping, Named, View, identifier
 from pitstop.sql.names import is_information, is_of_cte, query_of, state_of
 from pitstop.sql.queries import INFORMATION, parse_query, wrong
+from pitstop.sql.rewriting import Rewritten, rewritten
 from pitstop.sql.statements import Query
 from pitstop.sql.types import quoted
 
@@ -50,15 +54,11 @@ class Tables:
         self.literal = True
         """All tables are literals in the query's plan."""
 
-    def spark_text(self, query: Query) -> str:
+    def rewritten(self, query: Query) -> Rewritten:
         """The query as Spark takes it, over views that are there now."""
         tree = parse_query(query)
-        meant = [(table, self._view_of(table, tree, query)) for table in tree.find_all(exp.Table) if not is_of_cte(table)]
-        for table, view in meant:
-            table.set("alias", table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(_title(table), quoted=True)))
-            table.set("this", exp.to_identifier(view))
-            table.set("db", None)
-        return tree.sql(dialect="spark")
+        named = [table for table in tree.find_all(exp.Table) if not is_of_cte(table) and table.find_ancestor(exp.Hint) is None]
+        return rewritten(query, [(table, self._view_of(table, tree, query), _title(table)) for table in named])
 
     def _view_of(self, table: exp.Table, tree: exp.Expr, query: Query) -> str:
         if is_information(table):
@@ -75,7 +75,7 @@ class Tables:
         if known is None:
             raise wrong(table, query, f"Object '{table.name}' not found")
         if isinstance(known, View):
-            return self._view(known.name, lambda: self._spark.sql(self.spark_text(query_of(known))))
+            return self._view(known.name, lambda: self._of_view(known))
         keys = _wanted_keys(tree, table) if _has_text_keys(known) else None
         return self._view(f"{known.name} {keys}", lambda: self._of_mapping(known, keys))
 
@@ -87,6 +87,12 @@ class Tables:
             self._made[meaning] = f"__table_{len(self._made)}"
             frame.createOrReplaceTempView(self._made[meaning])
         return self._made[meaning]
+
+    def _of_view(self, view: View) -> DataFrame:
+        try:
+            return analyzed(self._spark, self.rewritten(query_of(view)))
+        except UsageError as error:
+            raise UsageError(f"View '{view.name}': {error.message}") from None
 
     def _of_mapping(self, mapping: Mapping, keys: list[str] | None) -> DataFrame:
         whole = query_of(View("", f"SELECT * FROM {identifier(mapping.name)}"))
@@ -146,6 +152,21 @@ class Tables:
         return self._spark.createDataFrame([tuple(row) for row in table.rows], schema)
 
 
+def analyzed(spark: SparkSession, text: Rewritten) -> DataFrame:
+    """What a query gives; UsageError, with its place where Spark tells one, for what it refuses."""
+    try:
+        return spark.sql(text.text)
+    except PySparkException as error:
+        raise refused(text, error) from error
+
+
+def refused(text: Rewritten, error: PySparkException) -> UsageError:
+    """What Spark has against a query, with its place where Spark tells one."""
+    contexts = [each for each in error.getQueryContext() or [] if each.contextType().name == "SQL" and not each.objectType()]
+    place = text.place(contexts[0].startIndex(), contexts[0].stopIndex()) if contexts else text.query.place
+    return UsageError(place.prefix + first_line(error).rstrip("."))
+
+
 def _batch(keys: list[str], values: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(keys, pa.string()), pa.array(values, pa.string())], names=["key", "value"])
 
@@ -161,6 +182,9 @@ def _has_text_keys(mapping: Mapping) -> bool:
 def _wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
     """The keys that a query asks a map for, if it reads that map alone and by its key; None: all."""
     if not isinstance(tree, exp.Select) or tree.args.get("joins") or list(tree.find_all(exp.Table)) != [table]:
+        return None
+    renamed = table.args.get("alias") is not None and table.args["alias"].columns
+    if tree.args["from_"].this is not table or renamed:  # another column may be called so
         return None
     where = tree.args.get("where")
     for part in _ands(where.this) if where is not None else ():

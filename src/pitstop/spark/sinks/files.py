@@ -24,7 +24,7 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     staging = epochs.staging(context.epoch, _of_run(context))
     shutil.rmtree(staging, ignore_errors=True)
     open_folder(folder)
-    writer = rows.write.mode("overwrite").format(sink.format)
+    writer = rows.write.mode("overwrite").format(sink.format).options(**dict(sink.options))
     if sink.partition_by:
         writer = writer.partitionBy(*sink.partition_by)
     writer.save(str(staging))

@@ -14,15 +14,13 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from pitstop.errors import EngineError
 from pitstop.kit.wire import from_json_text, json_text
+from pitstop.maps.json_form import IN_MICROSECONDS, WITH_NULLS
 from pitstop.maps.ports import EpochId
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.sinks import MapSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.sinks import STORE, EpochContext, SinkKind
-
-WITH_NULLS = {"ignoreNullFields": "false"}
-"""A null column is a value like any other: it must not vanish from the object."""
 
 
 def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
@@ -78,7 +76,7 @@ def json_of(rows: DataFrame, value: Any) -> Column:
     if isinstance(kind, (StructType, ArrayType, MapType)):
         return F.to_json(column, WITH_NULLS)
     # to_json takes no plain value: wrap it in an object, {"v":...}, and take the wrapping off.
-    wrapped = F.to_json(F.struct(column.alias("v")))
+    wrapped = F.to_json(F.struct(column.alias("v")), IN_MICROSECONDS)
     return F.when(column.isNotNull(), F.substring(wrapped, F.lit(6), F.length(wrapped) - 6))
 
 

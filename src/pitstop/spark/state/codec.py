@@ -31,9 +31,6 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-TIMESTAMP_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-"""How Spark is to write timestamps so that :class:`StateCodec` reads them, to the microsecond."""
-
 STATE, LAST = "state", "__last"
 """Fields of what Spark keeps of a key: its state as JSON text, and its latest event time in ms since the epoch."""
 KEPT = f"{STATE} string, {LAST} bigint"

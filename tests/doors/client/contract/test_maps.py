@@ -77,7 +77,7 @@ def test_an_entry_is_written_and_removed_only_if_nobody_else_has_written_it_mean
     sentence = "entry 'a' of map 'cars' meanwhile: it has version 2, and was expected to have version 1"
     with pytest.raises(ConflictError, match=sentence) as refused:
         cars.put("a", {"n": 3}, expected_version=read.version)
-    assert refused.value.details == {"found": 2, "expected": 1}
+    assert refused.value.details == {"key": "a", "found": 2, "expected": 1}
     with pytest.raises(ConflictError, match=sentence):
         cars.delete("a", version=1)
     with pytest.raises(ConflictError, match="was expected to have version 0, which is none"):
@@ -90,8 +90,9 @@ def test_an_entry_is_written_and_removed_only_if_nobody_else_has_written_it_mean
     assert (cars.entry("a"), cars.delete("a")) == (None, False)
 
 
-@pytest.mark.parametrize("entries", [{}, {"a": "1", "b": "2"}])
-def test_an_expected_version_is_that_of_one_entry(pair, entries):
-    with pytest.raises(UsageError, match=f"put just one into map 'm' then, not {len(entries)}"):
-        pair[0].map_put("m", entries, 1)
+def test_an_expected_version_is_that_of_all_entries(pair):
+    with pytest.raises(ConflictError, match="entry 'a' of map 'm'"):
+        pair[0].map_put("m", {"a": "1", "b": "2"}, 1)
     assert pair[0].maps() == []
+    pair[0].map_put("m", {"a": "1", "b": "2"}, 0)
+    assert pair[0].map_size("m") == 2

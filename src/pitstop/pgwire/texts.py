@@ -1,0 +1,23 @@
+"""Texts as only PostgreSQL writes them."""
+
+from __future__ import annotations
+
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import TokenType
+
+from pitstop.sql.mappings import text as literal
+
+
+def with_plain_texts(statements: str) -> str:
+    """The same statements with 'x' in the place of E'x' and $$x$$: clients write a value with a backslash so."""
+    try:
+        tokens = Postgres().tokenize(statements)
+    except TokenError:
+        return statements  # what is wrong is told by who reads it
+    parts, at = [], 0
+    for token in tokens:
+        if token.token_type in (TokenType.BYTE_STRING, TokenType.HEREDOC_STRING):
+            parts += [statements[at : token.start], literal(token.text)]
+            at = token.end + 1
+    return "".join([*parts, statements[at:]])

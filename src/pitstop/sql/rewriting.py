@@ -1,0 +1,86 @@
+"""A query as Spark takes it: the user's own text, in which only names have been replaced, so that it means what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from pitstop.sql.dialect import PitstopSql
+from pitstop.sql.places import Place
+from pitstop.sql.queries import at_letter, name_of_call
+from pitstop.sql.statements import Query
+from pitstop.sql.types import quoted
+
+
+@dataclass(frozen=True)
+class Edit:
+    """The letters from ``start`` up to ``end``, which is no more among them, become another text."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A query's text for Spark, and where in the user's text its parts come from."""
+
+    query: Query
+    text: str
+    edits: tuple[Edit, ...]
+    """In the order of their places."""
+
+    def place(self, start: int, stop: int) -> Place:
+        """Where the letters from ``start`` to ``stop`` of Spark's text stand in the statements."""
+        begin, end = self._origin(start), self._origin(stop, last=True)
+        return at_letter(self.query, begin, max(begin, end))
+
+    def _origin(self, at: int, last: bool = False) -> int:
+        """The letter of the user's text that a letter of Spark's text comes from: of an edit the first, or the last one."""
+        moved = 0
+        for edit in self.edits:
+            start = edit.start + moved
+            if at < start:
+                break
+            if at < start + len(edit.text):
+                return edit.end - 1 if last else edit.start
+            moved += len(edit.text) - (edit.end - edit.start)
+        return min(at - moved, len(self.query.text) - 1)
+
+
+def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rewritten:
+    """The query with other names of tables. ``tables``: (a table of its tree, what Spark calls it, what the query calls it)."""
+    edits = [_of_table(query.text, *each) for each in tables]
+    edits += [edit for edit in _of_quotes(query.text) if not any(other.start <= edit.start < other.end for other in edits)]
+    edits.sort(key=lambda edit: edit.start)
+    parts, at = [], 0
+    for edit in edits:
+        parts += [query.text[at : edit.start], edit.text]
+        at = edit.end
+    return Rewritten(query, "".join([*parts, query.text[at:]]), tuple(edits))
+
+
+def _of_table(text: str, table: exp.Table, view: str, title: str) -> Edit:
+    first = table.args.get("db") or table.this
+    last = table.this
+    if name_of_call(table.this):  # SNAPSHOT name STAGE name, which is read as a call
+        name, last = (next(each.find_all(exp.Identifier)) for each in table.this.expressions)
+        before = [token for token in PitstopSql().tokenize(text) if token.start < name.meta["start"]]
+        start = before[-1].start
+    else:
+        start = first.meta["start"]
+    alias = "" if table.args.get("alias") is not None else f" AS {quoted(title)}"
+    return Edit(start, last.meta["end"] + 1, quoted(view) + alias)
+
+
+def _of_quotes(text: str) -> Iterable[Edit]:
+    """Names in double quotes, which Spark has in other ones, and texts, in which a backslash has a meaning to Spark."""
+    for token in PitstopSql().tokenize(text):
+        if token.token_type is TokenType.IDENTIFIER and text[token.start] == '"':
+            yield Edit(token.start, token.end + 1, quoted(token.text))
+        elif token.token_type is TokenType.STRING:
+            escaped = token.text.replace("\\", "\\\\").replace("'", "\\'")
+            yield Edit(token.start, token.end + 1, f"'{escaped}'")
