@@ -25,6 +25,13 @@ NANOSECONDS = datetime(1700, 1, 1), datetime(2260, 1, 1)
 ROWS = 12
 """In each of two files; the second is read by the second version of the job."""
 
+TO_THE_MICROSECOND = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""Of values in maps, from which nothing is to be lost."""
+
 CLOSING = 100_000
 """The number of a row whose time closes the windows of all others."""
 
@@ -211,7 +218,7 @@ def test_values_of_every_type_are_what_spark_makes_of_them_at_once(spark, folder
     assert [line for line in lines(folder / "out" / "json") if f'"seq":{CLOSING}' not in line] == lines(folder / "batch")
     as_text = {
         str(row.seq): row.text
-        for row in batch.select("seq", F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("text")).collect()
+        for row in batch.select("seq", F.to_json(F.struct("*"), TO_THE_MICROSECOND).alias("text")).collect()
     }
     assert {entry.key: entry.value for entry in job.maps.entries("values") if entry.key != str(CLOSING)} == as_text
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pitstop.errors import ConflictError, NotFoundError, UsageError
-from pitstop.maps.json_form import WITH_NULLS
+from pitstop.maps.json_form import OPTIONS
 from pitstop.service.api import Service
 from pitstop.service.selecting import Queries, select
 from pitstop.sql.catalog import Catalog
 from pitstop.sql.connectors import IMAP, KEY, connector_of, is_single
 from pitstop.sql.mappings import Mapping
-from pitstop.sql.mappings import text as literal
 from pitstop.sql.names import streams
 from pitstop.sql.places import Place
 from pitstop.sql.statements import Insert, Query, Writing
@@ -53,8 +52,7 @@ def _entries(insert: Insert, mapping: Mapping) -> Query:
         for column in mapping.columns
         if column.name != KEY
     )
-    options = ", ".join(literal(part) for option in WITH_NULLS.items() for part in option)
-    value = f"to_json(struct({fields}), map({options}))" if fields else "'{}'"
+    value = f"to_json(struct({fields}), {OPTIONS})" if fields else "'{}'"
     names = ", ".join(f"c{number}" for number in range(len(targets)))
     # The user's text on a line of its own, behind as many blanks as stood before it.
     place = insert.query.place

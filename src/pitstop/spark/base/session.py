@@ -103,6 +103,8 @@ def build_session(
         .appName("pitstop")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        # PySpark would tell Java of each call of its functions where it was made: our errors tell stages and their places.
+        .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.driver.host", cluster.driver_host)
         .config("spark.driver.bindAddress", cluster.bind_address)
         .config("spark.local.dir", scratch)

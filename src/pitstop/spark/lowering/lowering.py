@@ -95,8 +95,7 @@ class Lowering:
                 inputs = [self._apart(node, parent, self._timed(node, parent, rows)) for parent, rows in pairs]
                 inputs = [self._counted(f"{ROWS_IN}{number}:{node.name}", rows) for number, rows in enumerate(inputs)]
             with errors_of_stage(node, inputs[0] if inputs else None):
-                result = lower(node.spec, self, node, inputs)
-                _ = result.schema  # analyse now, while we know whose fault it is
+                result = lower(node.spec, self, node, inputs)  # Spark analyses it now, while we know whose fault it is
             self.given[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result) if _counts(node) else result
         return self.given[id(node)]
 

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from pitstop.errors import EngineError
 from pitstop.kit.wire import from_json_text, json_text
-from pitstop.maps.json_form import IN_MICROSECONDS, WITH_NULLS
+from pitstop.maps.json_form import OPTIONS
 from pitstop.maps.ports import EpochId
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.sinks import MapSink
@@ -47,15 +46,18 @@ def check_columns(sink: MapSink, rows: DataFrame) -> None:
 
 def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tuple[str, str | None]]:
     """Keys and new values as JSON text (None removes), in the order of the rows. Rows without a key are left out, and told."""
-    key = to_column(rows, sink.key).cast("string").alias("key")
+    columns = rows.columns
     if sink.mode == "delete":
-        keys = rows.select(key).toArrow().column(0).to_pylist()
-        values: list[Any] = [None] * len(keys)
+        value = "NULL"
+    elif sink.value is None or sink.mode == "update":
+        value = f"to_json(struct({', '.join(map(quoted, columns))}), {OPTIONS})"
     else:
-        everything = sink.value is None or sink.mode == "update"
-        value = F.to_json(F.struct(*map(quoted, rows.columns)), WITH_NULLS) if everything else json_of(rows, sink.value)
-        table = rows.select(key, value.alias("value")).toArrow()
-        keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
+        rows, name = _with_column(rows, sink.value, "__value")
+        value = json_of(rows, name)
+    rows, name = _with_column(rows, sink.key, "__key")
+    # As SQL: each call of Spark's functions from Python would cost an epoch time.
+    table = rows.selectExpr(f"CAST({quoted(name)} AS STRING) AS key", f"{value} AS value").toArrow()
+    keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
     changes = [(at, value) for at, value in zip(keys, values, strict=True) if at is not None]
     if len(changes) < len(keys):
         # Such a row would fail every epoch that reads it.
@@ -69,15 +71,21 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tu
     return changes
 
 
-def json_of(rows: DataFrame, value: Any) -> Column:
-    """A column's value as JSON text; null stays null."""
-    column = to_column(rows, value)
-    kind = rows.select(column.alias("v")).schema["v"].dataType
-    if isinstance(kind, (StructType, ArrayType, MapType)):
-        return F.to_json(column, WITH_NULLS)
+def json_of(rows: DataFrame, column: str) -> str:
+    """A column's value as JSON text, as an expression; null stays null."""
+    text = quoted(column)
+    if isinstance(rows.schema[column].dataType, (StructType, ArrayType, MapType)):
+        return f"to_json({text}, {OPTIONS})"
     # to_json takes no plain value: wrap it in an object, {"v":...}, and take the wrapping off.
-    wrapped = F.to_json(F.struct(column.alias("v")), IN_MICROSECONDS)
-    return F.when(column.isNotNull(), F.substring(wrapped, F.lit(6), F.length(wrapped) - 6))
+    wrapped = f"to_json(struct({text} AS v), {OPTIONS})"
+    return f"CASE WHEN {text} IS NOT NULL THEN substring({wrapped}, 6, length({wrapped}) - 6) END"
+
+
+def _with_column(rows: DataFrame, value: Any, name: str) -> tuple[DataFrame, str]:
+    """The rows, and what a column is called in them that is given by name, or as SQL, or as Spark's own: then by ``name``."""
+    if isinstance(value, str) and value in rows.columns:
+        return rows, value
+    return rows.withColumn(name, to_column(rows, value)), name
 
 
 def _on_values(function: Callable[[Any, Any], Any]) -> Callable[[str | None, str | None], str | None]:

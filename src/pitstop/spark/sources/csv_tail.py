@@ -11,12 +11,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.csv_marks import Positions, Span, open_marked, spans
 from pitstop.spark.sources.csv_plan import FolderPlan, balanced
 from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, last_line_end, last_record_end, lines, quoted_records
-from pitstop.spark.sources.shared import Offset, SourceOptions
+from pitstop.spark.sources.shared import SMALL_BYTES, Offset, SourceOptions
 
 ROWS_PER_BATCH = 50_000
 
@@ -56,6 +57,10 @@ class CsvTailReader(DataSourceStreamReader):
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         found = balanced(spans(_positions(start), _positions(end)), self._parts)
         return [Spans(part) for part in found] or [Spans([])]
+
+    def is_small(self, partition: InputPartition) -> bool:
+        assert isinstance(partition, Spans)
+        return sum(span.end - span.start for span in partition.spans) <= SMALL_BYTES
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Spans)
@@ -114,8 +119,8 @@ class CsvTailSource(DataSource):
     def schema(self) -> str:
         return "value string, file string, position bigint"
 
-    def streamReader(self, schema: StructType) -> CsvTailReader:
-        return CsvTailReader(SourceOptions("csv_tail", self.options))
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return prefetching(CsvTailReader(SourceOptions("csv_tail", self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return EverythingReader(CsvTailReader(SourceOptions("csv_tail", self.options)))

@@ -17,10 +17,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.http_fetch import BegunAnewError, Fetcher, PollError, Row
-from pitstop.spark.sources.shared import Offset, SourceOptions
+from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 POLL_BUDGET = 1.0
@@ -148,6 +149,10 @@ class HttpPollReader(DataSourceStreamReader):
     def stop(self) -> None:
         self._fetcher.close()
 
+    def is_small(self, partition: InputPartition) -> bool:
+        assert isinstance(partition, Rows)
+        return len(partition.rows) <= SMALL_ROWS
+
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Rows)
         if partition.rows:
@@ -234,8 +239,8 @@ class HttpPollSource(DataSource):
     def schema(self) -> str:
         return "value string, sequence bigint"
 
-    def streamReader(self, schema: StructType) -> HttpPollReader:
-        return HttpPollReader(SourceOptions("http_poll", self.options))
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return prefetching(HttpPollReader(SourceOptions("http_poll", self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return EverythingReader(HttpPollReader(SourceOptions("http_poll", self.options)))

@@ -14,9 +14,10 @@ from pyspark.sql.types import StructType
 from pitstop.errors import UsageError
 from pitstop.maps.model import JournalEvent
 from pitstop.maps.ports import MapStore
+from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
-from pitstop.spark.sources.shared import Offset, SourceOptions
+from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
 
 PAGE = 20_000
 UNDECIDED: Offset = {"incarnation": "", "sequence": -1}
@@ -98,6 +99,10 @@ class MapJournalReader(DataSourceStreamReader):
             return oldest - 1
         return int(start["sequence"]) if start["incarnation"] == incarnation else 0
 
+    def is_small(self, partition: InputPartition) -> bool:
+        assert isinstance(partition, Events)
+        return partition.last - partition.after <= SMALL_ROWS
+
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Events)
         after = partition.after
@@ -141,8 +146,8 @@ class MapJournalSource(DataSource):
     def schema(self) -> str:
         return "sequence bigint, kind string, key string, old_value string, new_value string, time timestamp, lost bigint"
 
-    def streamReader(self, schema: StructType) -> MapJournalReader:
-        return MapJournalReader(SourceOptions("map_journal", self.options))
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return prefetching(MapJournalReader(SourceOptions("map_journal", self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return EverythingReader(MapJournalReader(SourceOptions("map_journal", self.options)))

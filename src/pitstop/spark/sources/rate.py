@@ -12,6 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from pitstop.errors import UsageError
+from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.shared import Offset, SourceOptions
 
@@ -61,6 +62,10 @@ class RateReader(DataSourceStreamReader):
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         return [Range(int(start["next"]), int(end["next"]), int(end["anchor_us"]), int(end.get("rate", self._rate)))]
 
+    def is_small(self, partition: InputPartition) -> bool:
+        assert isinstance(partition, Range)
+        return partition.end - partition.start <= ROWS_PER_BATCH
+
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Range)
         for first in range(partition.start, partition.end, ROWS_PER_BATCH):
@@ -85,8 +90,8 @@ class RateSource(DataSource):
     def schema(self) -> str:
         return "sequence bigint, time timestamp"
 
-    def streamReader(self, schema: StructType) -> RateReader:
-        return RateReader(SourceOptions("rate", self.options))
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return prefetching(RateReader(SourceOptions("rate", self.options)))
 
 
 KIND = python_source(RateSource, gated=True)

@@ -21,6 +21,8 @@ from pitstop.spark.base.admission import Throttle
 from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
+SMALL_ROWS, SMALL_BYTES = 5_000, 512 << 10
+"""An epoch of no more than these is read at once, where it is planned."""
 GATE = "gate"
 GATE_SECONDS = 1800.0
 _STEP = 0.01

@@ -1,0 +1,62 @@
+"""Small epochs of Python sources are read where they are planned, by the process of the source: their tasks need no Python.
+
+Spark does so for the readers that it calls simple, all of whose rows go that way. Ours do it while an epoch is small; a large
+one is read by tasks, side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
+
+Offset = dict[str, Any]
+
+
+class SmallReader(Protocol):
+    """A DataSourceStreamReader that knows how large a partition is."""
+
+    def is_small(self, partition: InputPartition) -> bool:
+        """True if it is read in no time."""
+        ...
+
+
+class PrefetchingReader(_SimpleStreamReaderWrapper):
+    """Does what ``reader`` does, and gives Spark the rows of an epoch of one small partition with its plan."""
+
+    def __init__(self, reader: Any) -> None:
+        """``reader`` is a DataSourceStreamReader and a SmallReader."""
+        self.simple_reader = self._reader = reader
+        self._planned: Sequence[InputPartition] = ()
+
+    def initialOffset(self) -> Offset:
+        return dict(self._reader.initialOffset())
+
+    def latestOffset(self, start: Offset, limit: Any) -> Offset:
+        return dict(self._reader.latestOffset(start, limit))
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        self._planned = self._reader.partitions(start, end)
+        return self._planned
+
+    def getCache(self, start: Offset, end: Offset) -> Iterator[pa.RecordBatch] | None:
+        small = len(self._planned) == 1 and self._reader.is_small(self._planned[0])
+        return self._reader.read(self._planned[0]) if small else None
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        found: Iterator[pa.RecordBatch] = self._reader.read(partition)
+        return found
+
+    def commit(self, end: Offset) -> None:
+        self._reader.commit(end)
+
+    def stop(self) -> None:
+        self._reader.stop()
+
+
+def prefetching(reader: SmallReader) -> DataSourceStreamReader:
+    """The reader, whose small epochs are read where they are planned."""
+    return PrefetchingReader(reader)
