@@ -39,7 +39,7 @@ def pipeline(kind):
     if kind == "stateless":
         rows = rows.select("key", "v * 2 as v")
     elif kind == "rolling":
-        rows = rows.group_by("key").rolling_aggregate("so-far", n=ps.count(), v=ps.max("v"))
+        rows = rows.group_by("key").rolling_aggregate("so-far", n=ps.count())
     else:
         rows = rows.with_timestamps("timestamp_millis(v)", allowed_lag="0 seconds")
         if kind == "window":

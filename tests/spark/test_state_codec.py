@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from pitstop.spark.base.columns import struct_of
 from pitstop.maps.json_form import TIMESTAMP_FORMAT
+from pitstop.spark.base.columns import struct_of
 from pitstop.spark.state.codec import StateCodec
 
 pytestmark = pytest.mark.spark
