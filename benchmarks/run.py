@@ -213,6 +213,20 @@ def live(results, say):
     results.append(result("event_after_commit_p95", found["p95"], "s", "<= 0.3", found["p95"] <= 0.3, how))
 
 
+def epochs(results, say):
+    """What an epoch costs that has hardly anything to do, and how soon a result is there."""
+    aims = {"stateless": (60, 90, 150), "rolling": (130, 180, 300)}
+    for kind, (idle, usual, longest) in aims.items():
+        say(f"epochs of a {kind} job between two maps")
+        found = run(kind, script="epoch.py")
+        how = "one hundred entries into a map, the next ones once their results are in another; median of 60"
+        results.append(result(f"idle_epoch_{kind}", found["idle_p50"], "ms", f"<= {idle}", found["idle_p50"] <= idle, how))
+        how = "1,000 entries a second into a map, from the put of one to its result in another map, over 30 s"
+        for name, aim in (("p50", usual), ("p99", longest)):
+            value = found[f"delay_{name}"]
+            results.append(result(f"put_to_result_{kind}_{name}", value, "ms", f"<= {aim}", value <= aim, how))
+
+
 def page(results, say):
     say("the page over a store of 1,000 jobs, 500 snapshots and a map of a million entries")
     found = run(script="page.py")
@@ -284,6 +298,7 @@ MEASURES = {
         cluster,
         steady,
         live,
+        epochs,
         page,
         operator,
         sql,
