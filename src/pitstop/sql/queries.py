@@ -146,7 +146,7 @@ def _refuse(node: exp.Expr, query: Query) -> None:
     if name in WITHOUT_OPTIONS and len(node.expressions) > WITHOUT_OPTIONS[name]:
         raise wrong(node, query, f"Options of {name.upper()} reach beyond mappings, and are not allowed")
     elsewhere = isinstance(node, exp.Table) and (node.args.get("db") is not None or node.args.get("catalog") is not None)
-    if elsewhere and (node.args.get("catalog") is not None or str(node.args["db"].name).lower() not in SCHEMAS):
+    if elsewhere and (node.args.get("catalog") is not None or node.text("db").lower() not in SCHEMAS):
         raise wrong(node, query, "A query reads what mappings and views name, and nothing else")
     if isinstance(node, (exp.QueryTransform, exp.Into, exp.Lock)):
         raise wrong(node, query, "This is not possible here")

@@ -228,6 +228,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO log SELECT window(ts, '1 minute') AS w FROM ordered", "WINDOW is not possible in a job"),
         ("INSERT INTO log SELECT 1 FROM TUMBLE(ordered, DESCRIPTOR(ts), INTERVAL 'inf' SECOND)", "Give a fixed time"),
         ("INSERT INTO log SELECT 1 FROM TUMBLE(ordered, DESCRIPTOR(ts), INTERVAL '9999999' DAYS)", "Give a fixed time"),
+        ("INSERT INTO log SELECT vin FROM . . a", "reads what mappings and views name"),
         ("INSERT INTO log SELECT vin FROM pings |> LIMIT 5", "not understood|not possible"),
         ("INSERT INTO log SELECT * FROM (SELECT vin AS x, speed AS X FROM pings) y", "Two columns are called 'X'"),
         (
