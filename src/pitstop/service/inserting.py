@@ -38,6 +38,8 @@ def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Que
     try:
         service.map_put(mapping.outside, entries, expected_version=0 if new else None)
     except ConflictError as error:
+        if "key" not in error.details:
+            raise
         raise ConflictError(insert.place.prefix + f"Duplicate key: {error.details['key']}") from None
 
 

@@ -52,9 +52,9 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tu
     elif sink.value is None or sink.mode == "update":
         value = f"to_json(struct({', '.join(map(quoted, columns))}), {OPTIONS})"
     else:
-        rows, name = _with_column(rows, sink.value, "__value")
+        rows, name = _with_column(rows, sink.value, "__value_of_entry")
         value = json_of(rows, name)
-    rows, name = _with_column(rows, sink.key, "__key")
+    rows, name = _with_column(rows, sink.key, "__key_of_entry")
     # As SQL: each call of Spark's functions from Python would cost an epoch time.
     table = rows.selectExpr(f"CAST({quoted(name)} AS STRING) AS key", f"{value} AS value").toArrow()
     keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
