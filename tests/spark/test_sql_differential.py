@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+import pitstop as ps
 from pitstop.pipeline.specs import SinkSpec
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.sql.compiling import compile_job
@@ -164,11 +165,17 @@ def known(spark, tmp_path_factory):
 
 
 def rows_of_job(spark, known, text):
+    return frame_of(spark, job_of(known, text)).collect()
+
+
+def job_of(known, text):
     (statement,) = parse(f"CREATE JOB j AS INSERT INTO out {text}")
-    pipeline = compile_job("j", statement.body, known)
-    lowering = Lowering(spark, streaming=False)
+    return compile_job("j", statement.body, known)
+
+
+def frame_of(spark, pipeline):
     (sink,) = [node for node in pipeline.nodes if isinstance(node.spec, SinkSpec)]
-    return lowering.frame(sink).collect()
+    return Lowering(spark, streaming=False).frame(sink)
 
 
 def counted(rows):
@@ -191,3 +198,23 @@ def test_sixty_queries_give_the_rows_of_spark_sql(spark, known):
 @pytest.mark.deep
 def test_three_hundred_queries_give_the_rows_of_spark_sql(spark, known):
     compared(spark, known, Queries(SEED + 1), 300)
+
+
+def test_a_job_in_sql_gets_the_plan_of_the_same_job_in_python(spark, known):
+    in_sql = job_of(
+        known,
+        "SELECT /*+ STAGE(sums) */ k, window_start, window_end, COUNT(*) AS n, SUM(a) AS total FROM TABLE(TUMBLE(TABLE(IMPOSE_ORDER("
+        "TABLE events, DESCRIPTOR(ts), INTERVAL '2' SECONDS)), DESCRIPTOR(ts), INTERVAL '1' MINUTE)) WHERE b > 1 "
+        "GROUP BY k, window_start, window_end",
+    )
+    source = next(node.spec.source for node in in_sql.nodes if node.name == "events")
+    in_python = ps.Pipeline()
+    events = in_python.read_from(source, name="events").with_timestamps("ts", allowed_lag="2 seconds").filter("b > 1")
+    sums = events.group_by("k").window(ps.tumbling("1 minute")).aggregate("sums", n=ps.count(), total=ps.sum("a"))
+    sums.write_to(ps.sinks.logger(), name="out")
+    plans = [optimized(frame_of(spark, pipeline)) for pipeline in (in_sql, in_python)]
+    assert plans[0].sameResult(plans[1]), "\n".join(plan.toString() for plan in plans)
+
+
+def optimized(frame):
+    return frame._jdf.queryExecution().optimizedPlan()
