@@ -119,7 +119,8 @@ def measure_throughput(which, folder, spark):
         seconds = time.monotonic() - began
         query.stop()
     else:
-        job = ps.run(pipeline(ROWS, STEP, KEYS, aggregate), spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
+        built = pipeline(ROWS, STEP, KEYS, aggregate)
+        job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
         until_read(job._run.running.checkpoint, ROWS)
         seconds = time.monotonic() - began
         job.stop()
@@ -128,7 +129,7 @@ def measure_throughput(which, folder, spark):
 
 def measure_sql(folder, spark):
     """The same job in SQL and by the Python API, in turns in one session; the first two warm it up."""
-    found = {"sql": [], "python": []}
+    found: dict[str, list[dict[str, float]]] = {"sql": [], "python": []}
     for turn in range(SQL_TURNS + 1):
         for name in sorted(found, reverse=turn % 2 == 1):
             built = in_sql() if name == "sql" else pipeline(ROWS, STEP, KEYS, aggregate)

@@ -203,9 +203,9 @@ def test_three_hundred_queries_give_the_rows_of_spark_sql(spark, known):
 def test_a_job_in_sql_gets_the_plan_of_the_same_job_in_python(spark, known):
     in_sql = job_of(
         known,
-        "SELECT /*+ STAGE(sums) */ k, window_start, window_end, COUNT(*) AS n, SUM(a) AS total FROM TABLE(TUMBLE(TABLE(IMPOSE_ORDER("
-        "TABLE events, DESCRIPTOR(ts), INTERVAL '2' SECONDS)), DESCRIPTOR(ts), INTERVAL '1' MINUTE)) WHERE b > 1 "
-        "GROUP BY k, window_start, window_end",
+        "SELECT /*+ STAGE(sums) */ k, window_start, window_end, COUNT(*) AS n, SUM(a) AS total "
+        "FROM TABLE(TUMBLE(TABLE(IMPOSE_ORDER(TABLE events, DESCRIPTOR(ts), INTERVAL '2' SECONDS)), "
+        "DESCRIPTOR(ts), INTERVAL '1' MINUTE)) WHERE b > 1 GROUP BY k, window_start, window_end",
     )
     source = next(node.spec.source for node in in_sql.nodes if node.name == "events")
     in_python = ps.Pipeline()
