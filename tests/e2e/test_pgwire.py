@@ -62,6 +62,12 @@ def test_clients_of_postgresql_carry_statements_out(gateway):
         psql = ["psql", where, "--no-psqlrc", "--tuples-only", "--no-align", "--command"]
         asked = {"env": os.environ | {"PGPASSWORD": token}, "capture_output": True, "text": True, "timeout": 60}
         assert subprocess.run([*psql, "SHOW MAPPINGS"], **asked).stdout.split() == ["cars", "log", "numbers"]
+        several = "SELECT to_char(DATE '2026-03-01', 'yyyy') AS y; SHOW MAPPINGS"
+        assert subprocess.run([*psql, several], **asked).stdout.split() == ["2026", "cars", "log", "numbers"]
+        job = (
+            "CREATE JOB two AS BEGIN INSERT INTO log SELECT 1 AS a FROM numbers; INSERT INTO log SELECT 2 AS b FROM numbers; END"
+        )
+        subprocess.run([*psql, f"{job}; DROP JOB two"], **asked, check=True)
         assert "cars" in subprocess.run([*psql, "\\d"], **asked).stdout
         assert "speed" in subprocess.run([*psql, "\\d cars"], **asked).stdout
     assert wait_until(lambda: client.jobs() == [], 20)

@@ -88,7 +88,7 @@ def test_select_gives_the_rows_of_maps_files_views_and_state(client, stack):
         "INSERT INTO cars (__key, speed) VALUES ('v11', 7), ('v11', 8)": "Duplicate key: v11",
         "INSERT INTO cars (__key, owner) SELECT vin, colour FROM trips": "colour",
         "SINK INTO cars (__key, owner) SELECT 'a', sequence FROM numbers": "You must use CREATE JOB statement",
-        "SINK INTO log SELECT 1": "You must use CREATE JOB statement",
+        "SINK INTO log SELECT 1": "SINK INTO clause is not supported for Log",
         "SINK INTO cars (owner) VALUES ('a')": "Column '__key' needs a value",
         "SELECT colour FROM cars": "colour",
         "SELECT * FROM nothing": "Object 'nothing' not found",

@@ -54,17 +54,24 @@ class Call:
         """What is in ``--token-file``, else ``$PITSTOP_TOKEN``. It is never an argument: other users see those."""
         return given_token(self.token_file, "PITSTOP_TOKEN")
 
+    @property
+    def address(self) -> str:
+        """``--url``, else ``$PITSTOP_URL``, else the default address."""
+        from pitstop.client.http import DEFAULT_URL
+
+        return self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
+
     def service(self) -> Service:
-        """The server at ``--url``, else ``$PITSTOP_URL``, else the default address."""
+        """The server at the address."""
         if self._service is None:
             self._service = self.server()
         return self._service
 
     def server(self) -> HttpService:
         """The same, for what only a server over HTTP can do."""
-        from pitstop.client.http import DEFAULT_URL, HttpService
+        from pitstop.client.http import HttpService
 
-        return HttpService(self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL, self.given_token, "cli")
+        return HttpService(self.address, self.given_token, "cli")
 
     @property
     def structured(self) -> bool:

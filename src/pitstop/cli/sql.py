@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,19 +22,23 @@ from pitstop.kit import canonical
 from pitstop.service.sql_results import SqlType
 
 if TYPE_CHECKING:
-    from pitstop.service.sql_results import Result, Value
+    from pitstop.service.sql_results import Column, Result, Value
 
 UNCUT = 100_000
 WIDTHS = {
     "BOOLEAN": 5,
     "INT": 12,
     "BIGINT": 20,
+    "FLOAT": 25,
     "DOUBLE": 25,
+    "DECIMAL": 25,
     "DATE": 10,
     SqlType.TIMESTAMP.value: 32,
 }
 USUAL_WIDTH = 20
-"""Of columns of streams, by type (jet.md §4.6)."""
+"""Of columns of streams, by type (jet.md §4.6). A time has more digits here."""
+NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
+"""Types whose values stand at the right."""
 
 
 class Shown(StrEnum):
@@ -129,9 +133,9 @@ def _as_table(_: Call, result: Result) -> None:
     from rich.table import Table
 
     table, rows = Table(box=ASCII2, header_style=""), list(result.rows)
-    for number, column in enumerate(result.columns):
-        numeric = any(isinstance(row[number], int | float) and not isinstance(row[number], bool) for row in rows)
-        table.add_column(column.name, justify="right" if numeric else "left", overflow="ellipsis", no_wrap=True)
+    for column in result.columns:
+        justify: Literal["left", "right"] = "right" if _kind(column) in NUMBERS else "left"
+        table.add_column(column.name, justify=justify, overflow="ellipsis", no_wrap=True)
     for row in rows:
         table.add_row(*map(_cell, row))
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else UNCUT)
@@ -141,13 +145,14 @@ def _as_table(_: Call, result: Result) -> None:
 
 def _as_lines(result: Result) -> None:
     """Each row of a stream as it comes, in columns that are as wide as their types need (jet.md §4.6)."""
-    widths = [max(len(column.name), WIDTHS.get(str(column.type), USUAL_WIDTH)) for column in result.columns]
+    widths = [max(len(column.name), WIDTHS.get(_kind(column), USUAL_WIDTH)) for column in result.columns]
+    numbers = [_kind(column) in NUMBERS for column in result.columns]
     border = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
-    print(border, _line([column.name for column in result.columns], widths), border, sep="\n", flush=True)
+    print(border, _line([column.name for column in result.columns], widths, numbers), border, sep="\n", flush=True)
     count = 0
     try:
         for row in result.rows:
-            print(_line(map(_cell, row), widths), flush=True)
+            print(_line(map(_cell, row), widths, numbers), flush=True)
             count += 1
     except KeyboardInterrupt:
         pass
@@ -156,9 +161,17 @@ def _as_lines(result: Result) -> None:
         print(border, f"{count} row(s) selected", sep="\n", flush=True)
 
 
-def _line(cells: Iterable[str], widths: list[int]) -> str:
-    cut = [cell if len(cell) <= width else cell[: width - 1] + "…" for cell, width in zip(cells, widths, strict=True)]
-    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cut, widths, strict=True)) + " |"
+def _kind(column: Column) -> str:
+    """The type, without what it is made of: DECIMAL of DECIMAL(10,2)."""
+    return str(column.type).partition("(")[0]
+
+
+def _line(cells: Iterable[str], widths: list[int], numbers: list[bool]) -> str:
+    shown = []
+    for cell, width, number in zip(cells, widths, numbers, strict=True):
+        cut = cell if len(cell) <= width else cell[: width - 1] + "…"
+        shown.append(cut.rjust(width) if number else cut.ljust(width))
+    return f"| {' | '.join(shown)} |"
 
 
 def _as_data(call: Call, result: Result) -> None:
@@ -172,12 +185,12 @@ def _as_data(call: Call, result: Result) -> None:
 
 
 def _as_csv(_: Call, result: Result) -> None:
-    """With a line of names first; NULL is empty."""
+    """With a line of names first; NULL is empty, what is no plain value is JSON."""
     if result.columns:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow([column.name for column in result.columns])
         for row in result.rows:
-            writer.writerow([_plain(value) for value in row])
+            writer.writerow([_in_a_cell(value) for value in row])
             if result.endless:
                 sys.stdout.flush()
 
@@ -193,7 +206,13 @@ _SHOWN: dict[Shown, Callable[[Call, Result], None]] = {
 def _cell(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return "NULL" if value is None else in_one_line(str(_plain(value)))
+    return "NULL" if value is None else in_one_line(str(_in_a_cell(value)))
+
+
+def _in_a_cell(value: Any) -> Any:
+    if isinstance(value, bool | list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return _plain(value)
 
 
 def _plain(value: Value) -> Any:

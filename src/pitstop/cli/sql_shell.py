@@ -34,7 +34,7 @@ HELP = """Statements end at a semicolon, and may take several lines:
   SHOW {JOBS | SNAPSHOTS | MAPPINGS | VIEWS};
 Names that are not letters, digits and _ alone stand in double quotes, values of options in single ones.
   SELECT ...; {INSERT | SINK} INTO map {SELECT ... | VALUES (...), ...};
-Commands: \\d (mappings and views), \\d name (columns), clear, exit, help, history.
+Commands: \\d (mappings and views), \\d name (columns, or a view's query), clear, exit, help, history.
 Control-C drops what was typed, Control-D leaves."""
 
 
@@ -59,7 +59,7 @@ class Shell:
         info = self._call.service().server_info()
         others = f" (+{len(info.members) - 1} more)" if len(info.members) > 1 else ""
         self._completer.learn_columns()
-        print(f"Connected to Pitstop {info.version}{others}. Type 'help' for help.")
+        print(f"Connected to Pitstop {info.version} at {self._call.address}{others}. Type 'help' for help.")
         while True:
             try:
                 text = self._session.prompt().strip()
@@ -78,12 +78,14 @@ class Shell:
         elif text == "help":
             print(HELP)
         elif text.startswith("\\d"):
-            self._answer(_described(text[2:].strip(" ;")))
+            self._answer(self._completer.description(text[2:].strip(" ;")))
         elif text == "history":
             print("\n".join(self._session.history.get_strings()))
         elif text:
             try:
                 self._carry_out(text)
+                if {"MAPPING", "VIEW"} & set(text.upper().split()):
+                    self._completer.learn_columns()
             except PitstopError as error:
                 fail(error, self._call.verbose)
             except KeyboardInterrupt:
@@ -110,8 +112,8 @@ class StatementCompleter(Completer):
             self._columns = self._names("SELECT DISTINCT column_name FROM information_schema.columns")
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        typed = document.get_word_before_cursor(WORD=True)
-        before = document.text_before_cursor[: -len(typed) or None].upper().split()
+        typed = _last_word(document.text_before_cursor)
+        before = document.text_before_cursor[: -len(typed) or None].upper().replace("(", " ").split()
         for word in self._words(before[-1] if before else ""):
             if word.lower().startswith(typed.lower()):
                 yield Completion(word, start_position=-len(typed))
@@ -120,28 +122,40 @@ class StatementCompleter(Completer):
         try:
             if before in ("JOB", "EXISTS"):
                 return [_quoted(each.display_name) for each in self._call.service().jobs()] + ["IF EXISTS"]
-            if before in ("FROM", "JOIN", "INTO", "TABLE", "MAPPING", "VIEW", "TABLE(", "\\D"):
-                return [_quoted(name) for name in self._names("SHOW MAPPINGS") + self._names("SHOW VIEWS")] + ["TABLE("]
+            if before in ("FROM", "JOIN", "INTO", "TABLE", "MAPPING", "VIEW", "\\D"):
+                of_tables = ["TUMBLE(", "HOP(", "SESSION(", "IMPOSE_ORDER("] if before == "TABLE" else ["TABLE("]
+                return [_quoted(name) for name in self._names("SHOW MAPPINGS") + self._names("SHOW VIEWS")] + of_tables
             if before == "SNAPSHOT":
                 return [_quoted(each.name) for each in self._call.service().snapshots()] + ["IF EXISTS"]
         except PitstopError:
             pass  # names that cannot be had are not completed
         return [*keywords(), *map(_quoted, self._columns)]
 
+    def description(self, name: str) -> str:
+        """The statement that tells of a mapping's columns, of a view's query, or of all mappings and views."""
+        if not name:
+            return "SHOW MAPPINGS; SHOW VIEWS;"
+        plain = name.strip('"')
+        text = "'" + plain.replace("'", "''") + "'"
+        with contextlib.suppress(PitstopError):  # which the statement will meet, too
+            if plain in self._names("SHOW VIEWS"):
+                return f"SELECT view_definition FROM information_schema.views WHERE table_name = {text};"
+        columns = "column_name, data_type, external_name"
+        return f"SELECT {columns} FROM information_schema.columns WHERE table_name = {text} ORDER BY ordinal_position;"
+
     def _names(self, statement: str) -> list[str]:
         (found,) = [[str(name) for (name,) in result.rows] for result in self._call.service().sql(statement)]
         return found
 
 
-def _described(name: str) -> str:
-    """The statement that tells of a mapping's columns, or of all mappings and views."""
-    if not name:
-        return "SHOW MAPPINGS; SHOW VIEWS;"
-    plain = name.strip('"').replace("'", "''")
-    return (
-        f"SELECT column_name, data_type, external_name FROM information_schema.columns WHERE table_name = '{plain}' "
-        "ORDER BY ordinal_position;"
-    )
+def _last_word(text: str) -> str:
+    """What is typed of a word, or of a name in double quotes."""
+    if text.count('"') % 2:
+        return text[text.rfind('"') :]
+    begin = len(text)
+    while begin and (text[begin - 1].isalnum() or text[begin - 1] == "_"):
+        begin -= 1
+    return text[begin:]
 
 
 def _quoted(name: str) -> str:

@@ -5,13 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from pg_mimic import IdentityProvider, PgServer, ScramSha256AuthPlugin
+from pg_mimic import IdentityProvider, PgServer, ScramSha256AuthPlugin, connection
 
 from pitstop.client.http import HttpService
 from pitstop.errors import UsageError
 from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
 from pitstop.pgwire.session import PitstopSession
+from pitstop.pgwire.texts import with_plain_texts
+from pitstop.sql.parsing import pieces
+
+
+def split_statements(text: str) -> list[str]:
+    """Each statement of a text, as it is written there."""
+    return pieces(with_plain_texts(text)) or [text]
+
+
+# Theirs writes each of several statements anew in PostgreSQL's dialect, and cuts a job's BEGIN ... END into pieces.
+connection.split_statements = split_statements
 
 
 class _OneToken(IdentityProvider):

@@ -22,8 +22,15 @@ def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Que
     mapping = known.get(insert.mapping)
     if not isinstance(mapping, Mapping):
         raise NotFoundError(insert.place.prefix + f"Mapping does not exist: {insert.mapping}")
-    if connector_of(mapping) is not IMAP or streams(insert.query, known):
-        raise UsageError(insert.place.prefix + "You must use CREATE JOB statement for a streaming DML query")
+    connector, prefix = connector_of(mapping), insert.place.prefix
+    if connector.sink is None:
+        raise UsageError(prefix + f"{insert.writing} INTO clause is not supported for {connector.name}")
+    if insert.writing is Writing.SINK and connector.writing is not Writing.SINK:
+        raise UsageError(prefix + f"SINK INTO clause is not supported for {connector.name}")
+    if streams(insert.query, known):
+        raise UsageError(prefix + "You must use CREATE JOB statement for a streaming DML query")
+    if connector is not IMAP:
+        raise UsageError(prefix + f"Only maps are written at once: a mapping of TYPE {connector.name} is written by CREATE JOB")
     new, single, entries = insert.writing is Writing.INSERT, is_single(mapping), dict[str, str]()
     for key, value in select(_entries(insert, mapping), service, catalog, queries).rows:
         if key is None:

@@ -1,13 +1,15 @@
 """A query becomes stages of a pipeline, the same as the Python API makes.
 
 A stage that keeps state is named after the sub-query, CTE or view that it is in, else after what it computes, or by a hint
-(``SELECT /*+ STAGE(name) */``); never after its place in the query.
+(naming.py); never after its place in the query.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -22,7 +24,8 @@ from pitstop.sql.joining import join
 from pitstop.sql.mappings import Mapping, View
 from pitstop.sql.mappings import Named as NamedThing
 from pitstop.sql.names import is_information, query_of
-from pitstop.sql.projecting import Projection, hinted, item, result_name, unstarred
+from pitstop.sql.naming import StageNames
+from pitstop.sql.projecting import Projection, item, result_name, unstarred
 from pitstop.sql.queries import INFORMATION, STATE, is_aggregate, name_of_call, parse_query, place_of, wrong
 from pitstop.sql.refusals import name_of_window, refuse_unhandled, refuse_window
 from pitstop.sql.relations import WINDOW_COLUMNS, Named, Relation, spark_text, with_fields
@@ -131,25 +134,35 @@ class _Compiler:
         return Relation(stage, tuple(replace(own, of=None) for own in first.columns), first.streaming or other.streaming, time)
 
     def _select(self, node: exp.Select, scope: _Scope) -> Relation:
-        scope = replace(scope, title=hinted(node, scope.query) or scope.title)
+        names = StageNames(node, scope.query, scope.title, self.pipeline)
+        scope = replace(scope, title=names.title)
         self._line = place_of(node, scope.query).line
-        relation = self._from(node.args["from_"].this, scope)
         grouped = node.args.get("group") is not None or any(_aggregates(each) for each in node.expressions)
         main = grouped or node.args.get("distinct") is not None
-        for each in node.args.get("joins") or ():
+        joins = node.args.get("joins") or ()
+        # What only chooses from a query without a name leaves that one its title.
+        relation = self._from(node.args["from_"].this, scope, None if main or joins else scope.title)
+        for number, each in enumerate(joins, 1):
             right = self._from(each.this, scope)
-            relation = join(relation, right, each, scope.query, lambda usual: usual if main else scope.title or usual)
+            last = not main and number == len(joins)
+            relation = join(relation, right, each, scope.query, partial(names.name, last=last), node.args.get("where"))
         node = _in_terms_of(node, relation)
         if node.args.get("having") is not None and not grouped:
             raise wrong(node.args["having"], scope.query, "HAVING needs a GROUP BY, or an aggregate: use WHERE")
         if node.args.get("where") is not None:
             condition = spark_text(node.args["where"].this, relation, scope.query)
             relation = replace(relation, stage=relation.stage.filter(condition))
-        found = self._grouped(node, relation, scope) if grouped else self._projected(node, relation, scope)
-        return self._distinct(found, scope) if node.args.get("distinct") is not None else found
+        distinct = node.args.get("distinct") is not None
+        naming = partial(names.name, last=not distinct)
+        found = self._grouped(node, relation, scope, naming) if grouped else self._projected(node, relation, scope)
+        if distinct:
+            found = self._distinct(found, scope, names.name)
+        names.finish()
+        return found
 
     def _projected(self, node: exp.Select, relation: Relation, scope: _Scope) -> Relation:
         result, time, kept = Projection(node, scope.query, scope.last), None, False
+        moments: dict[str, str] = {}
         for each in unstarred(node.expressions, relation, scope.query):
             if isinstance(each, Named):
                 text, name = quoted(each.column), each.name
@@ -162,14 +175,16 @@ class _Compiler:
             found = result.add(text, name)
             if relation.time is not None and text == quoted(relation.time):
                 time = found
+            moments |= {moment: found for moment in relation.moments if text == quoted(moment)}
         window = relation.window if kept or any(isinstance(each, exp.Star) for each in node.expressions) else None
         if window is not None and time is None and relation.time is not None:
             # Not asked for, and needed all the same.
             time = relation.time
             result.chosen.append(quoted(time))
-        return Relation(relation.stage.select(*result.chosen), tuple(result.columns), relation.streaming, time, window)
+        made = Relation(relation.stage.select(*result.chosen), tuple(result.columns), relation.streaming, time, window)
+        return replace(made, moments=tuple(moments[each] for each in relation.moments if each in moments))
 
-    def _grouped(self, node: exp.Select, relation: Relation, scope: _Scope) -> Relation:
+    def _grouped(self, node: exp.Select, relation: Relation, scope: _Scope, name: Callable[[str], str]) -> Relation:
         group = node.args.get("group")
         wanted = [item(each, node, relation) for each in group.expressions] if group is not None else []
         by_window = any(relation.is_window_column(each) for each in wanted)
@@ -192,52 +207,67 @@ class _Compiler:
         beside = tuple(each.column for each in relation.columns) if relation.window is None else ()
         gathered = Aggregation(relation, scope.query, keys, beside)
         result = Projection(node, scope.query, scope.last)
+        moments: dict[str, str] = {}
         for each in node.expressions:
             if isinstance(each, exp.Star):
                 raise wrong(node, scope.query, "SELECT * has no meaning with GROUP BY: name the columns")
             text = spark_sql(gathered.over_results(each.unalias()))
-            result.add(text, result_name(each, text))
+            found = result.add(text, result_name(each, text))
+            if relation.is_window_column(each.unalias()):
+                moments[each.unalias().name] = found
         having = node.args.get("having")
         condition = spark_sql(gathered.over_results(having.this)) if having is not None else None
-        made = self._aggregate(stage, relation, gathered, node, scope)
+        made = self._aggregate(stage, relation, gathered, node, scope, name)
         if condition is not None:
             made = made.filter(condition)
-        return Relation(made.select(*result.chosen), tuple(result.columns), relation.streaming)
+        times = tuple(moments[each] for each in reversed(WINDOW_COLUMNS) if each in moments)
+        return Relation(made.select(*result.chosen), tuple(result.columns), relation.streaming, moments=times)
 
-    def _aggregate(self, stage: Stage, relation: Relation, gathered: Aggregation, node: exp.Select, scope: _Scope) -> Stage:
+    def _aggregate(
+        self,
+        stage: Stage,
+        relation: Relation,
+        gathered: Aggregation,
+        node: exp.Select,
+        scope: _Scope,
+        name: Callable[[str], str],
+    ) -> Stage:
         found = gathered.found or {"count_all": aggregates.count()}
         keys = tuple(gathered.keys)
         by = "-by-" + "-".join(keys) if keys else ""
         if relation.window is not None:
-            name = scope.title or f"windows{by}"
-            return stage.group_by(*keys).window(relation.window).aggregate(name, **found)
+            return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **found)
         if not (scope.last and self._writing is Writing.SINK) or node.args.get("having") is not None:
             said = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"
             raise wrong(node.args.get("group") or node, scope.query, said)
-        return stage.group_by(*keys).rolling_aggregate(scope.title or f"totals{by}", **found)
+        return stage.group_by(*keys).rolling_aggregate(name(f"totals{by}"), **found)
 
-    def _distinct(self, relation: Relation, scope: _Scope) -> Relation:
+    def _distinct(self, relation: Relation, scope: _Scope, name: Callable[[str], str]) -> Relation:
         refuse_window(relation, scope.query)
         columns = [each.column for each in relation.columns]
+        if relation.streaming and relation.time is None and relation.moments:
+            relation = relation.timed_by(relation.moments[0])
         if relation.streaming and relation.time not in columns:
             said = "DISTINCT would remember every row: name the time of events among its columns, and IMPOSE_ORDER before"
             raise UsageError(scope.query.place.prefix + said)
-        name = scope.title or "distinct-" + "-".join(columns)
-        return replace(relation, stage=relation.stage.group_by(*columns).distinct(name))
+        title = name("distinct-" + "-".join(columns))
+        return replace(relation, stage=relation.stage.group_by(*columns).distinct(title))
 
     # FROM
 
-    def _from(self, node: exp.Expr, scope: _Scope) -> Relation:
+    def _from(self, node: exp.Expr, scope: _Scope, title: str | None = None) -> Relation:
+        """``title``: what a sub-query is called that has no name of its own."""
         inner = replace(scope, last=False, title=None)
         alias = node.args.get("alias")
         if isinstance(node, exp.Subquery):
-            return self._query(node.this, replace(inner, title=node.alias or None)).called(alias, None, scope.query)
+            return self._query(node.this, replace(inner, title=node.alias or title)).called(alias, None, scope.query)
         if isinstance(node, exp.Table) and is_information(node):
             raise wrong(node, scope.query, f"No job can read {INFORMATION}: it can be selected")
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             return self._of_name(node, inner).called(alias, node.name, scope.query)
         if isinstance(node, exp.Table):
-            return self._of_call(node.this, inner).called(alias, None, scope.query)
+            found = self._of_call(node.this, inner)
+            return replace(found.called(alias, None, scope.query), origin=found.origin)
         raise wrong(node, scope.query, "FROM takes mappings, views, queries and TABLE(TUMBLE(...))")
 
     def _of_call(self, node: exp.Expr, scope: _Scope) -> Relation:

@@ -17,20 +17,27 @@ from pitstop.sql.types import quoted
 
 @dataclass(frozen=True)
 class _Bound:
-    """``left time - right time`` is at least, or at most, so many milliseconds."""
+    """``left time - right time`` is at least, or at most, so many milliseconds, or more or less than these."""
 
     at_least: bool
     ms: int
+    strict: bool = False
 
 
-def join(left: Relation, right: Relation, node: exp.Join, query: Query, name: Callable[[str], str]) -> Relation:
+def join(
+    left: Relation, right: Relation, node: exp.Join, query: Query, name: Callable[[str], str], where: exp.Expr | None = None
+) -> Relation:
     """Rows of both; ``name`` gives the stage of a join of streams its name, from what it computes.
+
+    ``where``: a condition on the result, in which a bound of the times may stand, too. It is not applied here.
 
     UsageError, with its place, for a join that is not inner or left, has no equal columns, or whose state has no bound.
     """
     how = _how(node, query)
     if right.streaming and not left.streaming:
         raise wrong(node.this, query, "A stream is joined with a table, and not a table with a stream")
+    if right.streaming and left.streaming:
+        left, right = _in_time(left, node, where, query), _in_time(right, node, where, query)
     equal, rest = _equal_parts(node, left, right, query)
     if not equal:
         raise wrong(node.this, query, "A join needs equal columns: ON left.column = right.column")
@@ -41,7 +48,7 @@ def join(left: Relation, right: Relation, node: exp.Join, query: Query, name: Ca
     if node.args.get("using"):
         same = {each.name for each in node.args["using"]}
         columns = tuple(replace(each, aside=each.name in same) for each in columns)
-    both = Relation(keyed_left.stage, (*keyed_left.columns, *columns), left.streaming, left.time, left.window)
+    both = replace(keyed_left, columns=(*keyed_left.columns, *columns))
     if not right.streaming or not left.streaming:
         made = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(keys), how=how)
     else:
@@ -49,7 +56,8 @@ def join(left: Relation, right: Relation, node: exp.Join, query: Query, name: Ca
             raise UsageError(
                 place_of(node.this, query).prefix + "Group the windows in a query of their own, and join what it gives"
             )
-        rest, within, lopsided = _within(rest, left, right, query)
+        also = list(_ands(where.this)) if where is not None and how == "inner" else []
+        rest, within, lopsided = _within(rest, also, left, right, query)
         if within is None:
             said = "A join of two streams needs a bound: ON ... AND a.time BETWEEN b.time - INTERVAL '1' MINUTE AND b.time + ..."
             raise wrong(node.this, query, said)
@@ -57,7 +65,7 @@ def join(left: Relation, right: Relation, node: exp.Join, query: Query, name: Ca
             raise UsageError(
                 place_of(node.this, query).prefix + "A left join of two streams needs the same bound before and after"
             )
-        title = name("join-" + "-".join(each.of or "rows" for each in (left.columns[0], right.columns[0])))
+        title = name("join-" + "-".join(each.origin or "rows" for each in (left, right)))
         made = keyed_left.stage.join(title, keyed_right.stage, on=tuple(keys), within=within / 1000, how=how)
     joined = replace(both, stage=made)
     for condition in rest:
@@ -145,7 +153,7 @@ def _renamed(
     for each in right.columns:
         name = each.column
         if name.lower() in (other.lower() for other in taken):
-            name = _free(f"{each.of or 'right'}_{each.column}", taken)
+            name = _free(f"{right.origin or 'right'}_{each.column}", taken)
         taken.add(name)
         parts.append(f"{quoted(each.column)} AS {quoted(name)}")
         columns.append(replace(each, column=name))
@@ -160,17 +168,38 @@ def _free(name: str, taken: set[str]) -> str:
     return found
 
 
-def _within(conditions: list[exp.Expr], left: Relation, right: Relation, query: Query) -> tuple[list[exp.Expr], int | None, bool]:
-    """(other conditions, how far times may be apart, whether a filter is left for the exact bound)."""
+def _in_time(relation: Relation, node: exp.Join, where: exp.Expr | None, query: Query) -> Relation:
+    """Results of windows whose start or end a bound may be on have it as their time."""
+    if relation.time is not None or not relation.moments:
+        return relation
+    parts = [*_ands(node.args.get("on")), *_ands(where.this if where is not None else None)]
+    for part in parts:
+        for column in part.find_all(exp.Column):
+            if not isinstance(part, exp.EQ) and _has(relation, column, query):
+                found = relation.find(column, query).column
+                if found in relation.moments:
+                    return relation.timed_by(found)
+    return relation
+
+
+def _within(
+    conditions: list[exp.Expr], also: list[exp.Expr], left: Relation, right: Relation, query: Query
+) -> tuple[list[exp.Expr], int | None, bool]:
+    """(other conditions, how far times may be apart, whether a filter is left for the exact bound).
+
+    ``also``: conditions that hold as well, and are applied later."""
     lower = upper = None
+    strict = False
     rest: list[exp.Expr] = []
     used: list[exp.Expr] = []
-    for condition in conditions:
+    for condition in (*conditions, *also):
+        is_own = any(condition is each for each in conditions)
         bounds = _bounds(condition, left, right, query)
         if bounds is None:
-            rest.append(condition)
+            rest += [condition] if is_own else []
             continue
-        used.append(condition)
+        used += [condition] if is_own else []
+        strict = strict or any(bound.strict for bound in bounds)
         for bound in bounds:
             if bound.at_least:
                 lower = bound.ms if lower is None else max(lower, bound.ms)
@@ -180,9 +209,9 @@ def _within(conditions: list[exp.Expr], left: Relation, right: Relation, query: 
         return rest, None, False
     if lower > upper:
         raise UsageError(
-            place_of(used[0], query).prefix + "No two times are so far apart: the first bound lies behind the second"
+            place_of((used or also)[0], query).prefix + "No two times are so far apart: the first bound lies behind the second"
         )
-    lopsided = -lower != upper
+    lopsided = -lower != upper or strict
     return rest + (used if lopsided else []), max(abs(lower), abs(upper)), lopsided
 
 
@@ -193,17 +222,17 @@ def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) 
         high = exp.LTE(this=condition.this, expression=condition.args["high"])
         parts = [_bounds(each, left, right, query) for each in (low, high)]
         return None if None in parts else [bound for part in parts if part is not None for bound in part]
-    if not isinstance(condition, (exp.GTE, exp.LTE)):
+    if not isinstance(condition, (exp.GTE, exp.LTE, exp.GT, exp.LT)):
         return None
     first, second = _moment(condition.this, query), _moment(condition.expression, query)
     if first is None or second is None:
         return None
     (one, more), (other, plus) = first, second
-    at_least = isinstance(condition, exp.GTE)
+    at_least, strict = isinstance(condition, (exp.GTE, exp.GT)), isinstance(condition, (exp.GT, exp.LT))
     if _is_time(one, left, query) and _is_time(other, right, query):
-        return [_Bound(at_least, plus - more)]
+        return [_Bound(at_least, plus - more, strict)]
     if _is_time(one, right, query) and _is_time(other, left, query):
-        return [_Bound(not at_least, more - plus)]
+        return [_Bound(not at_least, more - plus, strict)]
     return None
 
 

@@ -10,8 +10,6 @@ from pitstop.sql.relations import Named, Relation
 from pitstop.sql.statements import Query
 from pitstop.sql.types import quoted
 
-HINT = "STAGE"
-
 
 class Projection:
     """Columns of a result, gathered one by one. ``unnamed``: nobody asks for them by name, so that two may be called the same."""
@@ -34,16 +32,6 @@ class Projection:
         self.chosen.append(f"{text} AS {quoted(found)}")
         self.columns.append(Named(found, found))
         return found
-
-
-def hinted(node: exp.Select, query: Query) -> str | None:
-    """The name that a hint gives to the stage that keeps the query's state."""
-    hint = node.args.get("hint")
-    for each in hint.expressions if hint is not None else ():
-        if isinstance(each, exp.Anonymous) and str(each.this).upper() == HINT and len(each.expressions) == 1:
-            return str(each.expressions[0].name)
-        raise wrong(each, query, f"The only hint is {HINT}(name)")
-    return None
 
 
 def item(node: exp.Expr, select: exp.Select, relation: Relation) -> exp.Expr:

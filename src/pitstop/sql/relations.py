@@ -42,9 +42,14 @@ class Relation:
     """What the stage calls the time of its rows; None: they have none."""
     window: Window | Session | None = None
     """The rows are to be grouped by these windows; their columns are known once they are."""
+    origin: str | None = None
+    """The mapping, view, CTE or sub-query that the rows, or the first of them, came with: no alias of it."""
+    moments: tuple[str, ...] = ()
+    """What the stage calls the ends, then the starts, of the windows that its rows are results of: each may become their time."""
 
     def called(self, alias: exp.TableAlias | None, usual: str | None, query: Query) -> Relation:
-        """The same rows under an alias, which may name their columns anew; without one under their usual name.
+        """The same rows under an alias, which may name their columns anew; without one under their usual name, which is that of
+        their mapping, view or CTE.
 
         UsageError, with its place, if it names another number of columns, or one twice.
         """
@@ -55,7 +60,11 @@ class Relation:
             if len(given) != len(columns) or len(set(given)) != len(given):
                 raise wrong(alias, query, f"{of} has {len(columns)} columns: name each of them once, or none")
             columns = tuple(replace(each, name=name) for each, name in zip(columns, given, strict=True))
-        return replace(self, columns=columns)
+        return replace(self, columns=columns, origin=usual or of or self.origin)
+
+    def timed_by(self, column: str) -> Relation:
+        """The same rows, whose time is the end or start of the windows that they are results of: they come in its order."""
+        return replace(self, stage=self.stage.with_timestamps(column), time=column)
 
     def names(self) -> list[str]:
         """What the query calls its columns, in their order, those of its windows at the end."""

@@ -34,6 +34,12 @@ def in_order(rows: Relation, call: exp.Expr, query: Query) -> Relation:
     column, (lag,) = _read(rows, call, query)
     if rows.time is not None:
         raise wrong(call, query, "The order of these rows is imposed already")
+    if column in rows.moments:
+        if lag:
+            raise wrong(
+                call, query, "Results of windows come in the order of their ends: give INTERVAL '0' SECOND, or no IMPOSE_ORDER"
+            )
+        return rows.timed_by(column)
     return replace(rows, stage=rows.stage.with_timestamps(column, allowed_lag=lag / 1000), time=column)
 
 
@@ -41,6 +47,8 @@ def in_windows(rows: Relation, call: exp.Expr, query: Query) -> Relation:
     """Rows to be grouped by the windows that TUMBLE, HOP or SESSION means. UsageError, with its place, for a wrong call."""
     column, spans = _read(rows, call, query)
     name = name_of_call(call).upper()
+    if rows.time is None and column in rows.moments:
+        rows = rows.timed_by(column)
     time = rows.time
     if rows.streaming and time is None:
         said = f"{name} needs rows in order: TABLE(IMPOSE_ORDER(TABLE ..., DESCRIPTOR({column}), INTERVAL ...))"

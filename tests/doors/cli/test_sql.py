@@ -154,6 +154,8 @@ def test_the_shell_goes_on_after_an_error_and_knows_what_was_typed(typed, state)
         ("drop job ", ['"hello-world"', "counts", "IF EXISTS"]),
         ("DROP JOB counts WITH SNAPSHOT be", ["before"]),
         ("SHO", ["SHOW"]),
+        ("SELECT COUNT(*) FROM x WHE", ["WHEN", "WHERE"]),
+        ("SELECT * FROM TABLE(TUM", ["TUMBLE("]),
         ("ALTER JOB counts SUS", ["SUSPEND"]),
     ],
 )
@@ -187,22 +189,22 @@ def test_the_shell_tells_of_mappings_and_views(typed, state):
 
 def stream():
     """Rows of which the last one is waited for until somebody presses Control-C."""
-    yield [("a", 1, True), ("a word of more than twenty letters", None, False)]
+    yield [("a", 1, True, ["x", None]), ("a word of more than twenty letters", None, False, None)]
     raise KeyboardInterrupt
 
 
-STREAM = (Column("name", "STRING"), Column("n", "INT"), Column("on", "BOOLEAN"))
+STREAM = (Column("name", "STRING"), Column("n", "INT"), Column("on", "BOOLEAN"), Column("codes", "ARRAY<STRING>"))
 
 
 def test_the_rows_of_a_stream_are_printed_as_they_come_until_control_c(capsys):
     sql_command.show_as(sql_command.Shown.TABLE, Call("here"))(Result(STREAM, stream(), endless=True))
     assert capsys.readouterr().out.splitlines() == [
-        "+----------------------+--------------+-------+",
-        "| name                 | n            | on    |",
-        "+----------------------+--------------+-------+",
-        "| a                    | 1            | true  |",
-        "| a word of more than… | NULL         | false |",
-        "+----------------------+--------------+-------+",
+        "+----------------------+--------------+-------+----------------------+",
+        "| name                 |            n | on    | codes                |",
+        "+----------------------+--------------+-------+----------------------+",
+        '| a                    |            1 | true  | ["x", null]          |',
+        "| a word of more than… |         NULL | false | NULL                 |",
+        "+----------------------+--------------+-------+----------------------+",
         "2 row(s) selected",
     ]
 
@@ -210,10 +212,11 @@ def test_the_rows_of_a_stream_are_printed_as_they_come_until_control_c(capsys):
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
-        (sql_command.Shown.CSV, "name,n,on\na,1,True\na word of more than twenty letters,,False\n"),
+        (sql_command.Shown.CSV, 'name,n,on,codes\na,1,true,"[""x"", null]"\na word of more than twenty letters,,false,\n'),
         (
             sql_command.Shown.JSON,
-            '{"name": "a", "n": 1, "on": true}\n{"name": "a word of more than twenty letters", "n": null, "on": false}\n',
+            '{"name": "a", "n": 1, "on": true, "codes": ["x", null]}\n'
+            '{"name": "a word of more than twenty letters", "n": null, "on": false, "codes": null}\n',
         ),
     ],
 )

@@ -53,7 +53,7 @@ def stateful(body):
         (
             "INSERT INTO log SELECT a.vin, b.km FROM ordered a JOIN tours b ON a.vin = b.vin AND a.ts BETWEEN b.ts - INTERVAL "
             "'10' SECONDS AND b.ts + INTERVAL '10' SECONDS",
-            {"join-a-b": "inner join on (vin) within 10 seconds"},
+            {"join-ordered-tours": "inner join on (vin) within 10 seconds"},
         ),
         (
             "INSERT INTO log SELECT a.vin, b.km FROM ordered a LEFT JOIN tours b USING (vin) WHERE a.speed > 3",
@@ -75,6 +75,108 @@ def test_the_stages_that_keep_state(body, expected):
     found = stateful(body)
     assert found.keys() == expected.keys()
     assert all(found[name].startswith(text) for name, text in expected.items())
+
+
+JOINED = "ordered AS {a} JOIN tours AS {b} ON {a}.vin = {b}.vin AND {a}.ts BETWEEN {b}.ts - INTERVAL '1' MINUTE AND {b}.ts"
+"""A join of two streams under any two aliases."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "INSERT INTO log SELECT a.vin, b.km FROM " + JOINED.format(a="a", b="b"),
+            "INSERT INTO log SELECT p.vin, q.km FROM " + JOINED.format(a="p", b="q"),
+        ),
+        (
+            f"INSERT INTO log WITH slow AS (SELECT vin, window_end, COUNT(*) AS n FROM {MINUTES} GROUP BY vin, window_end) "
+            "SELECT * FROM slow",
+            "INSERT INTO log WITH slow AS (SELECT * FROM (SELECT vin, window_end, COUNT(*) AS n "
+            f"FROM {MINUTES} GROUP BY vin, window_end) WHERE n > 3) SELECT * FROM slow",
+        ),
+        (
+            f"INSERT INTO log SELECT vin, COUNT(*) AS n FROM {MINUTES} GROUP BY vin, window_end",
+            f"INSERT INTO log SELECT w.vin, COUNT(*) AS n FROM {MINUTES} AS w GROUP BY w.vin, w.window_end",
+        ),
+    ],
+    ids=["aliases of a join", "a filter around", "an alias of windows"],
+)
+def test_a_stage_keeps_its_name_through_an_edit(before, after):
+    assert stateful(before) == stateful(after)
+
+
+def test_a_total_of_a_column_that_both_sides_have_keeps_its_name_under_another_alias():
+    def totals(a, b):
+        trips = f"(SELECT vin, ts, km AS speed FROM tours) AS {b}"
+        joined = f"ordered AS {a} JOIN {trips} ON {a}.vin = {b}.vin AND {a}.ts BETWEEN {b}.ts AND {b}.ts + INTERVAL '1' MINUTE"
+        body = f"SINK INTO counts (__key, total) SELECT {a}.vin, SUM({a}.speed) FROM {joined} GROUP BY {a}.vin"
+        (found,) = (list(node.spec.aggregates) for node in stages(body).values() if hasattr(node.spec, "aggregates"))
+        return found
+
+    assert totals("a", "trips") == totals("x", "trips")
+
+
+def test_hints_name_each_stage_of_a_select_with_several():
+    body = "SINK INTO counts (__key, n) SELECT {hint} a.vin, COUNT(*) FROM " + JOINED.format(a="a", b="b") + " GROUP BY a.vin"
+    assert stateful(body.format(hint="")).keys() == {"join-ordered-tours", "totals-by-vin"}
+    assert stateful(body.format(hint="/*+ STAGE(mine) */")).keys() == {"join-ordered-tours", "mine"}
+    both = '/*+ STAGE(mine), STAGE(pairs, "join-ordered-tours") */'
+    assert stateful(body.format(hint=both)).keys() == {"pairs", "mine"}
+    with pytest.raises(UsageError, match=r"From line 10, column \d+ .*: No stage with state is called 'other' here"):
+        stages(body.format(hint="/*+ STAGE(x, other) */"))
+
+
+def test_two_joins_of_a_cte_have_two_names():
+    third = "(SELECT * FROM TABLE(IMPOSE_ORDER(TABLE trips, DESCRIPTOR(ts), INTERVAL '1' SECOND))) AS c"
+    bound = "ON a.vin = c.vin AND a.ts BETWEEN c.ts - INTERVAL '1' MINUTE AND c.ts"
+    body = f"INSERT INTO log WITH x AS (SELECT a.vin FROM {JOINED.format(a='a', b='b')} JOIN {third} {bound}) SELECT * FROM x"
+    assert stateful(body).keys() == {"join-ordered-tours", "x"}
+
+
+def test_two_stages_of_one_name_are_told_how_to_get_another():
+    one = f"SELECT vin, COUNT(*) AS n FROM {MINUTES} GROUP BY vin, window_end"
+    said = r"From line 10, column \d+ .*: Two stages would be called 'windows-by-vin': name this one by a CTE .*STAGE\(name\)"
+    with pytest.raises(UsageError, match=said):
+        stages(f"INSERT INTO log {one} UNION ALL {one}")
+
+
+HOURS = "TABLE(TUMBLE(TABLE minutes, DESCRIPTOR({column}), INTERVAL '1' HOUR))"
+OF_MINUTES = f"WITH minutes AS (SELECT vin, window_start, window_end AS w, COUNT(*) AS n FROM {MINUTES} GROUP BY vin, 2, 3)"
+
+
+def test_results_of_windows_have_a_time_as_in_python():
+    hours = f"INSERT INTO log {OF_MINUTES} SELECT vin, SUM(n) AS n FROM {HOURS} GROUP BY vin, window_end"
+    for column in ("w", "window_start"):
+        nodes = stages(hours.format(column=column))
+        assert [name for name, node in nodes.items() if node.spec.stateful] == ["minutes", "windows-by-vin"]
+        assert column in [node.spec.column for node in nodes.values() if node.spec.op == "timestamps"]
+    within = hours.replace("TABLE minutes", "TABLE(IMPOSE_ORDER(TABLE minutes, DESCRIPTOR(w), INTERVAL '{lag}' SECOND))")
+    assert stateful(within.format(column="w", lag=0)).keys() == {"minutes", "windows-by-vin"}
+    with pytest.raises(UsageError, match=r"come in the order of their ends: give INTERVAL '0' SECOND"):
+        stages(within.format(column="w", lag=1))
+
+
+def test_results_of_windows_are_made_distinct_and_joined_by_their_ends():
+    assert stateful(f"INSERT INTO log {OF_MINUTES} SELECT DISTINCT vin, w FROM minutes").keys() == {"minutes", "distinct-vin-w"}
+    joined = (
+        "SELECT m.vin, t.km FROM minutes AS m JOIN tours AS t ON m.vin = t.vin AND t.ts BETWEEN m.w - INTERVAL '1' MINUTE AND m.w"
+    )
+    assert stateful(f"INSERT INTO log {OF_MINUTES} {joined}").keys() == {"minutes", "join-minutes-tours"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "filters"),
+    [
+        ("ON a.vin = b.vin AND a.ts > b.ts - INTERVAL '1' MINUTE AND a.ts < b.ts + INTERVAL '1' MINUTE", 2),
+        ("ON a.vin = b.vin WHERE a.ts BETWEEN b.ts - INTERVAL '1' MINUTE AND b.ts + INTERVAL '1' MINUTE", 1),
+        ("ON a.vin = b.vin AND a.ts >= b.ts - INTERVAL '1' MINUTE WHERE a.ts <= b.ts + INTERVAL '1' MINUTE AND a.vin > 'x'", 1),
+    ],
+)
+def test_a_bound_of_a_join_may_be_strict_and_stand_in_where(bound, filters):
+    nodes = stages(f"INSERT INTO log SELECT a.vin FROM ordered AS a JOIN tours AS b {bound}")
+    (join,) = [node.spec for node in nodes.values() if node.spec.stateful]
+    assert join.within_ms == 60_000
+    assert len([node for node in nodes.values() if node.spec.op == "filter"]) == filters
 
 
 def test_an_aggregate_is_named_after_what_it_computes_and_not_after_its_alias():
@@ -249,7 +351,10 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         (f"INSERT INTO log SELECT COLLECT_LIST(vin ORDER BY ts) AS v FROM {MINUTES} GROUP BY window_start", "has no ORDER BY"),
         (f"INSERT INTO log SELECT APPROX_COUNT_DISTINCT(vin, 0.1) AS v FROM {MINUTES} GROUP BY window_start", "is not possible"),
         ("INSERT INTO log SELECT a. FROM pings", "column"),
-        ("INSERT INTO log SELECT /*+ BROADCAST(pings) */ vin FROM pings", r"The only hint is STAGE\(name\)"),
+        (
+            "INSERT INTO log SELECT /*+ BROADCAST(pings) */ vin FROM pings",
+            r"The only hints are STAGE\(name\) and STAGE\(name, usual name\)",
+        ),
         ("INSERT INTO log SELECT * FROM cars c JOIN pings p ON c.__key = p.vin", "A stream is joined with a table"),
         ("INSERT INTO log SELECT * FROM pings p RIGHT JOIN cars c ON c.__key = p.vin", r"A join is \[INNER\] JOIN or LEFT"),
         ("INSERT INTO log SELECT * FROM pings p JOIN cars c ON p.vin > c.__key", "A join needs equal columns"),

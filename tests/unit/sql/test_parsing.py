@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pitstop.errors import PitstopError, UsageError
 from pitstop.sql.compiling import compile_job
 from pitstop.sql.mappings import Column, Mapping
-from pitstop.sql.parsing import is_complete, keywords, parse
+from pitstop.sql.parsing import is_complete, keywords, parse, pieces
 from pitstop.sql.statements import AlterJob, CreateSnapshot, DropJob, DropSnapshot, JobVerb, Show, Shown
 
 
@@ -94,10 +94,34 @@ def test_nothing_is_half_understood():
         ("SHOW JOBS; /* and", False),
         ("", False),
         ("SHOW ?;", True),
+        ("CREATE JOB j AS BEGIN INSERT INTO a SELECT 1;", False),
+        ("CREATE JOB j AS BEGIN INSERT INTO a SELECT CASE WHEN x THEN 1 END; SINK INTO b SELECT 1; END", False),
+        ("CREATE JOB j AS BEGIN INSERT INTO a SELECT 1; END;", True),
+        ("BEGIN;", True),
     ],
 )
 def test_a_statement_ends_at_its_semicolon(text, complete):
     assert is_complete(text) is complete
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            " SELECT to_char(d, 'yyyy; ') ;;\n SHOW  JOBS -- all; of them\n;",
+            ["SELECT to_char(d, 'yyyy; ')", "SHOW  JOBS -- all; of them"],
+        ),
+        (
+            "CREATE JOB j AS BEGIN SINK INTO a SELECT 1; INSERT INTO b SELECT 2; END; SET x = 1",
+            ["CREATE JOB j AS BEGIN SINK INTO a SELECT 1; INSERT INTO b SELECT 2; END", "SET x = 1"],
+        ),
+        ("BEGIN; SHOW JOBS; COMMIT", ["BEGIN", "SHOW JOBS", "COMMIT"]),
+        ("SHOW JOBS; SELECT 'open", ["SHOW JOBS; SELECT 'open"]),
+        (" ; ", []),
+    ],
+)
+def test_a_text_falls_into_its_statements_as_they_are_written(text, expected):
+    assert pieces(text) == expected
 
 
 def test_the_words_of_the_language_are_known():

@@ -134,9 +134,7 @@ class Selecting:
             if streams(query, known):
                 self._follow(query, known, tell, asking, scratch)
             else:
-                tables = Tables(spark, select, known, self.maps, self.settings, scratch)
-                text = tables.rewritten(query)
-                self._whole(spark, text, select, tell, asking, tables.literal)
+                self._whole(spark, query, known, select, tell, asking, scratch)
         except PitstopError:
             raise
         except Exception as error:
@@ -151,7 +149,17 @@ class Selecting:
         in the middle of a loop that gives no rows."""
         return not wait_until(lambda: left_tasks(self.spark) <= 0, seconds)
 
-    def _whole(self, spark: SparkSession, text: Rewritten, select: Select, tell: Told, asking: Asking, literal: bool) -> None:
+    def _whole(
+        self,
+        spark: SparkSession,
+        query: Query,
+        known: AnyMapping[str, Named],
+        select: Select,
+        tell: Told,
+        asking: Asking,
+        scratch: Path,
+    ) -> None:
+        """A query that ends, within its time."""
         group, late, done = f"select-{select.id}", threading.Event(), threading.Event()
         spark.sparkContext.setJobGroup(group, "SELECT", interruptOnCancel=True)
 
@@ -164,15 +172,21 @@ class Selecting:
             late.set()
             cancel()
 
+        def wanted() -> bool:
+            return not (late.is_set() or asking.over)
+
         timer = threading.Timer(select.seconds, expire)
         timer.start()
         asking.then(lambda: threading.Thread(target=cancel, daemon=True).start())
+        text: Rewritten | None = None
         try:
+            tables = Tables(spark, select, known, self.maps, self.settings, scratch, wanted)
+            text = tables.rewritten(query)
             frame = analyzed(spark, text)
             tell(_columns(frame), [])
             # One more than there may be: what is cut off is told.
             frame = _sendable(frame).limit(select.most_rows + 1)
-            if literal and all(isinstance(field.dataType, _PLAIN) for field in frame.schema.fields):
+            if tables.literal and all(isinstance(field.dataType, _PLAIN) for field in frame.schema.fields):
                 # Spark has computed it while it planned: no task is started for it.
                 rows = [list(row) for row in frame.collect()]
                 tell(None, rows[: select.most_rows])
@@ -185,7 +199,7 @@ class Selecting:
         except Exception as error:
             if late.is_set():
                 raise UsageError(f"The query took more than {select.seconds:.0f} seconds.") from None
-            if isinstance(error, PySparkException) and not asking.over:
+            if isinstance(error, PySparkException) and not asking.over and text is not None:
                 raise refused(text, error) from error
             raise
         finally:

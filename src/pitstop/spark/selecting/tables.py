@@ -35,6 +35,10 @@ PAGE = 20_000
 MOST_LITERALS = 100
 
 
+class NotAskedError(Exception):
+    """Nobody wants the rows of the query any more."""
+
+
 class Tables:
     """What the names of one query mean; ``scratch`` is a folder that is removed after it."""
 
@@ -46,8 +50,11 @@ class Tables:
         maps: MapStore,
         settings: SourceSettings,
         scratch: Path,
+        asked: Callable[[], bool],
     ) -> None:
+        """``asked``: whether the rows of the query are still wanted."""
         self._spark, self._known, self._maps, self._settings, self._scratch = spark, known, maps, settings, scratch
+        self._asked = asked
         self._states: dict[tuple[str, str], StoredStage] = {(each.snapshot, each.stage): each for each in select.states}
         self._own: dict[str, OwnTable] = {each.name: each for each in select.tables}
         self._made: dict[str, str] = {}
@@ -132,6 +139,8 @@ class Tables:
     def _pages(self, name: str) -> Iterator[pa.RecordBatch]:
         after: str | None = None
         while True:
+            if not self._asked():
+                raise NotAskedError
             found = self._maps.entries(name, after=after, limit=PAGE)
             if found:
                 yield _batch([entry.key for entry in found], [entry.value for entry in found])

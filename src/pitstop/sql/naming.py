@@ -1,0 +1,54 @@
+"""What the stages of a query that keep state are called: by its title, by what they compute, or by a hint.
+
+Never by a place in it:
+
+``SELECT /*+ STAGE(name) */`` names the last stage with state of its SELECT, ``STAGE(name, usual)`` the one that is called
+``usual`` without it.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from pitstop.pipeline.stages import Pipeline
+from pitstop.sql.queries import wrong
+from pitstop.sql.statements import Query
+
+HINT = "STAGE"
+
+
+class StageNames:
+    """The names of one SELECT. UsageError, with its place, for a hint that is none."""
+
+    def __init__(self, node: exp.Select, query: Query, title: str | None, pipeline: Pipeline) -> None:
+        """``title``: what the query's result is called."""
+        self._node, self._query, self._pipeline = node, query, pipeline
+        self._asked: dict[str, exp.Expr] = {}
+        """What hints call usual names by, until they are met."""
+        self.title = title
+        hint = node.args.get("hint")
+        for each in hint.expressions if hint is not None else ():
+            parts = each.expressions if isinstance(each, exp.Anonymous) and str(each.this).upper() == HINT else []
+            if len(parts) not in (1, 2):
+                raise wrong(each, query, f"The only hints are {HINT}(name) and {HINT}(name, usual name)")
+            if len(parts) == 1:
+                self.title = str(parts[0].name)
+            else:
+                self._asked[str(parts[1].name)] = parts[0]
+
+    def name(self, usual: str, last: bool = True) -> str:
+        """The name of a stage that is called ``usual`` for what it computes; ``last``: no other one with state follows it in the
+        SELECT. UsageError, with its place, for a name that another stage has."""
+        asked = self._asked.pop(usual, None)
+        name = str(asked.name) if asked is not None else (self.title if last else None) or usual
+        if any(node.name == name for node in self._pipeline.nodes):
+            said = f"Two stages would be called '{name}': name this one by a CTE of its own, or by SELECT /*+ {HINT}(name) */"
+            if not last:
+                said = f"Two stages would be called '{name}': name this one by SELECT /*+ {HINT}(name, \"{usual}\") */"
+            raise wrong(self._node, self._query, said)
+        return name
+
+    def finish(self) -> None:
+        """UsageError, with its place, for a hint whose stage has not been met."""
+        for usual, node in self._asked.items():
+            raise wrong(node, self._query, f"No stage with state is called '{usual}' here")

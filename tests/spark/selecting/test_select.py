@@ -1,0 +1,56 @@
+"""A SELECT that takes too long, or that nobody wants any more, ends wherever it is, also while its tables are made."""
+
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+
+from pitstop.errors import UsageError
+from pitstop.maps.model import Entry
+from pitstop.model.selecting import Select
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.selecting.select import Asking, Selecting
+from pitstop.spark.selecting.tables import PAGE
+from pitstop.sql.mappings import Column, Mapping
+
+pytestmark = pytest.mark.spark
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+KNOWN = {"endless": Mapping("endless", "IMap", (Column("__key", "string"), Column("n", "int")))}
+
+
+class EndlessMap:
+    """Entries of a map that has always one more page; ``page`` is called with the number of each."""
+
+    def __init__(self, page=lambda number: None):
+        self._page, self._pages = page, count(1)
+        self._entries = [Entry(f"k{number}", '{"n":1}', NOW, NOW, None, 1) for number in range(PAGE)]
+
+    def entries(self, name, *, after, limit):
+        self._page(next(self._pages))
+        return self._entries
+
+
+def select(spark, tmp_path, maps, asking, seconds=600.0):
+    told = []
+    selecting = Selecting(spark, maps, SourceSettings(), tmp_path)
+    asked = Select(1, "SELECT COUNT(*) FROM endless", 1, 1, seconds=seconds)
+    selecting.run(asked, KNOWN, lambda columns, rows: told.append((columns, rows)), asking)
+    return told
+
+
+def test_its_time_counts_from_where_it_reads_a_map(spark, tmp_path):
+    with pytest.raises(UsageError, match=r"The query took more than 0 seconds\."):
+        select(spark, tmp_path, EndlessMap(), Asking(), seconds=0.2)
+
+
+def test_a_map_is_read_no_further_when_nobody_wants_the_rows(spark, tmp_path):
+    asking, read = Asking(), []
+
+    def page(number):
+        read.append(number)
+        if number == 3:
+            asking.end()
+
+    assert select(spark, tmp_path, EndlessMap(page), asking) == []
+    assert read == [1, 2, 3]
