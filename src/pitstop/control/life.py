@@ -88,7 +88,7 @@ def _start(job: Job, event: Due, now: float) -> Decision:
     """Start a waiting job, with a higher token than any run before."""
     if not is_due(job, now):
         return Decision(job)
-    waits = scaling.without_quorum(job, event.members, now) if job.version.config.split_brain_protection else None
+    waits = scaling.without_quorum(job, event.members, now)
     if waits is not None:
         return waits
     started = dataclasses.replace(job, state=JobState.STARTING, token=job.token + 1, due=None)

@@ -16,7 +16,7 @@ from pitstop.control.decision import Decision, answer_all, ended, suspended, wai
 from pitstop.control.ports import Members
 from pitstop.errors import ConflictError, StoreError
 from pitstop.kit.clock import Clock
-from pitstop.model.cluster import Member, MemberState
+from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Rescale, UpdateJob, rescaling_snapshot
@@ -43,11 +43,23 @@ def quorum_of(size: int) -> int:
     return size // 2 + 1
 
 
+def needed(job: Job) -> int:
+    """How many members there must be for the job to run; 0 if it is not protected."""
+    return job.quorum if job.version.config.split_brain_protection else 0
+
+
+def planned_for(job: Job, placement: Placement | None) -> Job:
+    """A run is up on these members: a protected job's quorum may grow, of any other job it is that of these members."""
+    if placement is None:
+        return dataclasses.replace(job, placement=None)
+    return dataclasses.replace(job, placement=placement, quorum=max(needed(job), quorum_of(len(placement.members))))
+
+
 def cluster_seen(job: Job, event: ClusterSeen, now: float) -> Decision:
     """End the run of a job that has lost its quorum, or a member that it does not do without; else the quorum may grow."""
-    if job.quorum and len(event.members) < job.quorum:
+    if len(event.members) < needed(job):
         return _ends_without_quorum(job, len(event.members))
-    grown = dataclasses.replace(job, quorum=max(job.quorum, quorum_of(len(event.members)))) if job.quorum else job
+    grown = dataclasses.replace(job, quorum=max(job.quorum, quorum_of(len(event.members)))) if needed(job) else job
     if not _has_lost_a_member(job, event.members):
         return Decision(grown)
     return _ends_without_member(grown, now)
@@ -55,7 +67,7 @@ def cluster_seen(job: Job, event: ClusterSeen, now: float) -> Decision:
 
 def without_quorum(job: Job, size: int | None, now: float) -> Decision | None:
     """A job that is to start and has not the members that it needs: it goes on waiting. None if it may start."""
-    if size is None or size >= job.quorum:
+    if size is None or size >= needed(job):
         return None
     waits = dataclasses.replace(job, due=now + QUORUM_SECONDS, interruption=_no_quorum(job, size))
     return Decision(waits)
@@ -114,7 +126,8 @@ class Scaler:
         self._miss(job.placement.members)
         since = self._clock.monotonic() - LOST_SECONDS
         there = frozenset(member.id for member in self._there) | {m for m, at in self._missing.items() if at > since}
-        another_quorum = job.quorum and (len(there) < job.quorum or quorum_of(len(there)) > job.quorum)
+        quorum = needed(job)
+        another_quorum = quorum and (len(there) < quorum or quorum_of(len(there)) > quorum)
         concerned = another_quorum or _has_lost_a_member(job, there)
         return ClusterSeen(there) if concerned and self._could_tell() else None
 
@@ -150,7 +163,7 @@ class Scaler:
         busy = job.termination is not None or job.preparation is not None or job.update is not None
         if job.state is not JobState.RUNNING or job.placement is None or busy or not staying:
             return False
-        if not job.version.config.auto_scaling or len(staying) < job.quorum:
+        if not job.version.config.auto_scaling or len(staying) < needed(job):
             return False
         return sum(member.cores for member in staying) != job.placement.cores
 

@@ -47,10 +47,8 @@ def compiled(job: Job, fact: Compiled, now: float) -> Decision:
 
 def running(job: Job, fact: Running, now: float) -> Decision:
     up, actions = updating.new_version_is_up(job, fact, now)
-    runs = dataclasses.replace(up, state=JobState.RUNNING, start_time=now, interruption=None, placement=fact.placement)
-    if runs.placement is not None and runs.version.config.split_brain_protection:
-        runs = dataclasses.replace(runs, quorum=max(runs.quorum, scaling.quorum_of(len(runs.placement.members))))
-    return Decision(runs, actions)
+    runs = dataclasses.replace(up, state=JobState.RUNNING, start_time=now, interruption=None)
+    return Decision(scaling.planned_for(runs, fact.placement), actions)
 
 
 def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:

@@ -260,8 +260,8 @@ OPTIONS: tuple[Option, ...] = (
         "split_brain_protection",
         yes_or_no,
         form="true or false",
-        meaning="The job runs only while more than half of its members are there: of those at its start, or of all that have "
-        "joined since. Without them it waits in NOT_RUNNING.",
+        meaning="The job runs only while more than half of its members are there: of those at its submission, or of the most that "
+        "it was started on or that have been there since. Without them it waits in NOT_RUNNING.",
         default=False,
         choices=("true", "false"),
     ),

@@ -245,7 +245,8 @@ class Job:
     placement: Placement | None = None
     """The members that its present run was planned for, once that is up; None if there are none of ours."""
     quorum: int = 0
-    """How many members there must be for it to run, if it is protected against a split brain; it never shrinks."""
+    """How many members there must be for it to run, if it is protected against a split brain; then it never shrinks. At first
+    more than half of those that there were when it was submitted."""
 
     @property
     def saved(self) -> Version:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
+from pitstop.control.scaling import quorum_of
 from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id
@@ -119,7 +120,9 @@ class LocalService(Reads, MapVerbs, LogLevels):
         if config.initial_snapshot is not None:
             self._snapshot_record(config.initial_snapshot)
         version = Version(1, self._kept(request, config), options, config)
-        job = Job(identity, name, self._now(), version, JobState.NOT_RUNNING)
+        # Whether it is protected may stand in its code, which nobody has loaded yet.
+        quorum = quorum_of(self._cluster.info().size)
+        job = Job(identity, name, self._now(), version, JobState.NOT_RUNNING, quorum=quorum)
         try:
             with self._registry.transaction():
                 self._registry.add_job(job)

@@ -11,7 +11,7 @@ from pitstop.errors import Problem, StoreError
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Job, JobSource, JobState, Version
-from pitstop.model.operation import Operation, Rescale
+from pitstop.model.operation import Configure, Operation, Rescale, Resume
 from pitstop.model.report import Report, Way
 from pitstop.model.run import Compiled, Failed, Observation, Running, Stopped, StopRun, UpdatePrepared, Withdrawn
 from pitstop.model.snapshot import SnapshotRecord
@@ -127,7 +127,7 @@ def test_what_did_not_go_well_is_tried_again_later_and_later_and_at_once_when_ot
         running(placement=None),
         running(state=JobState.STARTING),
         running(preparation=4),
-        running(quorum=4),
+        running(PROTECTED, quorum=4),
     ],
     ids=["off", "without members", "starting", "busy", "without its quorum"],
 )
@@ -276,6 +276,45 @@ def test_a_protected_job_without_its_quorum_waits_until_that_is_there():
     still = decide(waits.job, Due(1), 101.0)
     assert (still.job.state, due_at(still.job), still.actions) == (JobState.NOT_RUNNING, 101.0 + QUORUM_SECONDS, ())
     assert decide(still.job, Due(2), 104.0).job.state is JobState.STARTING
+
+
+def test_a_protected_job_that_has_not_run_yet_needs_more_than_half_of_the_members_at_its_submission():
+    submitted = running(PROTECTED, state=JobState.NOT_RUNNING, placement=None, quorum=3)
+    assert decide(submitted, Due(2), 101.0).job.state is JobState.NOT_RUNNING
+    assert decide(submitted, Due(3), 101.0).job.state is JobState.STARTING
+    starting = dataclasses.replace(submitted, state=JobState.STARTING)
+    assert decide(starting, Observation("id", 3, Running(0, 1.0, Placement(("a",), 1))), 102.0).job.quorum == 3
+
+
+@pytest.mark.parametrize("auto_scaling", [True, False])
+def test_a_job_that_is_protected_no_more_needs_no_quorum(auto_scaling):
+    config = dataclasses.replace(EXACTLY_ONCE, auto_scaling=auto_scaling)
+    waits = running(config, state=JobState.NOT_RUNNING, quorum=3)
+    started = decide(waits, Due(1), 101.0).job
+    assert started.state is JobState.STARTING
+    up = decide(started, Observation("id", started.token, Running(0, 101.0, Placement(("a",), 1))), 102.0).job
+    assert up.quorum == 1, "protected again it counts the members that it runs on now"
+    before_its_next_start = dataclasses.replace(up, quorum=3)
+    following, clock = scaler(There("a"))
+    assert lost(before_its_next_start, following, clock) is None
+    seen = decide(before_its_next_start, ClusterSeen(frozenset("a")), 103.0)
+    assert (seen.job, seen.actions) == (before_its_next_start, ())
+
+
+def test_a_job_that_is_protected_no_more_follows_the_members_that_are_left():
+    following, _ = scaler(There("a", "b"))
+    assert following.rescale(running(members=("a", "b", "c", "d"), quorum=3)) is not None
+
+
+def test_protection_is_taken_back_while_a_job_is_suspended():
+    job = running(PROTECTED, state=JobState.SUSPENDED, suspension_cause="Requested by user", quorum=3)
+    still = decide(job, Operation(7, "id", Configure({"timeout": "1 hour"})), 100.0).job
+    assert still.quorum == 3
+    off = decide(job, Operation(7, "id", Configure({"split_brain_protection": "false"})), 100.0).job
+    on = decide(off, Operation(8, "id", Configure({"split_brain_protection": "true"})), 101.0).job
+    assert (off.quorum, on.quorum) == (0, 0)
+    resumed = decide(on, Operation(9, "id", Resume()), 102.0).job
+    assert decide(resumed, Due(1), 103.0).job.state is JobState.STARTING
 
 
 def test_where_there_are_no_members_of_ours_nothing_is_waited_for():
