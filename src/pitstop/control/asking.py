@@ -57,7 +57,7 @@ def configure(job: Job, operation: Operation, now: float) -> Decision:
         config = JobConfig.from_options(changed, base=job.version.config)
     except UsageError as error:  # they may be right by themselves, and contradict what the job has already
         return Decision(job, (answered(operation.id, error),))
-    version = dataclasses.replace(job.version, options=job.version.options | changed, config=config)
+    version = dataclasses.replace(job.version, options=JobConfig.over(job.version.options, changed), config=config)
     # Protected again later, it counts its members anew.
     quorum = job.quorum if config.split_brain_protection else 0
     return Decision(dataclasses.replace(job, version=version, quorum=quorum), (answered(operation.id),))

@@ -12,7 +12,7 @@ from typing import Any, Self
 from pitstop.errors import UsageError
 from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import described_by
-from pitstop.model.options import Option, duration_ms, one_of, text, whole, yes_or_no
+from pitstop.model.options import Option, duration_ms, more_than_nothing, one_of, or_none, text, whole, yes_or_no
 
 MOST_RECORDS = 10**15
 MOST_PARTITIONS = 100_000
@@ -90,6 +90,13 @@ class JobConfig:
             given = next((name for name in option.readers if options.get(name) is not None), None)
             if given is not None and option.fixed is not None:
                 raise UsageError(f"{option.name} is not supported for configure: {option.fixed}.")
+
+    @classmethod
+    def over(cls, before: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Options as written, ``given`` over those ``before``, which may have been written under other names."""
+        names = {name: option.field for option in OPTIONS for name in option.readers}
+        changed = {names.get(name, name) for name in given}
+        return {name: value for name, value in before.items() if names.get(name, name) not in changed} | dict(given)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by field, which is also the form in which it is stored."""
@@ -200,11 +207,12 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "timeout",
         "timeout_ms",
-        duration_ms,
-        form="a duration, such as 2 hours",
+        or_none(more_than_nothing(duration_ms)),
+        form="a duration, such as 2 hours, or none",
         meaning="A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job "
         "may run for ever.",
-        aliases={"timeout_ms": whole(least=0, most=LONGEST_MS)},
+        default="none",
+        aliases={"timeout_ms": or_none(more_than_nothing(whole(least=0, most=LONGEST_MS)))},
     ),
     Option(
         "metrics_enabled",
@@ -228,8 +236,9 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "max_accumulated_records",
         "max_accumulated_records",
-        whole(least=1, most=MOST_RECORDS),
-        form="a whole number from 1",
+        or_none(whole(least=1, most=MOST_RECORDS)),
+        form="a whole number from 1, or none",
+        default="none",
         meaning="A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions "
         "together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted.",
     ),
@@ -260,8 +269,8 @@ OPTIONS: tuple[Option, ...] = (
         "split_brain_protection",
         yes_or_no,
         form="true or false",
-        meaning="The job runs only while more than half of its members are there: of those at its submission, or of the most that "
-        "it was started on or that have been there since. Without them it waits in NOT_RUNNING.",
+        meaning="The job runs only while more than half of its members are there: of those at its submission, or of the most "
+        "that it was started on or that have been there since. Without them it waits in NOT_RUNNING.",
         default=False,
         choices=("true", "false"),
     ),
@@ -288,7 +297,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "compile_timeout",
         "compile_timeout_ms",
-        duration_ms,
+        more_than_nothing(duration_ms),
         form="a duration, such as 3 minutes",
         meaning="A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the "
         "code itself says is known only once it is loaded.",
@@ -297,7 +306,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "first_epoch_timeout",
         "first_epoch_timeout_ms",
-        duration_ms,
+        more_than_nothing(duration_ms),
         form="a duration, such as 15 minutes",
         meaning="A run that has not restored its state and processed an epoch so long after compiling fails; in an update the "
         "version before goes on.",
@@ -306,7 +315,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "epoch_timeout",
         "epoch_timeout_ms",
-        duration_ms,
+        more_than_nothing(duration_ms),
         form="a duration, such as 15 minutes",
         meaning="A run with a later epoch that takes longer is ended and started again from the epoch before.",
         default="15 minutes",

@@ -99,6 +99,27 @@ def duration_ms(name: str, value: Any) -> int:
     return durations.milliseconds(value, name)
 
 
+def more_than_nothing(read: Reader) -> Reader:
+    """A limit that lets something be done within it: 0 is refused."""
+
+    def checked(name: str, value: Any) -> Any:
+        found = read(name, value)
+        if found == 0:
+            raise UsageError(f"{name} can't be 0, or less than a millisecond: the job would fail at once.")
+        return found
+
+    return checked
+
+
+def or_none(read: Reader) -> Reader:
+    """What ``read`` reads, or None for ``none`` and -1 (jet.md §1.4): the option is off, whatever it was before."""
+
+    def checked(name: str, value: Any) -> Any:
+        return None if str(value).strip().lower() in ("none", "-1") else read(name, value)
+
+    return checked
+
+
 def text(name: str, value: Any) -> str:
     """Any text."""
     return str(value)

@@ -23,7 +23,7 @@ OF_ONE_START = ("initial_snapshot", "renamed")
 def options_after(job: Job, request: SubmitRequest) -> dict[str, Any]:
     """The new version's options: what is asked for goes over what the job was submitted with. UsageError if one is wrong."""
     before = {key: value for key, value in job.version.options.items() if key != "renamed"}
-    return before | checked_options(request, before)
+    return JobConfig.over(before, checked_options(request, before))
 
 
 def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = N
         options.pop("renamed", None)
     else:
         options["renamed"] = renamed_stages(options["renamed"])
-    JobConfig.from_options({**(before or {}), **options})
+    JobConfig.from_options(JobConfig.over(before or {}, options))
     return options
 
 
@@ -42,7 +42,7 @@ def request_of(version: Version, options: Mapping[str, Any]) -> SubmitRequest:
     own = {key: value for key, value in version.options.items() if key not in OF_ONE_START}
     given = {key: value for key, value in options.items() if value is not None}
     source = version.source
-    return SubmitRequest(source.artifact, None, source.entry, source.args, None, None, {**own, **given})
+    return SubmitRequest(source.artifact, None, source.entry, source.args, None, None, JobConfig.over(own, given))
 
 
 def update_request(

@@ -66,6 +66,15 @@ def test_a_job_is_suspended_configured_and_resumed(sql, state):
     assert states(state)["hello-world"] is not JobState.SUSPENDED
 
 
+def test_options_are_taken_back(sql, state):
+    running(state, options={"timeout": "1 hour", "max_accumulated_records": 100})
+    limits = "'timeoutMillis'='-1', 'maxProcessorAccumulatedRecords'='-1'"
+    assert sql(f'ALTER JOB "hello-world" SUSPEND; ALTER JOB "hello-world" OPTIONS ({limits}) RESUME')[:2] == (0, "OK\nOK\n")
+    config = state.job("hello-world").config
+    assert (config.timeout_ms, config.max_accumulated_records) == (None, None)
+    assert state.wait_for("hello-world", (JobState.RUNNING,), 20).config == config
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -349,6 +349,15 @@ def test_a_suspended_job_is_configured_without_a_new_version():
     assert dataclasses.replace(after, version=before.version) == before
 
 
+def test_an_option_is_configured_over_what_was_given_under_another_name():
+    version = Version(1, JobSource("a.py"), {"timeout_ms": 5000, "partitions": 3}, JobConfig(timeout_ms=5000, partitions=3))
+    before = job(S.SUSPENDED, version=version)
+    after = decide(before, Operation(7, "id", Configure({"timeout": "none"})), NOW).job
+    assert (after.version.options, after.version.config.timeout_ms) == ({"partitions": 3, "timeout": "none"}, None)
+    again = decide(after, Operation(8, "id", Configure({"timeout_ms": 2000})), NOW).job
+    assert JobConfig.from_options(again.version.options) == again.version.config == JobConfig(timeout_ms=2000, partitions=3)
+
+
 def timing(seconds, **more):
     version = Version(1, JobSource("a.py"), {}, JobConfig.from_options({"timeout": f"{seconds} seconds"}))
     return job(S.RUNNING, version=version, start_time=100.0, **more)

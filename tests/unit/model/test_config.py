@@ -105,17 +105,91 @@ def test_metrics_that_are_not_counted_cannot_be_stored():
         JobConfig.from_options({"metrics_enabled": False}, base=counted)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("timeout", "-1 s", "is no timeout"),
-        ("timeout", -1, "The timeout can't be negative"),
-        ("max_accumulated_records", 0, "max_accumulated_records can't be less than 1: 0"),
-        ("max_accumulated_records", "many", "Invalid number for max_accumulated_records: many"),
-        ("metrics_enabled", "perhaps", "Invalid value for metrics_enabled: perhaps. Use true or false."),
-        ("require_snapshot_before_processing", 2, "Invalid value for require_snapshot_before_processing: 2. Use true or false."),
+GOOD = {
+    **{option.name: option.default if option.default is not None else 7 for option in OPTIONS},
+    "initial_snapshot": "before",
+    "requirements": ["six"],
+    "spark": {"spark.sql.ansi.enabled": "false"},
+    "renamed": "new=old",
+}
+NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000}
+DURATIONS = ("snapshot_interval", "timeout", "compile_timeout", "first_epoch_timeout", "epoch_timeout")
+LIMITS = tuple(name for name in DURATIONS if name != "snapshot_interval")
+WITHOUT_BAD_VALUES = {"initial_snapshot"}
+"""Any text; whether there is a snapshot of that name is asked when the job is submitted."""
+BAD_VALUES = {
+    **{
+        option.name: [(value, f"(Unsupported|Invalid) value for {option.name}: ") for value in ("perhaps", "", 2, [])]
+        for option in OPTIONS
+        if option.choices
+    },
+    **{
+        name: [
+            (0, f"{name} can't be less than 1: 0"),
+            (-3, f"{name} can't be negative: -3"),
+            (most + 1, f"{name} can't be more than {most:,}"),
+            *((value, f"Invalid number for {name}: ") for value in ("many", 1.5, True, "", [1])),
+        ]
+        for name, most in NUMBERS_OF.items()
+    },
+    **{
+        name: [
+            ("soon", f"'soon' is no {name}: write a number and a unit"),
+            ("5 parsecs", f"'5 parsecs' is no {name}"),
+            ("-1 s", f"'-1 s' is no {name}"),
+            (True, f"True is no {name}"),
+            (-2, f"The {name} can't be negative"),
+            ("4000000 days", f"The {name} is a hundred years at most"),
+            *((value, f"{name} can't be 0, or less than a millisecond") for value in (0, "0 s", 0.0001) if name in LIMITS),
+        ]
+        for name in DURATIONS
+    },
+    "requirements": [(value, "The job option 'requirements' is ") for value in (7, {"six": 1}, [7], "[", "[1]")],
+    "spark": [
+        ("fast", "The job option 'spark' is a mapping"),
+        ({"spark.sql.shuffle.partitions": 9}, "use the option partitions"),
     ],
+    "renamed": [("new", "A renamed stage is told as new=old, not 'new'"), ("=old", "A renamed stage is told as new=old")],
+}
+
+
+def test_each_option_has_bad_values_here():
+    assert {option.name for option in OPTIONS} == BAD_VALUES.keys() | WITHOUT_BAD_VALUES
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"), [(option, value, message) for option, bad in BAD_VALUES.items() for value, message in bad]
 )
 def test_bad_values_are_told_with_the_option(option, value, message):
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as refused:
         JobConfig.from_options({option: value})
+    assert option in refused.value.message or option == "renamed"
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.fixed is not None], ids=lambda option: option.name)
+def test_what_a_suspended_job_cannot_be_configured_with_is_refused_under_each_of_its_names(option):
+    for name in option.readers:
+        with pytest.raises(UsageError) as refused:
+            JobConfig.refuse_fixed({name: GOOD[name]})
+        assert refused.value.message == f"{option.name} is not supported for configure: {option.fixed}."
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.fixed is None], ids=lambda option: option.name)
+def test_everything_else_it_can_be_configured_with(option):
+    JobConfig.refuse_fixed({option.name: GOOD[option.name]})
+
+
+@pytest.mark.parametrize("written", [-1, "-1", "none", "None", " none "])
+@pytest.mark.parametrize("option", ["timeout", "timeout_ms", "max_accumulated_records"])
+def test_an_option_that_was_set_is_taken_back(option, written):
+    before = JobConfig.from_options({option: 60_000})
+    assert before != JobConfig()
+    assert JobConfig.from_options({option: written}, base=before) == JobConfig()
+
+
+def test_what_is_given_goes_over_what_was_given_before_under_another_name():
+    before = {"timeout_ms": 60_000, "partitions": 3, "timeout": "5 s"}
+    for given in ({"timeout": "2 s"}, {"timeout_ms": 2000}):
+        after = JobConfig.over(before, given)
+        assert after == {"partitions": 3, **given}
+        assert JobConfig.from_options(after).timeout_ms == 2000

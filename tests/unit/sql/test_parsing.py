@@ -64,6 +64,10 @@ def test_statements_stand_one_after_the_other_with_comments_and_empty_ones_betwe
         ("ALTER JOB j OPTIONS ('timeoutMillis'='1') SUSPEND", "Options can only be specified for RESUME operation"),
         ("ALTER JOB j OPTIONS ('nonsense'='1')", "From line 1, column 22 to line 1, column 31: Unknown job option: nonsense"),
         (
+            "ALTER JOB j OPTIONS ('timeoutMillis'='0')",
+            "timeoutMillis can't be 0, or less than a millisecond: the job would fail at once",
+        ),
+        (
             "ALTER JOB j OPTIONS ('timeoutMillis'='soon')",
             "column 38 to line 1, column 43: Invalid number for timeoutMillis: soon",
         ),

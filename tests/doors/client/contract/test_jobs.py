@@ -10,6 +10,7 @@ from pitstop.errors import (
     UsageError,
     WaitTimeoutError,
 )
+from pitstop.model.config import OPTIONS
 from pitstop.model.job import JobState, Progress
 from tests.doors.doors import MOMENT, brought_to, request, running
 
@@ -141,6 +142,39 @@ def test_options_of_a_suspended_job_change_and_its_next_run_has_them(pair):
     assert (config.snapshot_interval_ms, config.suspend_on_failure, service.job(job).version) == (1000, True, 1)
     service.resume(job)
     assert service.wait_for(job, (S.RUNNING,), 20).config == config
+
+
+@pytest.mark.parametrize("off", [-1, "none"])
+def test_options_are_taken_back(pair, off):
+    service, state = pair
+    job = running(state, options={"timeout": "2 hours", "max_accumulated_records": 1000})
+    service.suspend(job)
+    service.configure(job, {"timeout": off, "max_accumulated_records": off})
+    config = service.job(job).config
+    assert (config.timeout_ms, config.max_accumulated_records) == (None, None)
+    service.resume(job)
+    assert service.wait_for(job, (S.RUNNING,), 20).config == config
+    service.update(job, request(text="# limited", options={"timeout": "2 hours", "max_accumulated_records": 1000}))
+    assert service.job(job).config.timeout_ms == 2 * 3_600_000
+    service.update(job, request(text="# without limits", options={"timeout": off, "max_accumulated_records": off}))
+    assert service.job(job).config.to_dict() == config.to_dict() | {"initial_snapshot": "hello-world-before-3"}
+
+
+def test_each_option_that_only_an_update_may_change_is_refused_for_a_suspended_job(pair):
+    service, state = pair
+    job = running(state)
+    service.suspend(job)
+    before = service.job(job).config
+    values = {"requirements": ["six"], "spark": {"spark.sql.ansi.enabled": "false"}, "renamed": {"new": "old"}}
+    for option in OPTIONS:
+        value = values.get(option.name, option.default if option.default is not None else "7")
+        if option.fixed is None:
+            service.configure(job, {option.name: value})
+            continue
+        with pytest.raises(UsageError) as refused:
+            service.configure(job, {option.name: value})
+        assert refused.value.message == f"{option.name} is not supported for configure: {option.fixed}."
+    assert service.job(job).config == before
 
 
 @pytest.mark.parametrize(
