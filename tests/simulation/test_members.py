@@ -49,6 +49,28 @@ def test_a_job_that_does_not_follow_is_suspended_without_a_member_and_goes_on_wh
     world.check_no_event_missing()
 
 
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
+def test_a_job_that_does_not_follow_stops_in_order_before_a_member_leaves(guarantee):
+    world = running(auto_scaling=False, guarantee=guarantee)
+    run = world.processes.living[0]
+    world.leaving = ("b",)
+    for _ in range(20):
+        world.all_go_on()
+        if world.job.state is JobState.SUSPENDED:
+            break
+        assert world.job.token == run.spec.token, "it is not cut off"
+        world.sleep(0.1)
+    assert (world.job.state, world.job.token) == (JobState.SUSPENDED, run.spec.token)
+    world.there, world.leaving = ("a",), ()
+    go_on(world)
+    world.ask(Resume())
+    go_on(world)
+    assert (world.job.state, world.job.placement.members) == (JobState.RUNNING, ("a",))
+    world.settle()
+    world.check_no_event_missing()
+    world.check_no_event_twice()
+
+
 def test_a_protected_job_waits_for_its_quorum():
     world = running(split_brain_protection=True)
     world.there = ("a",)

@@ -13,7 +13,7 @@ from pitstop.control.life import due_at
 from pitstop.control.ports import RunHandle
 from pitstop.control.scaling import Scaler
 from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreError
-from pitstop.model.cluster import Member
+from pitstop.model.cluster import Member, MemberState
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
@@ -163,6 +163,8 @@ class World:
 
     there = ("a", "b")
     """Names of the members."""
+    leaving = ()
+    """Those that are to leave."""
 
     def __init__(self):
         self.errors = []
@@ -215,7 +217,8 @@ class World:
 
     def list(self):
         """The members (control.ports.Members)."""
-        return [Member(name, name, "127.0.0.1", "1.0", 1) for name in self.there]
+        states = {name: MemberState.LEAVING if name in self.leaving else MemberState.ACTIVE for name in self.there}
+        return [Member(name, name, "127.0.0.1", "1.0", 1, state) for name, state in states.items()]
 
     # steps
 

@@ -22,7 +22,7 @@ from pitstop.errors import ConflictError, UsageError
 from pitstop.kit import durations
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobState, Mode, Termination
-from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, Rescale, UpdateJob
+from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, Rescale, Suspend, UpdateJob
 from pitstop.model.run import StopRun, TakeSnapshot
 
 
@@ -36,7 +36,8 @@ def stop_for(mode: Mode) -> Callable[[Job, Operation, float], Decision]:
 
     def stop(job: Job, operation: Operation, now: float) -> Decision:
         snapshot = operation.request.snapshot if isinstance(operation.request, CancelAndExport) else None
-        stopping = dataclasses.replace(job, termination=Termination(mode, operation.id))
+        because = operation.request.because if isinstance(operation.request, Suspend) else None
+        stopping = dataclasses.replace(job, termination=Termination(mode, operation.id, because))
         return Decision(stopping, (SendCommand(StopRun(operation.id, snapshot)),))
 
     return stop

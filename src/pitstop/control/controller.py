@@ -139,9 +139,9 @@ class Controller:
             if seen is not None:
                 self._handle(job.id, seen)
                 continue
-            request = self._scaler.rescale(job)
+            request = self._scaler.suspend(job) or self._scaler.rescale(job)
             if request is not None:
-                log.info("the job is to be rescaled", job=job.display_name, id=job.id)
+                log.info("members change", job=job.display_name, id=job.id, asked=request.verb.value)
                 self._registry.add_operation(job.id, request)
 
     def _facts(self) -> bool:

@@ -93,7 +93,7 @@ def _asked(before: Job, event: Event) -> Verb | None:
         return None
     if isinstance(event.fact, UpdatePrepared):
         return Verb.RESCALE if event.fact.rescales else Verb.UPDATE
-    if before.termination is None:
+    if before.termination is None or before.termination.because is not None:
         return None
     rescales = before.termination.mode is Mode.UPDATE and before.update is not None and before.update.rescales
     return Verb.RESCALE if rescales else Verb[before.termination.mode.name]
@@ -115,13 +115,13 @@ def _trouble(before: Job, event: Event) -> str | None:
 def _by_itself(before: Job, event: Event, after: Job) -> str:
     if after.state in _USUAL:
         return _USUAL[after.state]
-    if isinstance(event, Observation) and isinstance(event.fact, Stopped):
-        return "The server ended, and took its runs with it"
     if after.state is JobState.FAILED:
         return after.failure or "It failed"
     if after.state is JobState.SUSPENDED:
         cause = after.suspension_cause or ""
         return cause.partition("\n")[2] or cause
+    if isinstance(event, Observation) and isinstance(event.fact, Stopped):
+        return "The server ended, and took its runs with it"
     if after.update_failure not in (None, before.update_failure):
         return str(after.update_failure)
     return after.interruption or "The run ended"

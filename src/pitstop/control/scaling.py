@@ -2,7 +2,8 @@
 
 A job that runs has been planned for certain members. When others are there for a while it is rescaled: the same version is made
 ready for them while it goes on, then takes its state over at an epoch boundary, as in an update. A job that does not follow stays
-on its members; when one of them is gone it is suspended, or has failed if its guarantee keeps no state.
+on its members; when one of them is to leave it stops at an epoch boundary, and when one is gone it is suspended, or has failed
+if its guarantee keeps no state. AS3 has no meaning here: every member lends cores, there are none without (lite members).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pitstop.kit.clock import Clock
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Rescale, UpdateJob, rescaling_snapshot
+from pitstop.model.operation import Rescale, Suspend, UpdateJob, rescaling_snapshot
 
 LOST_SECONDS = 5.0
 """A member is lost to a job once nobody has seen it for so long: where the store was away, its members come back after it."""
@@ -27,6 +28,7 @@ WAITED_SECONDS = 1.0
 """Who had to wait for so long to write was not the only one."""
 QUORUM_SECONDS = 2.0
 """How often a job without its quorum looks for it."""
+MEMBER_LEAVES = "A member that the job ran on leaves the cluster, and auto_scaling is off."
 AGAIN_SECONDS = (2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 """How long after the first, second … attempt in a row to rescale a job the next one is made (AS5)."""
 
@@ -78,6 +80,10 @@ def as_update(job: Job, request: Rescale) -> UpdateJob:
     # What was renamed when the version came has its new name in the saved state.
     options = {key: value for key, value in job.version.options.items() if key != "initial_snapshot"} | {"renamed": {}}
     return UpdateJob(job.version.source, options, request.snapshot)
+
+
+def _stays_on_its_members(job: Job) -> bool:
+    return job.placement is not None and not job.version.config.auto_scaling
 
 
 class Scaler:
@@ -147,6 +153,17 @@ class Scaler:
     def _wait_anew(self) -> None:
         self._missing = dict.fromkeys(self._missing, self._clock.monotonic())
 
+    def suspend(self, job: Job) -> Suspend | None:
+        """What to ask for if a member is about to leave that a job does not do without, so that it stops at an epoch boundary
+        (AS6); None if nothing is. A job whose guarantee keeps no state has nothing of that: it ends with the member.
+        """
+        keeps = job.version.config.processing_guarantee is not ProcessingGuarantee.NONE
+        if job.state is not JobState.RUNNING or job.termination is not None or not keeps or not _stays_on_its_members(job):
+            return None
+        assert job.placement is not None
+        leaving = {member.id for member in self._there if member.state is MemberState.LEAVING}
+        return Suspend(because=MEMBER_LEAVES) if leaving & set(job.placement.members) else None
+
     def rescale(self, job: Job) -> Rescale | None:
         """What to ask for if the job is to be planned anew now; None if not. Asked, it is not asked again for a while."""
         if not self._may_rescale(job):
@@ -169,7 +186,7 @@ class Scaler:
 
 
 def _has_lost_a_member(job: Job, there: frozenset[str]) -> bool:
-    if job.placement is None or job.version.config.auto_scaling:
+    if job.placement is None or not _stays_on_its_members(job):
         return False
     return not there.issuperset(job.placement.members)
 

@@ -101,7 +101,7 @@ def state_expired(job: Job, fact: StateExpired, now: float) -> Decision:
 
 
 def stopped_to_suspend(job: Job, fact: Stopped, now: float) -> Decision:
-    return Decision(suspended(job, REQUESTED), (FailExports(), answered(_operation(job))))
+    return Decision(suspended(job, _why(job)), (FailExports(), answered(_operation(job))))
 
 
 def stopped_to_restart(job: Job, fact: Stopped, now: float) -> Decision:
@@ -155,7 +155,7 @@ def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
 def lost_to_suspend(job: Job, fact: Failed | Died, now: float) -> Decision:
     """The run ended before it had stopped: its last committed epoch is the job's state."""
     end = (FailExports(), answered(_operation(job)), KillRun(job.token))
-    return Decision(suspended(_with_details(job, fact), REQUESTED), end)
+    return Decision(suspended(_with_details(job, fact), _why(job)), end)
 
 
 def lost_to_restart(job: Job, fact: Failed | Died, now: float) -> Decision:
@@ -195,6 +195,12 @@ def _meanwhile(job: Job, what: str, but: int | None = None) -> list[Finish]:
 def _operation(job: Job) -> int:
     assert isinstance(job.termination, Termination)
     return job.termination.operation
+
+
+def _why(job: Job) -> str:
+    """Why it is suspended."""
+    assert job.termination is not None
+    return job.termination.because or REQUESTED
 
 
 def _reason(fact: Failed | Died) -> str:

@@ -143,6 +143,8 @@ class Termination:
     mode: Mode
     operation: int
     """The operation that is answered when that is done."""
+    because: str | None = None
+    """Why the control plane has asked for it itself; None if a user has."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ class Suspend:
     """Stop at an epoch boundary and keep the state."""
 
     verb: ClassVar = Verb.SUSPEND
+    because: str | None = None
+    """Why the control plane asks for it itself; None if a user does."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """What the events of a job say of its states, updates and snapshots."""
 
+import dataclasses
+
 import pytest
 
 from pitstop.control.job_events import MOST_LETTERS, MOST_TRACE_LETTERS, change_of, events_of
@@ -149,6 +151,11 @@ TOLD = {
         ),
         Due(),
         "Pitstop: RUNNING -> FAILED (Timed out: it has run for 1 seconds (option timeout))",
+    ),
+    "a member is to leave": (
+        dataclasses.replace(on_members(), termination=Termination(Mode.SUSPEND, 7, because="A member leaves.")),
+        seen(Stopped(2.0)),
+        "Pitstop: RUNNING -> SUSPENDED (A member leaves.)",
     ),
     "a member leaves": (
         on_members(processing_guarantee="exactly_once"),

@@ -11,9 +11,9 @@ from pitstop.errors import Problem, StoreError
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Job, JobSource, JobState, Version
-from pitstop.model.operation import Configure, Operation, Rescale, Resume
+from pitstop.model.operation import Configure, Operation, Rescale, Resume, Suspend
 from pitstop.model.report import Report, Way
-from pitstop.model.run import Compiled, Failed, Observation, Running, Stopped, StopRun, UpdatePrepared, Withdrawn
+from pitstop.model.run import Compiled, Died, Failed, Observation, Running, Stopped, StopRun, UpdatePrepared, Withdrawn
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.testing.clock import ManualClock
 
@@ -185,6 +185,49 @@ def test_a_job_that_does_not_follow_ends_with_its_members(guarantee, state):
     assert (ended.job.suspension_cause or ended.job.failure) == (
         "A member that the job ran on has left the cluster, and auto_scaling is off."
     )
+
+
+LEAVING = "A member that the job ran on leaves the cluster, and auto_scaling is off."
+STAYS = dataclasses.replace(EXACTLY_ONCE, auto_scaling=False)
+
+
+def test_a_job_that_does_not_follow_stops_at_an_epoch_boundary_when_a_member_is_to_leave():
+    job = running(STAYS)
+    there = There("a", "b")
+    following, _ = scaler(there)
+    assert following.suspend(job) is None
+    there.members = [member("a"), member("b", state=MemberState.LEAVING)]
+    following.look()
+    request = following.suspend(job)
+    assert request == Suspend(because=LEAVING)
+    stopping = decide(job, Operation(7, "id", request), 100.0)
+    assert stopping.actions == (SendCommand(StopRun(7)),)
+    assert following.suspend(stopping.job) is None
+    gone = decide(stopping.job, ClusterSeen(frozenset("a")), 106.0)
+    assert (gone.job, gone.actions) == (stopping.job, ()), "it comes to its end though the member has left"
+    stopped = decide(stopping.job, Observation("id", 3, Stopped(106.5)), 107.0)
+    assert (stopped.job.state, stopped.job.suspension_cause, stopped.job.token) == (JobState.SUSPENDED, LEAVING, 3)
+    assert Finish(7) in stopped.actions
+    lost_meanwhile = decide(stopping.job, Observation("id", 3, Died()), 107.0)
+    assert (lost_meanwhile.job.state, lost_meanwhile.job.suspension_cause) == (JobState.SUSPENDED, LEAVING)
+
+
+@pytest.mark.parametrize(
+    ("job", "leaving"),
+    [
+        (running(), "b"),
+        (running(STAYS), "c"),
+        (running(STAYS, placement=None), "b"),
+        (running(STAYS, state=JobState.STARTING), "b"),
+        (running(dataclasses.replace(STAYS, processing_guarantee=ProcessingGuarantee.NONE)), "b"),
+    ],
+    ids=["follows", "of another job", "without members", "starting", "keeps no state"],
+)
+def test_not_every_job_stops_for_a_member_that_is_to_leave(job, leaving):
+    names = [member(name, state=MemberState.LEAVING if name == leaving else MemberState.ACTIVE) for name in "abc"]
+    there = There()
+    there.members = names
+    assert scaler(there)[0].suspend(job) is None
 
 
 def test_a_member_that_was_only_not_seen_for_a_while_is_not_lost():
