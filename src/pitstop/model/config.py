@@ -171,7 +171,9 @@ OPTIONS: tuple[Option, ...] = (
         "processing_guarantee",
         one_of(ProcessingGuarantee),
         form="none, at_least_once or exactly_once",
-        meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled.",
+        meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With "
+        "at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is "
+        "written into that map again, so that merge and update see its rows twice, and the journal tells of them twice.",
         default="exactly_once",
         choices=tuple(ProcessingGuarantee),
         fixed="its checkpoint and its sinks depend on it: submit the job anew, or update it",
@@ -240,7 +242,8 @@ OPTIONS: tuple[Option, ...] = (
         form="a whole number from 1, or none",
         default="none",
         meaning="A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions "
-        "together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted.",
+        "together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. "
+        "A job whose sources all end keeps no state, and is refused with it.",
     ),
     Option(
         "require_snapshot_before_processing",

@@ -244,6 +244,16 @@ def test_metrics_are_what_prometheus_reads(http, state):
     assert of_ended == {"pitstop_job_status": 1.0}
 
 
+def test_of_a_job_without_metrics_only_its_state_is_told(http, state):
+    jobs = {enabled: running(state, f"counted-{enabled}", options={"metrics_enabled": enabled}) for enabled in ("true", "false")}
+    for job in jobs.values():
+        state.advance(job, Progress(epoch=5, input_rows=1000))
+    families = text_string_to_metric_families(http.get("/metrics").text)
+    told = {(sample.name, sample.labels.get("id")) for family in families for sample in family.samples}
+    for name, of_all in (("pitstop_job_status", True), ("pitstop_job_epoch", False), ("pitstop_job_input_rows_total", False)):
+        assert [(name, job) in told for job in jobs.values()] == [True, of_all], name
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

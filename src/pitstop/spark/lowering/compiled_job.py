@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from pitstop.errors import PipelineError
 from pitstop.model.config import JobConfig, StateStore
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.model import Plan
@@ -42,6 +43,11 @@ def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sour
     apply_settings(spark, config.partitions or default_partitions(spark), settings)
     plan = compile_pipeline(spark, pipeline, sources, config.partitions)
     check_state_store(plan, config.state_store)
+    if config.max_accumulated_records is not None and bounded(pipeline):
+        raise PipelineError(
+            "The option max_accumulated_records counts saved state, and a job whose sources all end keeps none: leave it out, or "
+            "write none."
+        )
     if config.partitions is None and config.auto_scaling and _can_be_spread(plan, config):
         placement = placement_of(spark)
         plan = dataclasses.replace(plan, partitions=placement.cores if placement is not None else None)

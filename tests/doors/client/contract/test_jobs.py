@@ -144,6 +144,18 @@ def test_options_of_a_suspended_job_change_and_its_next_run_has_them(pair):
     assert service.wait_for(job, (S.RUNNING,), 20).config == config
 
 
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_figures_of_stages_stay_with_the_result_if_that_is_wished(pair, stored):
+    service, state = pair
+    job = running(state, options={"store_metrics_after_completion": stored})
+    figures = Progress(epoch=5, input_rows=1000, stages={"speed": {"state_rows": 40}})
+    state.advance(job, figures)
+    assert service.job(job).progress == figures
+    service.cancel(job)
+    after = service.job(job).progress
+    assert (after.input_rows, after.stages) == (1000, figures.stages if stored else {})
+
+
 @pytest.mark.parametrize("off", [-1, "none"])
 def test_options_are_taken_back(pair, off):
     service, state = pair
