@@ -6,6 +6,7 @@ all of them where it is: they go on, and executors take no notice.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import signal
@@ -18,6 +19,7 @@ from pitstop.kit.class_archive import class_archive, to_use
 from pitstop.kit.class_jar import CLASS_PATH, class_jar, put_on_class_path
 from pitstop.kit.java import spark_home
 from pitstop.kit.private import write_private
+from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_of, write_handle
 from pitstop.model.cluster import LOOPBACK, SparkCluster, closed_to_others
@@ -31,13 +33,19 @@ _MASTER, _WORKER = (f"org.apache.spark.deploy.{part}" for part in ("master.Maste
 SILENT_SECONDS = 15
 """A worker that has not told anything for so long counts as lost, and drivers are told so. A new master waits for as long for
 those that it has read of."""
-_URL = re.compile(r"Starting Spark master at (spark://\S+)")
+_URL = re.compile(r"Starting Spark master at (spark://[^\s\"]+)")
 _UP = "I have been elected leader!"
-_FOLLOWS = re.compile(r"(?:Master has changed, new master is at|Successfully registered with master) (spark://\S+)")
+_FOLLOWS = re.compile(r"(?:Master has changed, new master is at|Successfully registered with master) (spark://[^\s\"]+)")
+USUAL_ROTATION = Rotation()
 
 
 def start_master(
-    folder: DaemonFolder, host: str, secret: str, recovery: Path, environment: Mapping[str, str]
+    folder: DaemonFolder,
+    host: str,
+    secret: str,
+    recovery: Path,
+    environment: Mapping[str, str],
+    rotation: Rotation = USUAL_ROTATION,
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start a master on a free port; its process and its URL. EngineError if it does not come up.
 
@@ -50,11 +58,11 @@ def start_master(
         # A job whose executors fail is our affair: the master is not to give it up.
         "spark.deploy.maxExecutorRetries": "-1",
     }
-    process = _start(folder, [_MASTER, "--host", host], closed_to_others(host, secret) | kept, environment)
+    process = _start(folder, [_MASTER, "--host", host], closed_to_others(host, secret) | kept, environment, rotation)
     found: list[str] = []
 
     def is_up() -> bool:
-        told = folder.log.read_text(errors="replace")
+        told = _told(folder)
         found[:] = _URL.findall(told) if _UP in told else []
         return bool(found) or process.poll() is not None
 
@@ -65,24 +73,50 @@ def start_master(
 
 
 def start_worker(
-    folder: DaemonFolder, host: str, cluster: SparkCluster, cores: int, environment: Mapping[str, str]
+    folder: DaemonFolder,
+    host: str,
+    cluster: SparkCluster,
+    cores: int,
+    environment: Mapping[str, str],
+    rotation: Rotation = USUAL_ROTATION,
 ) -> subprocess.Popen[bytes]:
     """Start a worker that lends so many cores, as shares, and as much memory as jobs ask for."""
     # What an executor takes is bounded by its own settings: the worker itself must refuse none for memory.
     lent = ["--cores", str(cores * SHARES), "--memory", "1024g", "--work-dir", str(folder.work)]
     # However long there is no master: ending would end the executors.
     patient = {"spark.worker.maxRegistrationRetries": "1000000", "spark.worker.cleanup.enabled": "true"}
-    return _start(folder, [_WORKER, cluster.master, "--host", host, *lent], cluster.spark_settings | patient, environment)
+    # What its executors print, with their Python workers, each in a folder of its own.
+    rotated = {
+        "spark.executor.logs.rolling.strategy": "size",
+        "spark.executor.logs.rolling.maxSize": str(rotation.most_bytes),
+        "spark.executor.logs.rolling.maxRetainedFiles": str(rotation.kept),
+    }
+    settings = cluster.spark_settings | patient | rotated
+    return _start(folder, [_WORKER, cluster.master, "--host", host, *lent], settings, environment, rotation)
 
 
 def followed_master(folder: DaemonFolder) -> str | None:
     """The URL of the master that a worker has told last that it works for; None if there is none yet."""
-    found = _FOLLOWS.findall(folder.log.read_text(errors="replace"))
+    found = _FOLLOWS.findall(_told(folder))
     return found[-1] if found else None
 
 
+def log_parts(folder: DaemonFolder) -> list[Path]:
+    """The older parts that there are of a daemon's log, newest first."""
+    return sorted(folder.root.glob(folder.log_part("*").name), key=lambda part: int(part.suffix[1:]))
+
+
+def _told(folder: DaemonFolder) -> str:
+    """All that a daemon has logged and that is kept, oldest first."""
+    told = []
+    for part in (*reversed(log_parts(folder)), folder.log):
+        with contextlib.suppress(FileNotFoundError):  # rotated meanwhile; it is looked at again
+            told.append(part.read_text(errors="replace"))
+    return "".join(told)
+
+
 def _start(
-    folder: DaemonFolder, command: list[str], settings: Mapping[str, str], environment: Mapping[str, str]
+    folder: DaemonFolder, command: list[str], settings: Mapping[str, str], environment: Mapping[str, str], rotation: Rotation
 ) -> subprocess.Popen[bytes]:
     folder.work.mkdir(parents=True, exist_ok=True)
     of_all = {
@@ -102,7 +136,7 @@ def _start(
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env={**environment, **_of_daemons(environment, home)},
+            env={**environment, **_of_daemons(environment, home, _logging(folder, rotation))},
         )
     # At once: whoever has started it may die, and it must be found again.
     handle = handle_of(process.pid)
@@ -112,7 +146,18 @@ def _start(
     return process
 
 
-def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
+def _logging(folder: DaemonFolder, rotation: Rotation) -> dict[str, str]:
+    """Properties of Java by which a daemon writes its log."""
+    return {
+        "log4j2.configurationFile": str(Path(__file__).parent / "daemons-log4j2.properties"),
+        "pitstop.log": str(folder.log),
+        "pitstop.log.parts": str(folder.log_part("%i")),
+        "pitstop.log.bytes": str(rotation.most_bytes),
+        "pitstop.log.files": str(rotation.kept),
+    }
+
+
+def _of_daemons(environment: Mapping[str, str], home: Path, logging: Mapping[str, str]) -> dict[str, str]:
     """Variables that Spark's daemons need besides: they do little, so that a Java that begins fast is better than a fast one."""
     java = environment.get("JAVA_HOME")
     archive = to_use(class_archive(Path(java), home)) if java else []
@@ -123,7 +168,9 @@ def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
         **class_path,
         "SPARK_HOME": str(home),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": " ".join(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive]),
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(
+            ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive, *(f"-D{name}={value}" for name, value in logging.items())]
+        ),
         # Where its web page listens; all else is where the arguments say.
         "SPARK_LOCAL_IP": LOOPBACK,
     }

@@ -21,7 +21,7 @@ from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_in, has_children, is_of_this_boot, kill_all, own_handle, write_handle
 from pitstop.launchers.runner_processes import RunnerProcesses
-from pitstop.launchers.spark_standalone import drain, followed_master, start_worker
+from pitstop.launchers.spark_standalone import drain, followed_master, log_parts, start_worker
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.member.hosting import HostedRuns
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
@@ -67,7 +67,9 @@ class SparkWorker:
         if loopback_addresses(settings.host) and not loopback_addresses(cluster.host):
             raise UsageError(f"The cluster's master is at {cluster.host}: give --host, this machine's address for the others.")
         environment = runner_environment(os.environ) | {"JAVA_HOME": str(java_home)}
-        self._process = start_worker(folder, settings.host, cluster, cores, environment)
+        self._process = start_worker(
+            folder, settings.host, cluster, cores, environment, Rotation(settings.log_bytes, settings.log_files)
+        )
         self._folder = folder
 
     def ended(self) -> bool:
@@ -97,6 +99,8 @@ def _end_worker(folder: MemberFolder) -> None:
     # What it has told is of no worker after it.
     if folder.log.exists():
         folder.log.replace(folder.log_before)
+    for part in log_parts(folder):
+        part.unlink()
 
 
 def _end_here(run: RunHandle) -> bool:

@@ -266,6 +266,10 @@ class DaemonFolder:
         """What it prints."""
         return self.root / "daemon.log"
 
+    def log_part(self, number: str) -> Path:
+        """An older part of that log; the newest is number 1."""
+        return self.root / f"daemon-part.log.{number}"
+
     @property
     def daemon(self) -> Path:
         """Which process it is. Whoever starts one ends the one that was left behind."""

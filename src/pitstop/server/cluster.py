@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -20,8 +21,8 @@ from pitstop.kit.private import write_private
 from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
+from pitstop.launchers import spark_standalone
 from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, kill_all
-from pitstop.launchers.spark_standalone import start_master
 from pitstop.model.cluster import MemberState, SparkCluster
 from pitstop.model.data_folder import DaemonFolder, DataFolder
 from pitstop.model.job import Job, JobState
@@ -61,9 +62,10 @@ class OwnCluster:
         environment: Mapping[str, str],
         rotation: Rotation,
         changed: Callable[[], None] = lambda: None,
-        start_master: StartMaster = start_master,
+        start_master: StartMaster | None = None,
     ) -> None:
-        self._rotation, self._changed, self._start_master = rotation, changed, start_master
+        self._rotation, self._changed = rotation, changed
+        self._start_master = start_master or partial(spark_standalone.start_master, rotation=rotation)
         self._data, self._members, self._host, self._environment = data, members, host, environment
         self._store = ["--store", store_url] if data.server else []
         self._prefix = data.server or "member"
