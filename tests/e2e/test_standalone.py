@@ -47,7 +47,7 @@ def test_the_web_page_of_the_master_lets_nobody_in_and_listens_on_loopback(maste
 
 
 def test_the_log_of_the_master_is_rotated_and_is_json_in_the_form_of_all_logs(environment, tmp_path):
-    data, rotation = DataFolder(tmp_path), Rotation(most_bytes=1000, kept=40)
+    data, rotation = DataFolder(tmp_path / "a folder"), Rotation(most_bytes=1000, kept=40)
     process, url = start_master(data.spark_master, "127.0.0.1", SECRET, data.spark_recovery, environment, rotation)
     try:
         assert url.startswith("spark://127.0.0.1:"), "it is found in whichever part"

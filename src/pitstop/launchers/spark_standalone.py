@@ -136,7 +136,7 @@ def _start(
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env={**environment, **_of_daemons(environment, home, _logging(folder, rotation))},
+            env={**environment, **_of_daemons(environment, home), **_logging(folder, rotation)},
         )
     # At once: whoever has started it may die, and it must be found again.
     handle = handle_of(process.pid)
@@ -147,30 +147,28 @@ def _start(
 
 
 def _logging(folder: DaemonFolder, rotation: Rotation) -> dict[str, str]:
-    """Properties of Java by which a daemon writes its log."""
+    """Variables by which a daemon writes its log (daemons-log4j2.properties); a path in Java's options must have no blanks."""
     return {
-        "log4j2.configurationFile": str(Path(__file__).parent / "daemons-log4j2.properties"),
-        "pitstop.log": str(folder.log),
-        "pitstop.log.parts": str(folder.log_part("%i")),
-        "pitstop.log.bytes": str(rotation.most_bytes),
-        "pitstop.log.files": str(rotation.kept),
+        "PITSTOP_DAEMON_LOG": str(folder.log),
+        "PITSTOP_DAEMON_LOG_PARTS": str(folder.log_part("%i")),
+        "PITSTOP_DAEMON_LOG_BYTES": str(rotation.most_bytes),
+        "PITSTOP_DAEMON_LOG_FILES": str(rotation.kept),
     }
 
 
-def _of_daemons(environment: Mapping[str, str], home: Path, logging: Mapping[str, str]) -> dict[str, str]:
+def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
     """Variables that Spark's daemons need besides: they do little, so that a Java that begins fast is better than a fast one."""
     java = environment.get("JAVA_HOME")
     archive = to_use(class_archive(Path(java), home)) if java else []
     # What a worker starts, executors, has its class path.
+    configured = f"-Dlog4j2.configurationFile={Path(__file__).parent / 'daemons-log4j2.properties'}"
     class_path = {name: environment[name] for name in (CLASS_PATH,) if name in environment}
     put_on_class_path(class_jar(home), class_path)
     return {
         **class_path,
         "SPARK_HOME": str(home),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": " ".join(
-            ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive, *(f"-D{name}={value}" for name, value in logging.items())]
-        ),
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", configured, *archive]),
         # Where its web page listens; all else is where the arguments say.
         "SPARK_LOCAL_IP": LOOPBACK,
     }
