@@ -1390,13 +1390,13 @@ export interface components {
                 epoch_timeout?: unknown;
                 /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                 first_epoch_timeout?: unknown;
-                /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. Write a whole number from 1. */
+                /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                 max_accumulated_records?: unknown;
                 /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                 metrics_enabled?: unknown;
                 /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                 partitions?: unknown;
-                /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
                 processing_guarantee?: unknown;
                 /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                 renamed?: unknown;
@@ -1408,7 +1408,7 @@ export interface components {
                 snapshot_interval?: unknown;
                 /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                 spark?: unknown;
-                /** @description The job runs only while more than half of its members are there: of those at its start, or of all that have joined since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                 split_brain_protection?: unknown;
                 /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits. A job that resumes saved state in the same form goes on in the store that it was saved from. Write rocksdb or memory. Default: rocksdb. */
                 state_store?: unknown;
@@ -1416,7 +1416,7 @@ export interface components {
                 store_metrics_after_completion?: unknown;
                 /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
                 suspend_on_failure?: unknown;
-                /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours. */
+                /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                 timeout?: unknown;
             };
             /**
@@ -1552,7 +1552,7 @@ export interface components {
             initial_snapshot: string | null;
             /**
              * Max Accumulated Records
-             * @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted.
+             * @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it.
              */
             max_accumulated_records: number | null;
             /**
@@ -1567,7 +1567,7 @@ export interface components {
              */
             partitions: number | null;
             /**
-             * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled.
+             * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice.
              * @default exactly_once
              */
             processing_guarantee: components["schemas"]["ProcessingGuarantee"];
@@ -1605,7 +1605,7 @@ export interface components {
             };
             /**
              * Split Brain Protection
-             * @description The job runs only while more than half of its members are there: of those at its start, or of all that have joined since. Without them it waits in NOT_RUNNING.
+             * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING.
              * @default false
              */
             split_brain_protection: boolean;
@@ -3534,13 +3534,13 @@ export interface operations {
                         first_epoch_timeout?: unknown;
                         /** @description The named snapshot that the job starts from. An update starts from the one that it takes itself. Write the name of a snapshot. */
                         initial_snapshot?: unknown;
-                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. Write a whole number from 1. */
+                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                         max_accumulated_records?: unknown;
                         /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                         metrics_enabled?: unknown;
                         /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                         partitions?: unknown;
-                        /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                        /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
                         processing_guarantee?: unknown;
                         /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                         renamed?: unknown;
@@ -3552,7 +3552,7 @@ export interface operations {
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                         spark?: unknown;
-                        /** @description The job runs only while more than half of its members are there: of those at its start, or of all that have joined since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                        /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                         split_brain_protection?: unknown;
                         /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits. A job that resumes saved state in the same form goes on in the store that it was saved from. Write rocksdb or memory. Default: rocksdb. */
                         state_store?: unknown;
@@ -3560,7 +3560,7 @@ export interface operations {
                         store_metrics_after_completion?: unknown;
                         /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
                         suspend_on_failure?: unknown;
-                        /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours. */
+                        /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
                     };
                 };
@@ -3617,13 +3617,13 @@ export interface operations {
                             first_epoch_timeout?: unknown;
                             /** @description The named snapshot that the job starts from. An update starts from the one that it takes itself. Write the name of a snapshot. */
                             initial_snapshot?: unknown;
-                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. Write a whole number from 1. */
+                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                             max_accumulated_records?: unknown;
                             /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                             metrics_enabled?: unknown;
                             /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                             partitions?: unknown;
-                            /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                            /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
                             processing_guarantee?: unknown;
                             /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                             renamed?: unknown;
@@ -3635,7 +3635,7 @@ export interface operations {
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                             spark?: unknown;
-                            /** @description The job runs only while more than half of its members are there: of those at its start, or of all that have joined since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                            /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                             split_brain_protection?: unknown;
                             /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits. A job that resumes saved state in the same form goes on in the store that it was saved from. Write rocksdb or memory. Default: rocksdb. */
                             state_store?: unknown;
@@ -3643,7 +3643,7 @@ export interface operations {
                             store_metrics_after_completion?: unknown;
                             /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
                             suspend_on_failure?: unknown;
-                            /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours. */
+                            /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
                         };
                     };
@@ -4369,13 +4369,13 @@ export interface operations {
                         epoch_timeout?: unknown;
                         /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         first_epoch_timeout?: unknown;
-                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. Write a whole number from 1. */
+                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                         max_accumulated_records?: unknown;
                         /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                         metrics_enabled?: unknown;
                         /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                         partitions?: unknown;
-                        /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                        /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
                         processing_guarantee?: unknown;
                         /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                         renamed?: unknown;
@@ -4387,7 +4387,7 @@ export interface operations {
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                         spark?: unknown;
-                        /** @description The job runs only while more than half of its members are there: of those at its start, or of all that have joined since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                        /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                         split_brain_protection?: unknown;
                         /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits. A job that resumes saved state in the same form goes on in the store that it was saved from. Write rocksdb or memory. Default: rocksdb. */
                         state_store?: unknown;
@@ -4395,7 +4395,7 @@ export interface operations {
                         store_metrics_after_completion?: unknown;
                         /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
                         suspend_on_failure?: unknown;
-                        /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours. */
+                        /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
                     };
                     /**
@@ -4446,13 +4446,13 @@ export interface operations {
                             epoch_timeout?: unknown;
                             /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             first_epoch_timeout?: unknown;
-                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. Write a whole number from 1. */
+                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                             max_accumulated_records?: unknown;
                             /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                             metrics_enabled?: unknown;
                             /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                             partitions?: unknown;
-                            /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                            /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
                             processing_guarantee?: unknown;
                             /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                             renamed?: unknown;
@@ -4464,7 +4464,7 @@ export interface operations {
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                             spark?: unknown;
-                            /** @description The job runs only while more than half of its members are there: of those at its start, or of all that have joined since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                            /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                             split_brain_protection?: unknown;
                             /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits. A job that resumes saved state in the same form goes on in the store that it was saved from. Write rocksdb or memory. Default: rocksdb. */
                             state_store?: unknown;
@@ -4472,7 +4472,7 @@ export interface operations {
                             store_metrics_after_completion?: unknown;
                             /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
                             suspend_on_failure?: unknown;
-                            /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours. */
+                            /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
                         };
                         /**
