@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
+from pitstop.pipeline.names import column_before
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import (
     DistinctSpec,
@@ -20,9 +21,7 @@ from pitstop.pipeline.specs import (
     RollingSpec,
     SourceSpec,
     TimestampsSpec,
-    TransformSpec,
     WindowSpec,
-    WithColumnsSpec,
 )
 from pitstop.pipeline.windows import Window
 
@@ -125,23 +124,23 @@ def _aligned(node: Node, windows: Node) -> str:
 def _starts(node: Node) -> Iterator[tuple[Node, Node]]:
     """(stage with windows, the timestamps behind it) of the windows whose start is the event time of the node's rows."""
     if isinstance(node.spec, TimestampsSpec):
-        if node.spec.column == START:
-            yield from ((windows, node) for windows in _windows(node))
+        yield from ((windows, node) for windows in _windows(node, node.spec.column))
     elif not node.spec.stateful or isinstance(node.spec, (RollingSpec, DistinctSpec)):
         for parent in _inputs(node):
             yield from _starts(parent)
 
 
-def _windows(node: Node) -> Iterator[Node]:
-    """The stages whose windows' start reaches the node's input as it is, as far as names tell."""
+def _windows(node: Node, column: str) -> Iterator[Node]:
+    """The stages whose windows' start reaches the node's input as it is, in this column, as far as names tell."""
     for parent in _inputs(node):
         if isinstance(parent.spec, WindowSpec):
-            yield parent
-        made = isinstance(parent.spec, TransformSpec) or (
-            isinstance(parent.spec, WithColumnsSpec) and START in parent.spec.columns
-        )
-        if not parent.spec.stateful and not made:
-            yield from _windows(parent)
+            if column.casefold() == START:
+                yield parent
+            continue
+        if not parent.spec.stateful or isinstance(parent.spec, (RollingSpec, DistinctSpec, JoinSpec)):
+            before = column_before(parent.spec, column)
+            if before is not None:
+                yield from _windows(parent, before)
 
 
 def _nearest(node: Node) -> Iterator[Node]:

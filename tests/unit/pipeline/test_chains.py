@@ -77,6 +77,44 @@ def test_a_column_that_replaces_the_start_of_a_window_is_another_one():
     assert later.group_by("sequence").distinct("seen", within="1 hour").name == "seen"
 
 
+RENAMED = {
+    "as": lambda rows: rows.select("sequence", "window_start as begin"),
+    "without as": lambda rows: rows.select("sequence", "window_start begin"),
+    "quoted": lambda rows: rows.select("`sequence`", "`window_start` AS `begin`"),
+    "upper case": lambda rows: rows.select("WINDOW_START AS BEGIN", "sequence"),
+    "all and one more": lambda rows: rows.select("*", "window_start as begin"),
+    "with_columns": lambda rows: rows.with_columns(begin="window_start"),
+    "twice": lambda rows: rows.with_columns(at="window_start").filter("n > 1").select("sequence", "at as begin"),
+    "behind distinct": lambda rows: rows.group_by("sequence").distinct("once").with_columns(begin="window_start"),
+    "behind rolling": lambda rows: (
+        rows.group_by("sequence").rolling_aggregate("so_far", m=ps.count()).with_columns(begin="window_start")
+    ),
+}
+
+
+@pytest.mark.parametrize("rename", RENAMED.values(), ids=RENAMED.keys())
+def test_the_start_of_a_window_is_one_by_any_name(rename):
+    starts = rename(windows(numbers(), ps.sliding("1 minute", "10 seconds"))).with_timestamps("begin")
+    with pytest.raises(PipelineError, match=r"'second' \(.*would get rows of stage 'minutes' \(.*\) too late"):
+        windows(starts, name="second")
+
+
+HARMLESS = {
+    "computed": lambda rows: rows.select("sequence", "window_start + interval 1 minute as begin"),
+    "a function": lambda rows: rows.with_columns(begin="greatest(window_start, window_end)"),
+    "the end": lambda rows: rows.select("sequence", "window_start", "window_end as begin"),
+    "the end as the start": lambda rows: rows.select("sequence", "window_end as window_start").with_columns(begin="window_start"),
+    "another of that name": lambda rows: rows.with_columns(begin="window_start").with_columns(begin="window_end"),
+    "spark code": lambda rows: rows.transform(lambda frame: frame.withColumn("begin", frame["window_end"])),
+}
+
+
+@pytest.mark.parametrize("make", HARMLESS.values(), ids=HARMLESS.keys())
+def test_other_times_of_windows_are_taken(make):
+    made = make(windows(numbers(), ps.sliding("1 minute", "10 seconds"))).with_timestamps("begin")
+    assert windows(made, name="second").name == "second"
+
+
 def test_rolling_aggregates_pass_their_event_time_on():
     so_far = numbers().group_by("sequence").rolling_aggregate("so-far", m=ps.count())
     assert so_far.timestamp_column() == "time"

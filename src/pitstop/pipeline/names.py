@@ -1,0 +1,55 @@
+"""Which column of its input a stage gives on under the same or another name, as far as its expressions tell."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pitstop.pipeline.specs import SelectSpec, Spec, TransformSpec, WithColumnsSpec
+
+_NAME = r"`(?:[^`]|``)+`|\w+"
+_PLAIN = re.compile(rf"\s*(?P<column>{_NAME})(?:\s+(?:as\s+)?(?P<alias>{_NAME}))?\s*", re.IGNORECASE)
+_SHOWN = re.compile(r"Column<'(?P<text>.*)'>", re.DOTALL)
+"""How Spark shows a Column."""
+
+
+def column_before(spec: Spec, column: str) -> str | None:
+    """What a column of a stateless stage's rows is called in its input; None if the stage computes it, or may do so."""
+    if isinstance(spec, TransformSpec):
+        return None
+    if isinstance(spec, WithColumnsSpec):
+        made = next((value for name, value in spec.columns.items() if _same(name, column)), None)
+        found = (column, column) if made is None else plain_column(made)
+        return None if found is None else found[0]
+    if isinstance(spec, SelectSpec):
+        pairs = [pair for pair in map(plain_column, spec.columns) if pair is not None]
+        named = next((before for before, name in pairs if _same(name, column)), None)
+        return column if named is None and _all_others(spec) else named
+    return column
+
+
+def plain_column(expression: Any) -> tuple[str, str] | None:
+    """(column, name) of an expression that gives a column on as it is: ``a``, ``a b``, ``a AS b``; None of any other."""
+    text = expression if isinstance(expression, str) else _shown(expression)
+    found = _PLAIN.fullmatch(text)
+    if found is None:
+        return None
+    column = _unquoted(found["column"])
+    return column, column if found["alias"] is None else _unquoted(found["alias"])
+
+
+def _all_others(spec: SelectSpec) -> bool:
+    return any((column if isinstance(column, str) else _shown(column)).strip() == "*" for column in spec.columns)
+
+
+def _shown(expression: Any) -> str:
+    found = _SHOWN.fullmatch(str(expression))
+    return "" if found is None else found["text"]
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()
