@@ -35,7 +35,8 @@ SQL `'timeoutMillis'='-1'`): it takes back what was given before. `null`, and `N
 
 _KEEPING_HEAD = """# What is kept, and how long
 
-Written by `python -m pitstop.cli.reference docs`. Everything that grows is pruned, as settings of the server say:
+Written by `python -m pitstop.cli.reference docs`. What grows with time, rows or epochs is pruned, as settings of the server say
+(the end of this page tells what is not):
 `pitstop serve --keep events=5000 --keep result-time=30d`, or `PITSTOP_KEEP=events=5000,result-time=30d`; what the command
 line says goes over the variable.
 A duration is a number and a unit (`36h`, `7 days`). What is out of these bounds is refused at the start.
@@ -55,7 +56,19 @@ _KEEPING_TAIL = """
 - Of several servers with a common store the one that leads prunes. Give all of them the same settings: each shows its own.
 - Code stays as long as a version that is kept names it: fewer versions are less room on the disk.
 - How much of a log is kept is said by `--log-size` and `--log-files` ([logging.md](logging.md)), of a map's journal by the map.
-- Named snapshots are kept until they are deleted.
+
+## What is not pruned
+
+- Snapshots, until `pitstop delete-snapshot`: also `<job>-before-<version>`, which each update makes unless it is given another
+  name. They are how a job is taken back with its state, and no setting may take that away. Those of jobs that have ended stay,
+  too. (Snapshots that rescaling makes for itself go with it.)
+- Of each checkpoint that a job has gone on with in its life (a start from a snapshot, or an update, may begin a new one): one row
+  of the store for each of its sinks into a map, until the map is removed; and in the folder of each files sink
+  `_pitstop/<checkpoint>/<sink>` with the manifests of its last two epochs. By them an epoch is written once. Nobody knows whether
+  another server, or a copy of the data folder, still has that checkpoint. They do not grow with rows or epochs; once no job
+  writes into the folder any more, its `_pitstop` may be removed.
+- What sinks write, dead letters among it: that is yours.
+- Journals of maps have so many events, whatever their size: large values make large journals.
 """
 
 
