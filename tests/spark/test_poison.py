@@ -24,3 +24,13 @@ def test_a_row_that_a_template_cannot_show_is_shown_whole(spark, tmp_path, capsy
     told = capsys.readouterr().out
     assert "a is 1.5" in told
     assert "{'k': 'b', 'v': None} (the template cannot show it" in told
+
+
+def test_a_time_beyond_those_of_python_is_shown_by_a_template_as_text(spark, tmp_path, capsys):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([("a", 0), ("b", 500_000_000_000)], "k string, at bigint"), name="rows")
+    rows.with_columns(at="timestamp_seconds(at)").write_to(ps.sinks.logger("{k} at {at}"), name="out")
+    ps.run(p, spark, data_dir=tmp_path)
+    told = capsys.readouterr().out
+    assert "a at 1970-01-01 00:00:00" in told
+    assert "b at 17814-" in told

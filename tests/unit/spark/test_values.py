@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from pitstop.spark.state.values import value_of
+from pitstop.spark.base.values import value_of
 
 MOMENT = pa.timestamp("us", "UTC")
 FAR, EARLY = 253_402_300_800_000_000, -62_135_596_800_000_001

@@ -34,11 +34,11 @@ from pitstop.model.selecting import Select
 from pitstop.pipeline import sinks
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.failures import first_line
+from pitstop.spark.base.values import value_of
 from pitstop.spark.internals.jvm import cancel_group, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.selecting.tables import Tables, analyzed, refused
-from pitstop.spark.state.values import value_of
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.mappings import Named
 from pitstop.sql.names import streams

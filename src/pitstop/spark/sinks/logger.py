@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pitstop.pipeline.sinks import LoggerSink
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.values import python_rows
 from pitstop.spark.sinks import EpochContext, SinkKind
 
 LOGGER = "pitstop.sink.logger"
@@ -24,7 +25,7 @@ def write_log(sink: LoggerSink, rows: DataFrame, context: EpochContext) -> int:
         texts = table.column(1).to_pylist()
     else:
         table = rows.select(partition, *map(quoted, rows.columns)).toArrow()
-        texts = [_filled(template, row) for row in table.drop_columns(["__partition"]).to_pylist()]
+        texts = [_filled(template, row) for row in python_rows(table.drop_columns(["__partition"]))]
     for number, text in zip(table.column(0).to_pylist(), texts, strict=True):
         context.run.log("INFO", LOGGER, f"[{context.job}/{context.stage}#{number}] {text}")
     return len(texts)

@@ -18,9 +18,9 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
 from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.values import value_of
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
-from pitstop.spark.state.values import value_of
 
 TABLE = "state"
 """The table of the stage's rows in a query; the stage's own name works too."""

@@ -7,6 +7,16 @@ from typing import Any
 import pyarrow as pa
 
 
+def python_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a table as dicts."""
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (OverflowError, ValueError):
+        columns = [[value_of(scalar) for scalar in column] for column in table.columns]
+        return [dict(zip(table.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return rows
+
+
 def value_of(scalar: Any) -> Any:
     """The Python value of an Arrow scalar; of a struct a dict, of a list a list."""
     try:
