@@ -110,7 +110,7 @@ class Fuzzer:
         """Every read of what is kept; all must succeed."""
         jobs = self._read("/jobs?all=true")
         for job in jobs:
-            for part in ("", "/metrics", "/logs"):
+            for part in ("", "/metrics", "/logs", "/events", "/versions", "/options", "/verbs", "/history"):
                 self._read(f"/jobs/{job['id']}{part}")
         snapshots = self._read("/snapshots")
         for snapshot in snapshots:
@@ -119,7 +119,8 @@ class Fuzzer:
         for found in maps:
             for part in ("/size", "/entries?limit=10000", "/journal?limit=10000"):
                 self._read(f"/maps/{quote(found['name'], safe='')}{part}")
-        self._read("/log-levels")
+        for path in ("/audit?limit=1000", "/kept-states", "/artifacts", "/settings", "/cluster/members", "/log-levels"):
+            self._read(path)
         self._read("/cluster")
         assert self.http.get("/metrics").status_code == self.http.get("/readyz").status_code == 200
         return len(jobs), len(snapshots), len(maps)
