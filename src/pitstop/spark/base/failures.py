@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from pyspark.errors import ParseException, PySparkException
@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError, PipelineError, PitstopError, is_of_the_machine
 from pitstop.pipeline.nodes import Node
+from pitstop.spark.base.expressions import raised_in
 
 _WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
 """What Spark says when a Python worker did not start in its ten seconds, or died."""
@@ -21,6 +22,9 @@ _EXECUTOR_LOST = (
     "Failed to get broadcast",
 )
 """What Spark says when an executor is gone with what only it had, such as rows of an epoch that one sink has already written."""
+
+_ROW_ERROR = "pitstop.spark.lowering.key_functions.RowError"
+"""Says by itself which stage and row it is of."""
 
 _NO_ROOM = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files")
 """What the operating system says through Java."""
@@ -69,10 +73,10 @@ def first_line(error: BaseException) -> str:
     return text.split(" SQLSTATE:")[0].rstrip(" .;") + "."
 
 
-def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
+def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[Node] = ()) -> PitstopError:
     """A failed query's error as one sentence; the whole text of Spark's error goes into ``details['trace']``.
 
-    ``cause``: what our own callback raised in the query, if it did.
+    ``cause``: what our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions it may be of.
     """
     trace = str(error)
     if (cause is not None and is_of_the_machine(cause)) or any(words in trace for words in _NO_ROOM):
@@ -90,6 +94,9 @@ def explain(error: BaseException, cause: BaseException | None) -> PitstopError:
     if isinstance(cause, PitstopError):
         cause.details.setdefault("trace", trace)
         return cause
+    place = None if cause is None else raised_in(cause, nodes)
+    if cause is not None and place is not None:
+        return EngineError(f"An epoch failed in {place}: {first_line(cause)}", trace=trace)
     if cause is not None and "Python worker" in first_line(cause):
         return EngineError(f"An epoch failed: {_deepest(str(cause))}", trace=trace)
     if cause is not None and not isinstance(cause, EpochBoundaryError):
@@ -119,6 +126,8 @@ def _last_error(trace: str) -> str:
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     for line in reversed(lines):
         head = line.split(":", 1)[0]
+        if head == _ROW_ERROR:
+            return line.split(":", 1)[1].strip()
         if head.endswith(("Error", "Exception")) and " " not in head and ":" in line and not head.startswith("at "):
             return line
     return first_line(Exception(lines[0] if lines else "unknown"))

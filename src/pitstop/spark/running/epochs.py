@@ -71,6 +71,11 @@ class EpochWriter:
                 self.failure = error
                 raise
 
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The stages that lead to its sinks, each once."""
+        return tuple({id(node): node for cut in self._cuts for sink in cut.sinks for node in sink.upstream()}.values())
+
     def belong_to(self, environment: Environment) -> None:
         """Write on behalf of this run from now on: the query was started before there was one."""
         self._environment = environment

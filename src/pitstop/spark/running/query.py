@@ -109,7 +109,7 @@ class RunningQuery:
         error = self.query.exception()
         if error is None or (self.writer.closed and ended_at_boundary(error)):
             return None
-        return explain(error, self.writer.failure)
+        return explain(error, self.writer.failure, self.writer.nodes)
 
     def _told(self) -> int:
         seen = self.query.lastProgress
