@@ -9,7 +9,16 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import milliseconds
 from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.nodes import Rows
-from pitstop.pipeline.specs import DistinctSpec, MapStatefulSpec, RollingSpec, WindowSpec
+from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.specs import (
+    DistinctSpec,
+    HandledSpec,
+    MapStatefulSpec,
+    RollingSpec,
+    SinkSpec,
+    UnhandledSpec,
+    WindowSpec,
+)
 from pitstop.pipeline.windows import Duration, Session, Window
 
 S = TypeVar("S", bound=Rows)
@@ -51,6 +60,7 @@ class KeyedStage(Generic[S]):
         output: str,
         ttl: Duration | None = None,
         on_evict: Callable[..., Any] | None = None,
+        dead_letters: Sink | None = None,
     ) -> S:
         """Rows made by a Python function that keeps state for each group (jet.md §3.3).
 
@@ -62,6 +72,13 @@ class KeyedStage(Generic[S]):
         its last event, and ``on_evict(state, key, time)``, which may return rows too, is called before (``key`` a tuple,
         ``time`` the moment of expiry in milliseconds since the epoch); late rows are dropped. The stage then needs
         ``with_timestamps``. Without ``ttl`` state is kept for ever. Rows of one epoch come in the order of event time.
+
+        Rows with values that Python has not (times beyond the year 9999) are left out: they are counted and sampled in the
+        log. A row for which the function raises, or returns what is no row of ``output`` or leaves what is no ``state``, ends
+        the epoch; with ``dead_letters`` it is left out, too, and leaves the state of its key as it was. There all rows that
+        are left out go (columns ``stage string, key string, text string, error string, time timestamp``, ``key`` and ``text``,
+        the row, as JSON; the sink's stage is ``<name>-dead-letters``). If ``on_evict`` fails the state is gone; it then stands
+        in ``error``, and ``text`` is null.
         """
         timestamp = self._stage.timestamp_column()
         if ttl is not None and timestamp is None:
@@ -69,7 +86,13 @@ class KeyedStage(Generic[S]):
         if on_evict is not None and ttl is None:
             raise PipelineError(f"Stage '{name}' never evicts without a ttl, so on_evict would never be called.")
         ttl_ms = None if ttl is None else milliseconds(ttl, "time to live")
-        return self._stage._then(MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp), name)
+        kept = dead_letters is not None
+        spec = MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp, kept)
+        made = self._stage._then(spec, name)
+        if dead_letters is None:
+            return made
+        made._then(UnhandledSpec(), f"{name}-unhandled")._then(SinkSpec(dead_letters), f"{name}-dead-letters")
+        return made._then(HandledSpec(), f"{name}-rows")
 
     def distinct(self, name: str, within: Duration | None = None) -> S:
         """One row of each group, as soon as one comes. Columns out: those of the row.

@@ -245,9 +245,30 @@ class MapStatefulSpec(Spec):
     """``(state, key, time in ms) -> rows``, called before state is dropped."""
     timestamp: str | None
     """As in RollingSpec; needed with a time to live."""
+    dead_letters: bool = False
+    """True if rows for which the function fails are kept as dead letters; else that ends the epoch."""
 
     def describe(self) -> str:
         return f"state ({self.state}) by {_listed(self.keys)}" + _if_set(", ttl", self.ttl_ms)
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class HandledSpec(Spec):
+    """What the function of a MapStatefulSpec with dead letters has made."""
+
+    op: ClassVar[str] = "handled"
+    passable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class UnhandledSpec(Spec):
+    """The rows for which it failed, as dead letters."""
+
+    op: ClassVar[str] = "unhandled"
+    passable: ClassVar[bool] = True
 
     def event_time(self, inputs: Sequence[str | None]) -> str | None:
         return None

@@ -8,6 +8,9 @@ OBSERVED = "source:"
 AHEAD = "ahead:"
 """What the name of an observation of rows that are too far ahead of the clock begins with; the stage's name follows."""
 
+FAILED = "failed:"
+"""What the name of an observation of rows that a stage's function could not take begins with; the stage's name follows."""
+
 ROWS_IN, ROWS_OUT = "rows in:", "rows out:"
 """What the names of observations of the rows that a stage takes, and gives, begin with.
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import pandas as pd
 import pyarrow as pa
 
+from pitstop.spark.lowering.letters import LETTER, Letter, Letters, read_rows, sentence
 from pitstop.spark.state.codec import LAST, STATE, StateCodec
 from pitstop.spark.state.row_shape import RowShape, plain
 
@@ -23,6 +24,8 @@ ROW, AT, SAVED = "__row", "__at", "__saved"
 """Columns in which the rows of a keyed stage travel: the row, its event time, and state that is restored."""
 
 Values = tuple[Any, ...]
+Made = Values | Letter
+"""What a keyed function makes: a row without its key, or a letter."""
 
 
 class KeyState(Protocol):
@@ -49,16 +52,20 @@ class Items:
     """Event times in ms since 1970."""
     saved: list[dict[str, Any] | None] | None = None
     """State to begin with, which comes in the place of a row; None if there is none at all."""
+    readable: bool = True
+    """False if there may be letters among the rows."""
 
     def part(self, start: int, count: int) -> Items:
         """So many of them, from the given place."""
         end = start + count
-        return Items(self.rows[start:end], self.times[start:end], None if self.saved is None else self.saved[start:end])
+        saved = None if self.saved is None else self.saved[start:end]
+        return Items(self.rows[start:end], self.times[start:end], saved, self.readable)
 
     def extend(self, more: Items) -> None:
         """Add more items behind them."""
         self.rows += more.rows
         self.times += more.times
+        self.readable = self.readable and more.readable
         if self.saved is not None and more.saved is not None:
             self.saved += more.saved
 
@@ -66,16 +73,24 @@ class Items:
         """Only the rows."""
         if self.saved is None:
             return self
-        kept = [place for place, saved in enumerate(self.saved) if saved is None]
-        return Items([self.rows[place] for place in kept], [self.times[place] for place in kept])
+        return self._at([place for place, saved in enumerate(self.saved) if saved is None])
+
+    def without_letters(self) -> tuple[Items, list[Letter]]:
+        """(only what is no letter, the letters)."""
+        if self.readable:
+            return self, []
+        kept = [place for place, row in enumerate(self.rows) if not isinstance(row, Letter)]
+        return self._at(kept), [row for row in self.rows if isinstance(row, Letter)]
 
     def in_order(self) -> Items:
         """By event time; of equal times in the order in which they came. Rows without one come first."""
         times = [0 if at is None else at for at in self.times]
         if all(map(le, times, times[1:])):
             return self
-        order = sorted(range(len(times)), key=times.__getitem__)
-        return Items([self.rows[place] for place in order], [self.times[place] for place in order])
+        return self._at(sorted(range(len(times)), key=times.__getitem__))
+
+    def _at(self, places: Sequence[int]) -> Items:
+        return Items([self.rows[place] for place in places], [self.times[place] for place in places], None, self.readable)
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,8 @@ class KeyedFunction:
     """How long after its last event a key's state is dropped; None: never."""
     timed: bool
     """True if rows have an event time, by which those of an epoch are then ordered."""
+    letters: Letters | None = None
+    """Writes letters of rows that it cannot take, which then come in a column behind the others."""
 
     def __call__(self, key: Values, frames: Iterator[pd.DataFrame], state: KeyState) -> Iterator[pd.DataFrame]:
         """Spark's own way: the rows of one key as pandas objects."""
@@ -105,37 +122,42 @@ class KeyedFunction:
             items.extend(self._of_pandas(frame))
         out = self.of_key(key, items, state)
         if out:
-            yield pd.DataFrame(out, columns=[*self.keys, *self.outputs], dtype=object)
+            behind = [] if self.letters is None else [LETTER]
+            yield pd.DataFrame(out, columns=[*self.keys, *self.outputs, *behind], dtype=object)
 
     def of_arrow(self, batch: pa.RecordBatch) -> Items:
         """The rows of a batch with the columns ROW, AT and SAVED, of which the last two may be missing."""
-        rows, names = self.shape.rows(batch.column(ROW)), batch.schema.names
+        (rows, readable), names = read_rows(self.shape, batch.column(ROW), self.letters), batch.schema.names
         times: list[int | None] = _millis(batch.column(AT)) if AT in names else [None] * len(rows)
-        return Items(rows, times, batch.column(SAVED).to_pylist() if SAVED in names else None)
+        return Items(rows, times, batch.column(SAVED).to_pylist() if SAVED in names else None, readable)
 
     def keys_of_arrow(self, columns: Sequence[pa.Array]) -> list[Values]:
         """The keys that stand in these columns."""
-        return list(zip(*map(plain, columns), strict=True))
+        return list(zip(*map(self._plain, columns), strict=True))
 
     def of_key(self, key: Values, items: Items, state: KeyState) -> list[Values]:
         """The rows, keys first, that one key's items make; keeps what the key's state then is."""
         held, last = self._open(state)
+        out: list[Made]
         if state.hasTimedOut:
             out = self._evicted(held, last, key)
             state.remove()
         else:
             for saved in filter(None, items.saved or ()):
                 held, last = self._namespace(saved[STATE]), saved[LAST]
-            live = items.live()
-            held, last, out = self._handled(key, live.in_order() if self.timed else live, held, last)
-            out += self._close(held, last, key, state)
-        return [(*key, *values) for values in out] if self.keys else out
+            live, letters = items.live().without_letters()
+            handled = self._guarded if self.letters is not None and self.letters.guards else self._handled
+            held, last, out = handled(key, live.in_order() if self.timed else live, held, last)
+            if state.exists or any(items.saved or ()) or len(live.rows) > sum(isinstance(made, Letter) for made in out):
+                out += self._close(held, last, key, state)
+            out += letters
+        return self._sent(key, out)
 
     def _handled(
         self, key: Values, items: Items, held: SimpleNamespace, last: int | None
-    ) -> tuple[SimpleNamespace, int | None, list[Values]]:
+    ) -> tuple[SimpleNamespace, int | None, list[Made]]:
         """(state, time of its last event, rows) after these items."""
-        out: list[Values] = []
+        out: list[Made] = []
         begun = 0
         for place, at in enumerate(items.times) if self.timed else ():
             if self._expired(last, at):
@@ -147,6 +169,56 @@ class KeyedFunction:
                 last = at
         out += self.handle(held, items.rows[begun:] if begun else items.rows)
         return held, last, out
+
+    def _guarded(
+        self, key: Values, items: Items, held: SimpleNamespace, last: int | None
+    ) -> tuple[SimpleNamespace, int | None, list[Made]]:
+        """The same, with a letter for each row for which the function fails: it leaves the state as it was before."""
+        assert self.letters is not None
+        out: list[Made] = []
+        before = self.codec.encode(vars(held))
+        for row, at in zip(items.rows, items.times, strict=True):
+            expired = self.timed and self._expired(last, at)
+            tried = self._namespace(None) if expired else held
+            try:
+                made = list(self.handle(tried, [row]))
+                after = self.codec.encode(vars(tried))
+                self.letters.check(made)
+            except Exception as error:
+                out.append(self.letters.of_row(row, error.error if isinstance(error, RowError) else error))
+                held = self._namespace(before)
+                continue
+            if expired:
+                out += self._evicted(held, last, key)
+                last = None
+            out += made
+            held, before = tried, after
+            if self.timed and (last is None or (at is not None and at > last)):
+                last = at
+        return held, last, out
+
+    def _sent(self, key: Values, out: list[Made]) -> list[Values]:
+        """The rows as they leave: keys first, letters last."""
+        own = key if self.keys else ()
+        if self.letters is None:
+            return [(*own, *made) for made in out if not isinstance(made, Letter)]
+        nothing = self.letters.nothing()
+        return [(*own, *nothing, made.parts) if isinstance(made, Letter) else (*own, *made, None) for made in out]
+
+    def _plain(self, column: pa.Array) -> list[Any]:
+        """The values of a key's column; None in the place of one that Python has not, whose rows are letters."""
+        try:
+            return plain(column)
+        except (OverflowError, ValueError):
+            if self.letters is None:
+                raise
+        found: list[Any] = []
+        for place in range(len(column)):
+            try:
+                found += plain(column.slice(place, 1))
+            except (OverflowError, ValueError):
+                found.append(None)
+        return found
 
     def _of_pandas(self, frame: pd.DataFrame) -> Items:
         columns = [name for name in (ROW, AT, SAVED) if name in frame]
@@ -165,7 +237,7 @@ class KeyedFunction:
     def _namespace(self, text: str | None) -> SimpleNamespace:
         return SimpleNamespace(**self.codec.decode(text))
 
-    def _close(self, held: SimpleNamespace, last: int | None, key: Values, state: KeyState) -> list[Values]:
+    def _close(self, held: SimpleNamespace, last: int | None, key: Values, state: KeyState) -> list[Made]:
         """Keep the state until its time has come, which may be now."""
         # Without a time to live the stage may have no event time, and Spark then knows of no watermark.
         if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs()):
@@ -180,8 +252,17 @@ class KeyedFunction:
     def _expired(self, last: int | None, now: int | None) -> bool:
         return self.ttl_ms is not None and last is not None and now is not None and last + self.ttl_ms <= now
 
-    def _evicted(self, held: SimpleNamespace, last: int | None, key: Values) -> list[Values]:
-        return list(self.evict(held, key if self.keys else (), (last or 0) + (self.ttl_ms or 0)))
+    def _evicted(self, held: SimpleNamespace, last: int | None, key: Values) -> list[Made]:
+        state = self.codec.encode(vars(held)) if self.letters is not None and self.letters.guards else ""
+        try:
+            made = list(self.evict(held, key if self.keys else (), (last or 0) + (self.ttl_ms or 0)))
+            if self.letters is not None and self.letters.guards:
+                self.letters.check(made)
+        except Exception as error:
+            if self.letters is None or not self.letters.guards:
+                raise
+            return [self.letters.of_key(key, state, error)]
+        return [*made]
 
 
 class NoState:
@@ -203,6 +284,19 @@ class NoState:
         pass
 
 
+class RowError(Exception):
+    """A user's function failed for a row; the exception before it says why."""
+
+    def __init__(self, stage: str, row: Any, error: Exception) -> None:
+        shown = repr(row)
+        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+        super().__init__(
+            f"stage '{stage}' fails for the row {shown}: {sentence(error)}. Mend its function, or give map_stateful "
+            "dead_letters, which keep such rows."
+        )
+        self.error = error
+
+
 @dataclass(frozen=True)
 class UserFunction:
     """A function of the user's and what it may return: None, a row, or a list of rows."""
@@ -215,12 +309,16 @@ class UserFunction:
         """Call it with the state and each row."""
         out: list[Values] = []
         function, width = self.function, len(self.outputs)
-        for row in rows:
-            result = function(held, row)
-            if type(result) is tuple and len(result) == width:
-                out.append(result)
-            elif result is not None:
-                out += self._rows(result)
+        row: Any = None
+        try:
+            for row in rows:
+                result = function(held, row)
+                if type(result) is tuple and len(result) == width:
+                    out.append(result)
+                elif result is not None:
+                    out += self._rows(result)
+        except Exception as error:
+            raise RowError(self.stage, row, error) from error
         return out
 
     def once(self, *arguments: Any) -> list[Values]:
@@ -294,6 +392,7 @@ class Fold:
         return list(zip(*[columns[place] for place in self.carried], *totals, strict=True))
 
 
+_SHOWN = 300
 _SAVED = pa.struct([(STATE, pa.string()), (LAST, pa.int64())])
 
 

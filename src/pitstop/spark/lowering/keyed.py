@@ -38,10 +38,11 @@ from pitstop.spark.lowering.key_functions import (
     UserFunction,
     never,
 )
+from pitstop.spark.lowering.letters import LETTER, LETTER_TYPE, Letters, output_rows, told
 from pitstop.spark.lowering.rolling import lifted_rows, results, rolling_layout
 from pitstop.spark.lowering.window import check_columns
 from pitstop.spark.state.codec import KEPT, LAST, STATE, StateCodec
-from pitstop.spark.state.row_shape import RowShape, plain
+from pitstop.spark.state.row_shape import RowShape
 
 
 def lower_map_stateful(
@@ -61,8 +62,10 @@ def lower_map_stateful(
         evict,
         spec.ttl_ms,
         spec.timestamp is not None,
+        Letters(node.name, spec.keys, frame.schema, output, spec.dead_letters),
     )
-    result = _apply(node, spec, frame, function, output, restored)
+    result = told(_apply(node, spec, frame, function, output, restored), node)
+    result = result if spec.dead_letters else output_rows(result)
     described = {"ttl_ms": spec.ttl_ms, "text": "state" + (f", ttl {text(spec.ttl_ms)}" if spec.ttl_ms else "")}
     return result, layout_of(spec.keys, frame, StageKind.MAPPED, fields, described)
 
@@ -85,8 +88,9 @@ def lower_rolling_as_text(node: Node, spec: RollingSpec, frame: DataFrame) -> tu
         never,
         None,
         spec.timestamp is not None,
+        Letters(node.name, spec.keys, lifted.schema, outputs, False),
     )
-    rows = _apply(node, spec, lifted, function, outputs, None)
+    rows = output_rows(told(_apply(node, spec, lifted, function, outputs, None), node))
     return results(rows, frame, timestamp, aggregation), rolling_layout(spec, frame, aggregation, fields, {})
 
 
@@ -123,7 +127,8 @@ def _apply(
         old = restored.select(*key_columns(keys), saved)
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)
-    shown = StructType([*(StructField(name, kind) for name, kind in kinds.items()), *output.fields])
+    made = [StructField(field.name, field.dataType) for field in output.fields]
+    shown = StructType([*(StructField(name, kind) for name, kind in kinds.items()), *made, StructField(LETTER, LETTER_TYPE)])
     grouped = live.groupBy(*map(quoted, key_names(keys)))
     if not frame.isStreaming:
         return grouped.applyInArrow(_once(function, shown), shown)
@@ -138,7 +143,9 @@ def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ..
         items = Items([], [])
         for batch in rows.to_batches():
             items.extend(function.of_arrow(batch))
-        made = function.of_key(tuple(plain(pa.array([value]))[0] for value in key), items, NoState())
+        made = function.of_key(
+            tuple(function.keys_of_arrow([pa.array([value]) for value in key])[0]) if key else (), items, NoState()
+        )
         return pa.Table.from_batches([arrow_rows(made, shown)])
 
     return whole

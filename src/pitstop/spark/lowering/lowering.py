@@ -19,6 +19,7 @@ from pitstop.pipeline.specs import (
     DistinctSpec,
     FarAheadSpec,
     FilterSpec,
+    HandledSpec,
     HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
@@ -34,6 +35,7 @@ from pitstop.pipeline.specs import (
     Spec,
     TimestampsSpec,
     TransformSpec,
+    UnhandledSpec,
     WindowSpec,
     WithColumnsSpec,
 )
@@ -46,6 +48,7 @@ from pitstop.spark.base.failures import errors_of_stage
 from pitstop.spark.base.naming import ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.plans import check_streamable, has_watermark, stand_in, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
+from pitstop.spark.lowering import letters
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.event_time import event_time_if_there, far_ahead, not_ahead, with_event_time, with_event_time_of
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
@@ -285,6 +288,16 @@ def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs
 @lower.register
 def _map_stateful(spec: MapStatefulSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     return _stateful(lowering, node, lower_map_stateful(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
+
+
+@lower.register
+def _handled(spec: HandledSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return letters.output_rows(inputs[0])
+
+
+@lower.register
+def _unhandled(spec: UnhandledSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return letters.dead_letters(inputs[0], node.inputs[0].name)
 
 
 @lower.register

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
-from pitstop.spark.base.naming import AHEAD, OBSERVED, ROWS_IN, ROWS_OUT
+from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.running.concerns import Concerns
 
@@ -127,6 +127,10 @@ class ProgressTracker:
                 bad += int(row["rows"])
                 stage = name.removeprefix(AHEAD)
                 told = f"{row['rows']} rows are too far ahead of the clock for '{stage}', up to {row['farthest']}: left out"
+                self._log("WARN", "pitstop.engine", told)
+            if name.startswith(FAILED) and row["rows"]:
+                bad += int(row["rows"])
+                told = f"{row['rows']} rows of '{name.removeprefix(FAILED)}' are dead letters, such as: {row['sample']}"
                 self._log("WARN", "pitstop.engine", told)
             if not name.startswith(OBSERVED):
                 continue
