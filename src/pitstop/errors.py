@@ -175,13 +175,19 @@ class StoreError(EngineError):
 
 
 def is_of_the_machine(error: BaseException) -> bool:
-    """True if an error says that the store or a disk is away or full: whoever waits long enough gets on."""
+    """True if an error says that the store or a disk is away or full, or that the machine has no memory or no more processes.
+
+    Whoever waits long enough gets on.
+    """
     if isinstance(error, PitstopError) and error.details.get("away"):
         return True
     return isinstance(error, StoreError) or (isinstance(error, OSError) and error.errno in _MACHINE_ERRORS)
 
 
-_MACHINE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+_MACHINE_ERRORS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
+)
 
 
 def all_errors() -> dict[str, type[PitstopError]]:

@@ -23,7 +23,7 @@ from pitstop.control.retention import drop_checkpoint, drop_state
 from pitstop.errors import EngineError, PitstopError, Problem
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
-from pitstop.model.run import CleanedUp, Died, Exported, ExportFailed, Fact, Observation, PreparationFailed, Withdrawn
+from pitstop.model.run import CleanedUp, Exported, ExportFailed, Fact, Failed, Observation, PreparationFailed, Withdrawn
 from pitstop.snapshots.export import export_suspended
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
@@ -67,8 +67,11 @@ class Actor:
     def _launch(self, job: Job, action: StartRun) -> None:
         try:
             self._launcher.start(RunSpec(job.id, job.token, action.standby, job.name))
-        except OSError as error:
-            self._say(job, Died(f"The runner could not be started: {error}"))
+        except (OSError, RuntimeError, MemoryError) as error:
+            # Nothing of the job is in it yet: it is the machine that has no room, memory, processes or threads for now.
+            log.warning("a run could not be started; trying again", job=job.id, token=job.token, reason=str(error))
+            problem = EngineError(f"The runner could not be started: {error or type(error).__name__}").problem
+            self._say(job, Failed(problem, away=True))
 
     @perform.register
     def _kill_run(self, action: KillRun, job: Job) -> None:

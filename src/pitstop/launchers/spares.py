@@ -65,7 +65,7 @@ class Spares:
     ) -> subprocess.Popen[bytes] | None:
         """Give a run to a spare: to the one that is held for it, a ready one, or one that is still warming up and so is ahead.
 
-        ``log_facts`` stand in each line of its log from then on.
+        ``log_facts`` stand in each line of its log from then on. OSError if that could not be written: the spare is ended then.
         """
         with self._lock:
             self._notice_ends()
@@ -112,11 +112,16 @@ class Spares:
         self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int, log_facts: Mapping[str, object] | None
     ) -> subprocess.Popen[bytes]:
         folder = self._data.spare(spare_id)
-        self._data.job(job_id).root.mkdir(parents=True, exist_ok=True)  # else its first lines found nowhere to be
-        # First, so that no line of the run is left in the log of the spare.
-        write_json(folder.log_moves, {"log": str(self._data.job(job_id).log), "facts": dict(log_facts or {})})
-        write_json(folder.assignment, {"job": job_id, "token": token})
-        wake(folder.socket)
+        try:
+            self._data.job(job_id).root.mkdir(parents=True, exist_ok=True)  # else its first lines found nowhere to be
+            # First, so that no line of the run is left in the log of the spare.
+            write_json(folder.log_moves, {"log": str(self._data.job(job_id).log), "facts": dict(log_facts or {})})
+            write_json(folder.assignment, {"job": job_id, "token": token})
+            wake(folder.socket)
+        except OSError:
+            # It may know of the run already, or write into its log: nothing else can be given to it.
+            self._end_one(spare_id, process)
+            raise
         self._failures = 0
         return process
 

@@ -53,7 +53,7 @@ class ScriptedLauncher:
         """Handles in the order in which their end was asked for, also of those that were gone."""
         self.prepared = 0
         """How often it was asked to make ready for the next run."""
-        self.refusal: OSError | None = None
+        self.refusal: Exception | None = None
         """What keeps runs from being started, while it is set."""
 
     def start(self, spec: RunSpec) -> None:

@@ -1,12 +1,14 @@
 """What the loop does with what it cannot decide or carry out."""
 
 import dataclasses
+import errno
 
 import pytest
 from structlog.testing import capture_logs
 
 from pitstop.control.controller import Controller
 from pitstop.control.life import LIFE, Decision, Edge
+from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
 from pitstop.errors import FencedError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
@@ -102,18 +104,32 @@ def test_on_a_machine_without_threads_a_decided_action_is_begun_later(world, mon
     assert not run.alive
 
 
-def test_a_run_that_could_not_be_started_is_started_again(world):
-    world.launcher.refusal = OSError("no memory")
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"),
+        RuntimeError("can't start new thread"),
+        MemoryError(),
+    ],
+    ids=["disk", "memory", "processes", "threads", "memory of Python"],
+)
+def test_a_run_that_the_machine_cannot_start_costs_time_and_never_the_job(world, refusal):
+    world.launcher.refusal = refusal
     world.job("id", JobState.NOT_RUNNING)
-    for _ in range(2):
+    for _ in range(3 * MOST_ATTEMPTS):
         world.controller.round()
         world.off.do_all()
-    assert world.registry.get_job("id").attempts == 1
+        world.controller.round()
+        world.off.do_all()
+        job = world.registry.get_job("id")
+        assert (job.state, job.attempts, job.due) == (JobState.NOT_RUNNING, 0, world.clock.now() + AWAY_SECONDS)
+        assert job.interruption.startswith("The runner could not be started: ")
+        world.clock.advance(AWAY_SECONDS)
     world.launcher.refusal = None
-    for _ in range(2):
-        world.controller.round()
-        world.off.do_all()
-        world.clock.advance(1.0)
+    world.controller.round()
+    world.off.do_all()
     assert [process.spec.token for process in world.launcher.started] == [world.registry.get_job("id").token]
 
 

@@ -62,3 +62,18 @@ def test_the_log_of_a_job_has_where_to_be_before_a_spare_writes_there(spares, tm
     spares.replenish()
     assert spares.assign("0000-0000-0000-0001", 1) is not None
     assert DataFolder(tmp_path).job("0000-0000-0000-0001").log.parent.is_dir()
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["waiting", "held"])
+def test_one_that_could_not_be_told_of_its_run_is_ended_and_another_takes_its_place(spares, started, tmp_path, held):
+    spares.replenish()
+    make_ready(tmp_path)
+    spare_id = spares.hold(1)[0] if held else None
+    for folder in DataFolder(tmp_path).spares.iterdir():
+        DataFolder(tmp_path).spare(folder.name).assignment.mkdir()  # what cannot be replaced by a file, whoever writes
+    with pytest.raises(IsADirectoryError):
+        spares.assign("job", 1, spare_id)
+    assert started[0].poll() is not None
+    assert list(DataFolder(tmp_path).spares.iterdir()) == []
+    spares.replenish()
+    assert [process.poll() for process in started[1:]] == [None]
