@@ -97,3 +97,10 @@ class Engine(Protocol):
         The snapshot is asked for only if the job has no checkpoint of its own that it can go on with.
         """
         ...
+
+    def explain(self, error: Exception) -> Exception:
+        """What an error of opening, starting or driving a job comes down to.
+
+        A PitstopError with ``away`` or ``restartable`` in its details if the machine or the engine is at fault; else as it is.
+        """
+        ...

@@ -175,7 +175,7 @@ class Runner:
                 raise
             self._fail(error)
         except Exception as error:
-            self._fail(error)
+            self._fail(self._engine.explain(error))
 
     def _start(self) -> None:
         job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)

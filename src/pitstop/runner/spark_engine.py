@@ -21,6 +21,7 @@ from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.failures import explain_run
 from pitstop.spark.base.session import placement_of
 from pitstop.spark.run import Run
 from pitstop.spark.running.bounded import run_bounded
@@ -56,6 +57,9 @@ class SparkEngine:
         if compiled.bounded:
             return Opened(plan, config, point.lineage, start, whole)
         return Opened(plan, config, point.lineage, start, placement=placement_of(compiled.spark))
+
+    def explain(self, error: Exception) -> Exception:
+        return explain_run(error)
 
     def _prepared_for(self, job: Job) -> Prepared:
         ready = self._prepared.for_run_of(job) if self._prepared is not None else None

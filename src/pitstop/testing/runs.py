@@ -59,6 +59,9 @@ class ScriptedEngine:
         ties.when_compiled(config)
         return Opened(script.plan.to_dict(), config, lineage, start, run_to_end if "completes" in script.does else None)
 
+    def explain(self, error: Exception) -> Exception:
+        return error
+
 
 class ScriptedQuery:
     """runner.engine.Started: a query, idle until a test commits an epoch. Its checkpoint holds one to export."""

@@ -69,6 +69,9 @@ class OneQuery:
         ties.when_compiled(job.version.config)
         return Opened(Plan(()).to_dict(), job.version.config, "L1", lambda before: self.query)
 
+    def explain(self, error):
+        return error
+
 
 @pytest.fixture
 def run():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
@@ -26,7 +28,18 @@ _EXECUTOR_LOST = (
 _ROW_ERROR = "pitstop.spark.lowering.key_functions.RowError"
 """Says by itself which stage and row it is of."""
 
-_NO_ROOM = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files")
+_SPARK_LOST = (
+    "JAVA_GATEWAY_EXITED",
+    "All masters are unresponsive",
+    "Master removed our application",
+    "stopped SparkContext",
+)
+"""What Spark says when its JVM did not start, or lost its cluster."""
+
+_NO_ROOM = (
+    *("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files"),
+    *("Cannot allocate memory", "Resource temporarily unavailable", "unable to create native thread"),
+)
 """What the operating system says through Java."""
 
 
@@ -88,7 +101,7 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
             "If that comes again, see the log of its member: it may have run out of memory."
         )
         return EngineError(sentence, trace=trace, restartable=True)
-    if _says(_WORKER_LOST, trace, cause):
+    if _says((*_WORKER_LOST, *_SPARK_LOST), trace, cause):
         # No fault of the pipeline: the machine was too busy, or a worker was killed.
         return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)
     if isinstance(cause, PitstopError):
@@ -102,6 +115,39 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
     if cause is not None and not isinstance(cause, EpochBoundaryError):
         return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
     return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)
+
+
+def explain_run(error: Exception) -> Exception:
+    """What kept a run from starting or going on, if that is no fault of its job: ``away`` or ``restartable`` by its details.
+
+    Else the error itself.
+    """
+    chain = _chain(error)
+    said = "\n".join(str(one) for one in chain)
+    if isinstance(error, PitstopError) and (error.details.get("restartable") or is_of_the_machine(error)):
+        return error
+    trace = "".join(traceback.format_exception(error))
+    machine = next((one for one in chain if is_of_the_machine(one)), None)
+    if machine is not None or any(words in said for words in _NO_ROOM):
+        return EngineError(f"The run could not go on: {machine or _line_with(_NO_ROOM, said)}", trace=trace, away=True)
+    if any(isinstance(one, Py4JNetworkError) for one in chain) or any(words in said for words in _SPARK_LOST):
+        return EngineError(f"The run has no Spark, or has lost it: {first_line(error)}", trace=trace, restartable=True)
+    if _says((*_EXECUTOR_LOST, *_WORKER_LOST), said, None):
+        return EngineError(f"The run could not go on: {first_line(error)}", trace=trace, restartable=True)
+    return error
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    """An error with what has led to it."""
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return found
+
+
+def _line_with(words: tuple[str, ...], text: str) -> str:
+    return next(line.strip() for line in text.splitlines() if any(word in line for word in words))
 
 
 def _says(words: tuple[str, ...], trace: str, cause: BaseException | None) -> bool:
