@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from pitstop.control import updating
 from pitstop.control.actions import CleanUp, ExportSuspended, FailExports, Finish, KillRun, PrepareUpdate, SendCommand
 from pitstop.control.decision import (
     CANCELLED,
@@ -21,7 +22,7 @@ from pitstop.control.decision import (
 from pitstop.errors import ConflictError, UsageError
 from pitstop.kit import durations
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobState, Mode, Termination
+from pitstop.model.job import Job, JobState, Mode, Starting, Termination
 from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, Rescale, Suspend, UpdateJob
 from pitstop.model.run import StopRun, TakeSnapshot
 
@@ -94,8 +95,21 @@ def _has_no_state(job: Job, operation: Operation) -> Decision:
 
 
 def cancel(job: Job, operation: Operation, now: float) -> Decision:
-    """End at once."""
-    return _end_at_once(job, ended(job, now, CANCELLED, user_cancelled=True), "was cancelled", answered(operation.id))
+    """End at once. A new version that is not up yet goes with its update: what the job keeps is the state of the one before."""
+    gone = ended(job, now, CANCELLED, user_cancelled=True)
+    end = _end_at_once(job, gone, "was cancelled", answered(operation.id))
+    phase = job.update.phase if job.update is not None else None
+    if job.update is None or not isinstance(phase, Starting):
+        return end
+    old, actions = updating.without_new_version(job, phase)
+    told = f"Version {job.version.number} of job '{job.display_name}' was cancelled before it was up"
+    kept = dataclasses.replace(
+        end.job,
+        version=old,
+        withdrawal=job.update.operation,
+        update_failure=f"{told}: the job keeps version {old.number} and its state",
+    )
+    return Decision(kept, (*end.actions, *actions))
 
 
 def end_by_timeout(job: Job, now: float) -> Decision:

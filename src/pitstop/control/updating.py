@@ -172,7 +172,7 @@ def roll_back(job: Job, operation: Operation, now: float) -> Decision:
 def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
     assert job.update is not None
     message = f"{_what_fails(job)} {what}"
-    old = _resumable(phase.previous, job.version.options["initial_snapshot"])
+    old, actions = without_new_version(job, phase)
     back = dataclasses.replace(
         waiting(job),
         version=old,
@@ -188,9 +188,19 @@ def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
     # An update of a suspended job was answered when its new version was in place.
     if isinstance(phase, Starting):
         told.append(answered(job.update.operation, VersionError(message, trace=job.failure_details)))
+    return Decision(back, (*told, FailExports(), KillRun(job.token), *actions))
+
+
+def without_new_version(job: Job, phase: Starting | Watched) -> tuple[Version, tuple[Action, ...]]:
+    """What the job has without the new version of its update, and what removes that version's output and state.
+
+    The job's ``withdrawal`` is that update then, and the run of the new version is fenced.
+    """
+    assert job.update is not None
+    old = _resumable(phase.previous, job.version.options["initial_snapshot"])
     lineage = job.version.lineage
     dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != phase.previous.lineage else []
-    return Decision(back, (*told, FailExports(), KillRun(job.token), Withdraw(job.update.operation), *dropped))
+    return old, (Withdraw(job.update.operation), *dropped)
 
 
 def withdrawn(job: Job, fact: Withdrawn, now: float) -> Decision:

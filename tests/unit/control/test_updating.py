@@ -12,7 +12,9 @@ from pitstop.control.actions import (
     PrepareUpdate,
     RegisterSnapshot,
     SendCommand,
+    Withdraw,
 )
+from pitstop.control.invariants import violations
 from pitstop.control.life import Due, decide
 from pitstop.control.seeing import MOST_ATTEMPTS
 from pitstop.control.updating import under_way
@@ -20,7 +22,7 @@ from pitstop.errors import Problem
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Job, JobSource, JobState, Mode, Termination, Version
-from pitstop.model.operation import Cancel, Operation, Resume, Rollback, Suspend, Updated, UpdateJob
+from pitstop.model.operation import Cancel, Export, Operation, Resume, Rollback, Suspend, Updated, UpdateJob
 from pitstop.model.report import Report, Way
 from pitstop.model.run import (
     Compiled,
@@ -222,6 +224,42 @@ def test_a_cancelled_job_answers_its_update():
     cancelled = decide(job, Operation(9, "id", Cancel()), 102.0)
     assert cancelled.job.state is S.FAILED
     assert {finish.operation: finish.error is None for finish in answers(cancelled)} == {7: False, 9: True}
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["its lineage is not known", "compiled"])
+def test_a_job_that_is_cancelled_while_its_new_version_starts_keeps_the_version_before_and_its_state(told):
+    old, job = running().version, changed_over()[1]
+    job = compiled(job) if told else job
+    cancelled = decide(job, Operation(9, "id", Cancel()), 102.0)
+    assert (cancelled.job.version, cancelled.job.update, cancelled.job.withdrawal) == (old, None, 7)
+    assert cancelled.job.token == job.token + 1, "the new version's run writes nothing more"
+    world = [action for action in cancelled.actions if isinstance(action, KillRun | Withdraw | DropCheckpoint)]
+    assert world == [KillRun(job.token), Withdraw(7), *([DropCheckpoint("L2")] if told else [])]
+    assert not violations(cancelled.job)
+    exporting = decide(cancelled.job, Operation(10, "id", Export("kept")), 103.0)
+    assert ExportSuspended(10, "kept") in exporting.actions
+    resumed = decide(withdrawn(cancelled.job), Operation(11, "id", Resume()), 106.0).job
+    assert (resumed.state, resumed.version) == (S.NOT_RUNNING, old)
+    early = decide(cancelled.job, Operation(11, "id", Resume()), 103.0).job
+    assert decide(early, Due(), 104.0).job.state is S.NOT_RUNNING, "not before what the new version wrote is withdrawn"
+
+
+def test_a_suspended_job_that_is_cancelled_with_a_new_version_that_has_never_run_keeps_what_has_written_its_state():
+    suspended = dataclasses.replace(running(), state=S.SUSPENDED, suspension_cause="Requested by user")
+    exporting = prepared(suspended, wish()).job
+    updated = decide(exporting, seen(exporting, Exported(7, RECORD)), 101.0).job
+    assert updated.version.number == 2
+    cancelled = decide(updated, Operation(9, "id", Cancel()), 102.0).job
+    assert cancelled.version == suspended.version
+    told = "Version 2 of job 'job' was cancelled before it was up: the job keeps version 1 and its state"
+    assert cancelled.update_failure == told
+
+
+def test_a_job_that_is_cancelled_while_its_new_version_is_watched_keeps_the_new_one():
+    job = compiled(changed_over(watch=60.0)[1])
+    up = decide(job, seen(job, Running(0)), 103.0).job
+    cancelled = decide(up, Operation(9, "id", Cancel()), 104.0).job
+    assert (cancelled.version.lineage, cancelled.withdrawal) == ("L2", None)
 
 
 def test_two_updates_at_once_are_refused():
