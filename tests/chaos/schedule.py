@@ -65,6 +65,7 @@ ALL: list[Makes] = [
     KillAll,
     lambda: Stop("a runner", a_runner, 3, from_heal=True),
     lambda: Stop("a runner", a_runner, LEASE_OVER, from_heal=True),
+    lambda: Stop("the JVM of a runner", a_jvm, LEASE_OVER, from_heal=True),
     lambda: Stop("a runner with all its processes", a_whole_run, LOST),
     lambda: Stop("a Spark worker", a_worker, LEASE_OVER),
     lambda: Stop("an executor", an_executor, 5, from_heal=True),

@@ -1,10 +1,11 @@
-"""How long a run may be at one thing before it counts as hanging: compiling, getting up, an epoch."""
+"""How long a run may be at one thing before it counts as hanging: compiling, getting up, an epoch, asking its query something."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from pitstop.errors import EngineError
 from pitstop.kit import durations
@@ -48,14 +49,43 @@ class Deadlines:
         with self._lock:
             if self._doing is None or self._monotonic() - self._since <= self._limit_ms / 1000:
                 return None
-            limit = durations.text(self._limit_ms)
-            sentence = (
-                f"The run hangs: {self._doing} did not end within {limit}. Raise the option {self._option} if that is too short."
-            )
-            return EngineError(sentence, restartable=self._restartable)
+            what = f"{self._doing} did not end within {durations.text(self._limit_ms)}"
+            return _hangs(what, self._option, self._restartable)
 
     def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False) -> None:
         with self._lock:
             if doing != self._doing:
                 self._doing, self._since = doing, self._monotonic()
             self._option, self._limit_ms, self._restartable = option, limit_ms, restartable
+
+
+class Answers:
+    """Sees whether a query answers what its run asks it. Its JVM may stand still alone: whoever asks it then waits for ever.
+
+    For two threads: one asks, another one looks whether that takes too long. ``monotonic`` gives seconds.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._asked: tuple[float, int] | None = None
+        """Since when an answer is awaited, and how many milliseconds it may take."""
+
+    @contextmanager
+    def awaited(self, config: JobConfig, seconds: float = 0.0) -> Iterator[None]:
+        """Something is asked within; ``seconds``: how long an answer may be put off for good reasons."""
+        self._asked = (self._monotonic(), config.epoch_timeout_ms + int(seconds * 1000))
+        try:
+            yield
+        finally:
+            self._asked = None
+
+    def overdue(self) -> EngineError | None:
+        """The error to fail with once an answer is too late. Another run may do better."""
+        asked = self._asked
+        if asked is None or self._monotonic() - asked[0] <= asked[1] / 1000:
+            return None
+        return _hangs(f"its query has not answered for {durations.text(asked[1])}", "epoch_timeout", restartable=True)
+
+
+def _hangs(what: str, option: str, restartable: bool) -> EngineError:
+    return EngineError(f"The run hangs: {what}. Raise the option {option} if that is too short.", restartable=restartable)

@@ -38,7 +38,7 @@ from pitstop.model.run import (
 )
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.bounds import Bounds
-from pitstop.runner.deadlines import Deadlines
+from pitstop.runner.deadlines import Answers, Deadlines
 from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
 from pitstop.runner.ownership import LOGGER, LinkOwnership
@@ -77,7 +77,7 @@ class Runner:
         self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
         self._log = log
         self._ownership = LinkOwnership(link, log, pause)
-        self._deadlines = Deadlines(monotonic)
+        self._deadlines, self._answers = Deadlines(monotonic), Answers(monotonic)
         self._config = JobConfig()
         self._bounds = Bounds({}, self._config)
         self._exports = Lanes(spawn)
@@ -136,12 +136,13 @@ class Runner:
         return True
 
     def give_up_if_overdue(self) -> bool:
-        """Tell that the run has failed if it hangs before it has begun its steps, which would; True if it did.
+        """Tell that the run has failed if it hangs where its steps cannot see that; True if it did.
 
-        For another thread than theirs. The process is to end at once then.
+        That is before they have begun, and while one of them waits for an answer of the query. For another thread than theirs.
+        The process is to end at once then.
         """
-        error = self._deadlines.overdue()
-        if error is None or self._started is not None:
+        error = self._answers.overdue() if self._started is not None else self._deadlines.overdue()
+        if error is None:
             return False
         self._fail(error)
         try:
@@ -210,9 +211,11 @@ class Runner:
         if wrong is not None:
             self._fail(wrong)
             return
-        if not started.active:
-            self._exports.settle()
-            self._fail(started.failure() or EngineError("The query ended by itself."))
+        with self._answers.awaited(self._config):
+            failure = None if started.active else started.failure() or EngineError("The query ended by itself.")
+        if failure is not None:
+            self._settle_exports()
+            self._fail(failure)
             return
         for command in self._link.commands(self._last_command):
             self._last_command = command.id
@@ -223,18 +226,25 @@ class Runner:
 
     def _stop(self, started: Started, order: StopRun) -> None:
         self._log("INFO", LOGGER, "stopping at the next epoch boundary")
-        self._exports.settle()
-        epoch = started.stop(STOP_SECONDS)
+        self._settle_exports()
+        with self._answers.awaited(self._config, STOP_SECONDS):
+            epoch = started.stop(STOP_SECONDS)
         self._look(started)
         snapshot: SnapshotRecord | None = None
         problem: Problem | None = None
         if order.snapshot is not None:
             try:
-                snapshot = self._take_snapshot(started, order.snapshot)
+                with self._answers.awaited(self._config):
+                    snapshot = self._take_snapshot(started, order.snapshot)
             except (PitstopError, OSError) as error:
                 problem = _problem(error)
         self._end(0, Stopped(started.committed_at(epoch), snapshot, problem))
         self._log("INFO", LOGGER, f"stopped after epoch {epoch}")
+
+    def _settle_exports(self) -> None:
+        """Let exports that are being made come to their end, within the time of an epoch."""
+        if not self._exports.settle(self._config.epoch_timeout_ms / 1000):
+            self._log("WARN", LOGGER, "a snapshot that is being exported takes too long and is given up (option epoch_timeout)")
 
     def _export(self, started: Started, order: TakeSnapshot) -> None:
         """The job goes on meanwhile, and exports follow one another."""
@@ -266,13 +276,14 @@ class Runner:
 
     def _look(self, started: Started) -> None:
         """See what the query has reached."""
-        progress = started.look()
+        with self._answers.awaited(self._config):
+            progress, active = started.look(), started.active
         if self._told_running:
             self._time_epoch(started)
             progress = dataclasses.replace(progress, busy_seconds=self._long_under_way())
         self._exceeded = self._bounds.exceeded(progress)
         self._progress = progress if self._config.metrics_enabled else dataclasses.replace(progress, stages={})
-        if not self._told_running and started.up and started.active:
+        if not self._told_running and started.up and active:
             self._told_running = True
             epoch = progress.epoch if started.first_epoch else -1
             self._untold.append(Running(epoch, started.committed_at(epoch), self._placement))

@@ -1,15 +1,17 @@
 """One run beside a store that goes away: it holds still, and tells everything when the store is back."""
 
 import dataclasses
+import threading
 from pathlib import Path
 
 import pytest
 
+from pitstop.control.lanes import Lanes, in_thread
 from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
-from pitstop.model.run import Compiled, EpochCommitted, Failed, Running, Stopped, StopRun
+from pitstop.model.run import Compiled, EpochCommitted, Failed, Running, Stopped, StopRun, TakeSnapshot
 from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
@@ -314,3 +316,54 @@ def test_a_run_whose_stage_holds_too_much_fails_and_is_not_tried_again(run, monk
     assert run.runner.step() == 1
     failed = run.told[-1]
     assert (failed.error.message, failed.restartable, failed.away) == ("too much", False, False)
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [("look", 900), ("stop", 900 + 120), ("export", 900)])
+def test_a_query_that_does_not_answer_ends_its_run_which_is_started_again(run, asked, seconds):
+    """As when the JVM alone stands still: who asks it something waits for ever."""
+    run.runner.begin()
+    assert run.runner.step() is None
+    run.clock.advance(100_000)
+    assert not run.runner.give_up_if_overdue(), "nothing is asked"
+
+    def never_answers(*_):
+        run.clock.advance(seconds)
+        assert not run.runner.give_up_if_overdue()
+        run.clock.advance(1)
+        assert run.runner.give_up_if_overdue()
+        raise SystemExit  # as the end of the process would
+
+    setattr(run.query, asked, never_answers)
+    run.registry.add_command("id", 1, StopRun(7, "saved"))
+    with pytest.raises(SystemExit):
+        run.runner.step()
+    failed = run.told[-1]
+    limit = "15 minutes" if seconds == 900 else "17 minutes"
+    assert failed.error.message == (
+        f"The run hangs: its query has not answered for {limit}. Raise the option epoch_timeout if that is too short."
+    )
+    assert failed.restartable
+    assert "never_answers" in failed.details, "the stack of its threads says where"
+
+
+def test_an_export_that_never_ends_does_not_keep_a_run_from_stopping(run):
+    job, begun, over = run.registry.get_job("id"), threading.Event(), threading.Event()
+    config = JobConfig.from_options({"epoch_timeout": "1 second"})
+    run.registry.save_job(dataclasses.replace(job, version=dataclasses.replace(job.version, config=config)))
+    run.runner._exports = Lanes(in_thread)
+
+    def export(name):
+        begun.set()
+        assert over.wait(60)
+
+    run.query.export = export
+    run.runner.begin()
+    run.registry.add_command("id", 1, TakeSnapshot(6, "saved"))
+    assert run.runner.step() is None
+    assert begun.wait(60)
+    run.registry.add_command("id", 1, StopRun(7))
+    try:
+        assert run.runner.step() == 0
+        assert isinstance(run.told[-1], Stopped)
+    finally:
+        over.set()
