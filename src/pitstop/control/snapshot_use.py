@@ -6,20 +6,31 @@ from pitstop.control.ports import Registry
 from pitstop.control.retention import has_begun
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.job import Asked, Job, Starting, Version, Watched
+from pitstop.model.job import Asked, Job, JobState, Starting, Version, Watched
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 
 def job_that_needs(snapshot: str, registry: Registry, data: DataFolder, files: Files = LOCAL_FILES) -> Job | None:
     """A job that would start from this snapshot if it started now: it has no epoch of its own to go on from.
 
-    So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, and one that may go back
-    to such a version after an update.
+    So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, one that may go back to such
+    a version after an update, one that has failed or was cancelled so and may be resumed, and one whose code is not compiled yet
+    and may name any snapshot.
     """
-    for job in registry.jobs(include_ended=False):
+    for job in registry.jobs():
+        if job.state.terminal and (job.state is not JobState.FAILED or job.state_dropped):
+            continue
+        if is_unread(job):
+            return job
         if any(starts_from == snapshot and not _has_begun(version, job, data, files) for version, starts_from in _versions(job)):
             return job
     return None
+
+
+def is_unread(job: Job) -> bool:
+    """True while a job is about to be compiled for the first time, and its options name no snapshot: its code may name one."""
+    version = job.version
+    return job.active and version.plan is None and version.config.initial_snapshot is None
 
 
 def _versions(job: Job) -> list[tuple[Version, str | None]]:

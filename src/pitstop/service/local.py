@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
 from pitstop.control.scaling import quorum_of
-from pitstop.control.snapshot_use import job_that_needs
-from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
+from pitstop.control.snapshot_use import is_unread, job_that_needs
+from pitstop.errors import ConflictError, EngineError, NotFoundError, PitstopError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id
 from pitstop.maps.ports import MapStore
 from pitstop.model.audit import AuditEntry
@@ -125,6 +125,9 @@ class LocalService(Reads, MapVerbs, LogLevels):
         job = Job(identity, name, self._now(), version, JobState.NOT_RUNNING, quorum=quorum)
         try:
             with self._registry.transaction():
+                if config.initial_snapshot is not None:
+                    # It may be gone by now: packages take minutes. From here on the job keeps it from being deleted.
+                    self._snapshot_record(config.initial_snapshot)
                 self._registry.add_job(job)
                 self._registry.put_version(job.id, version, job.submission_time)
                 self._registry.add_operation(job.id, Submit())
@@ -261,7 +264,19 @@ class LocalService(Reads, MapVerbs, LogLevels):
     def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
         record, target = self._snapshot_record(snapshot), check_name("snapshot", name or snapshot)
         self._refuse_if_exporting(target)
-        return self._states.put(record.path, stage, content, target, self._registry.add_snapshot)
+
+        def made(new: SnapshotRecord) -> None:
+            try:
+                with self._registry.transaction():
+                    self._refuse_if_exporting(target)
+                    if self._snapshot_record(snapshot).path != record.path:
+                        raise ConflictError(f"Snapshot '{snapshot}' was replaced while rows were put into it: do it again.")
+                    self._registry.add_snapshot(new)
+            except PitstopError:
+                shutil.rmtree(new.path, ignore_errors=True)
+                raise
+
+        return self._states.put(record.path, stage, content, target, made)
 
     def server_info(self) -> ClusterInfo:
         return self._cluster.info()
@@ -313,9 +328,15 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     def _refuse_if_needed(self, snapshot: str) -> None:
         job = job_that_needs(snapshot, self._registry, self._data)
-        if job is not None:
-            needs = f"Job '{job.display_name}' needs snapshot '{snapshot}' until it has an epoch of its own"
-            raise ConflictError(f"{needs}: wait for that, or cancel the job.")
+        if job is None:
+            return
+        if is_unread(job):
+            told = f"Job '{job.display_name}' is not compiled yet, and its code may start from snapshot '{snapshot}'"
+            raise ConflictError(f"{told}: wait for that, or cancel the job.")
+        needs = f"Job '{job.display_name}' needs snapshot '{snapshot}' until it has an epoch of its own"
+        raise ConflictError(
+            f"{needs}: {'discard the job' if job.state.terminal else 'wait for that, or cancel and discard the job'}."
+        )
 
     def _refuse_if_exporting(self, snapshot: str, but: Job | None = None) -> None:
         """Who exports to a name that another job is exporting to would overwrite its files (jet.md §2.1)."""

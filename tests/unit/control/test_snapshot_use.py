@@ -1,5 +1,7 @@
 """Which jobs need a snapshot, so that it cannot be deleted."""
 
+import dataclasses
+
 import pytest
 
 from pitstop.control.snapshot_use import job_that_needs
@@ -12,7 +14,7 @@ from pitstop.testing.registry import MemoryRegistry
 
 def version(number=1, snapshot=None, lineage=None, guarantee="exactly_once"):
     options = {"processing_guarantee": guarantee} | ({"initial_snapshot": snapshot} if snapshot else {})
-    return Version(number, JobSource("a.py"), options, JobConfig.from_options(options), lineage=lineage)
+    return Version(number, JobSource("a.py"), options, JobConfig.from_options(options), {"stages": []}, lineage)
 
 
 @pytest.fixture
@@ -41,8 +43,21 @@ def test_a_job_whose_guarantee_keeps_no_checkpoint_needs_it_all_the_time(needs):
     assert needs(version(snapshot="saved", lineage="L1", guarantee="none"), begun=["L1"])
 
 
-def test_an_ended_job_needs_none(needs):
+def test_an_ended_job_needs_it_while_it_may_be_resumed_and_has_no_epoch(needs):
+    failed = {"state": JobState.FAILED, "completion_time": 1.0, "failure": "boom"}
+    assert needs(version(snapshot="saved"), **failed)
+    assert needs(version(snapshot="saved", lineage="L1"), **failed, user_cancelled=True)
+    assert not needs(version(snapshot="saved", lineage="L1"), **failed, begun=["L1"])
+    assert not needs(version(snapshot="saved"), **failed, state_dropped=True)
     assert not needs(version(snapshot="saved"), state=JobState.COMPLETED, completion_time=1.0)
+
+
+def test_a_job_that_is_not_compiled_may_name_any_snapshot_in_its_code(needs):
+    unread = dataclasses.replace(version(), plan=None)
+    assert needs(unread, state=JobState.NOT_RUNNING)
+    assert needs(unread, state=JobState.STARTING)
+    assert not needs(unread, state=JobState.FAILED, completion_time=1.0, failure="boom"), "nothing of it is lost"
+    assert not needs(dataclasses.replace(version(snapshot="another"), plan=None), state=JobState.STARTING)
 
 
 def test_a_version_that_an_update_may_go_on_or_back_to_counts_as_well(needs):
