@@ -64,11 +64,8 @@ class SimulatedEngine:
         def start(before):
             return SimulatedRun(self._world, self._moments, name, lineage, checkpoint, ties.ownership)
 
-        def to_the_end():
-            self._moments.one()
-
         placement = Placement(tuple(self._world.there), len(self._world.there))
-        return Opened(PLAN, config, lineage, start, to_the_end if "bounded" in name else None, placement)
+        return Opened(PLAN, config, lineage, start, Batch(self._moments) if "bounded" in name else None, placement)
 
     def explain(self, error):
         return error
@@ -93,6 +90,22 @@ class SimulatedEngine:
             self._moments.one()
             new.write_commit(saved.epoch, 0)
         return lineage, new
+
+
+class Batch:
+    """What is run once (runner.engine.Whole)."""
+
+    def __init__(self, moments):
+        self._moments = moments
+
+    def run(self):
+        self._moments.one()
+
+    def done(self):
+        return 0
+
+    def end(self):
+        pass
 
 
 class SimulatedRun:

@@ -36,6 +36,8 @@ def stop_for(mode: Mode) -> Callable[[Job, Operation, float], Decision]:
     """Tell the run to stop at its next epoch boundary, and save the state if the request names a snapshot."""
 
     def stop(job: Job, operation: Operation, now: float) -> Decision:
+        if job.version.bounded:
+            return _is_a_batch(job, operation)
         snapshot = operation.request.snapshot if isinstance(operation.request, CancelAndExport) else None
         because = operation.request.because if isinstance(operation.request, Suspend) else None
         stopping = dataclasses.replace(job, termination=Termination(mode, operation.id, because))
@@ -127,7 +129,14 @@ def _end_at_once(job: Job, gone: Job, what: str, *answers: Finish) -> Decision:
 def export(job: Job, operation: Operation, now: float) -> Decision:
     """Tell the run to save its state and go on."""
     assert isinstance(operation.request, Export)
+    if job.version.bounded:
+        return _is_a_batch(job, operation)
     return Decision(job, (SendCommand(TakeSnapshot(operation.id, operation.request.snapshot)),))
+
+
+def _is_a_batch(job: Job, operation: Operation) -> Decision:
+    what = f"all sources of job '{job.display_name}' end, so that it is run once and keeps no state"
+    return refuse(job, operation, f"Cannot {operation.verb.name}: {what}. Wait for its end, or cancel it.")
 
 
 def export_suspended(mode: Mode) -> Callable[[Job, Operation, float], Decision]:
@@ -155,6 +164,8 @@ def export_ended(job: Job, operation: Operation, now: float) -> Decision:
 def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
     """Get the new version ready while the old one goes on; nothing of the job changes yet."""
     assert isinstance(operation.request, UpdateJob | Rescale)
+    if job.version.bounded:
+        return _is_a_batch(job, operation)
     if job.preparation is not None:
         return refuse(
             job, operation, f"Job '{job.display_name}' is being updated or rescaled already: ask again when that is done."

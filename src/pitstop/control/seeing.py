@@ -41,7 +41,7 @@ AWAY_SECONDS = 8.0
 
 
 def compiled(job: Job, fact: Compiled, now: float) -> Decision:
-    version = dataclasses.replace(job.version, plan=fact.plan, lineage=fact.lineage, config=fact.config)
+    version = dataclasses.replace(job.version, plan=fact.plan, lineage=fact.lineage, config=fact.config, bounded=fact.bounded)
     return Decision(dataclasses.replace(job, version=version))
 
 

@@ -13,9 +13,9 @@ from pitstop.snapshots.files import LOCAL_FILES, Files
 def job_that_needs(snapshot: str, registry: Registry, data: DataFolder, files: Files = LOCAL_FILES) -> Job | None:
     """A job that would start from this snapshot if it started now: it has no epoch of its own to go on from.
 
-    So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, one that may go back to such
-    a version after an update, one that has failed or was cancelled so and may be resumed, and one whose code is not compiled yet
-    and may name any snapshot.
+    So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, one that may go back to
+    such a version after an update, one that has failed or was cancelled so and may be resumed, and one whose code is not compiled
+    yet and may name any snapshot.
     """
     for job in registry.jobs():
         if job.state.terminal and (job.state is not JobState.FAILED or job.state_dropped):

@@ -115,6 +115,8 @@ class Version:
     """The compiled plan (plan.model.Plan) in its stored form, once a runner has compiled it."""
     lineage: str | None = None
     """Names its checkpoint, once it has one."""
+    bounded: bool = False
+    """True if all its sources end, as is known once it is compiled: it is run once, and keeps no state."""
 
 
 @dataclass(frozen=True)

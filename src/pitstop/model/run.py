@@ -57,6 +57,8 @@ class Compiled:
     lineage: str
     config: JobConfig
     """The options in force: those of the code under those that were asked for."""
+    bounded: bool = False
+    """True if all its sources end: it is run once, keeps no state, and can only be cancelled."""
 
 
 @dataclass(frozen=True)

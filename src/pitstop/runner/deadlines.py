@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from pitstop.errors import EngineError
@@ -18,6 +18,7 @@ class Deadlines:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic, self._lock = monotonic, threading.Lock()
         self._doing: str | None = None
+        self._done: Hashable = None
         self._option, self._limit_ms, self._since = "", 0, 0.0
         self._restartable = False
 
@@ -32,6 +33,10 @@ class Deadlines:
     def epoch(self, number: int, config: JobConfig) -> None:
         """A later epoch is under way. Another run may do better: what it waits for may be back by then."""
         self._at(f"epoch {number}", "epoch_timeout", config.epoch_timeout_ms, restartable=True)
+
+    def task(self, done: Hashable, config: JobConfig) -> None:
+        """A batch is under way and has done so much: each time that is another value, it has its whole time again."""
+        self._at("the next task of the batch", "epoch_timeout", config.epoch_timeout_ms, restartable=True, done=done)
 
     def nothing(self) -> None:
         """The run waits for data, or has come to its end."""
@@ -52,10 +57,10 @@ class Deadlines:
             what = f"{self._doing} did not end within {durations.text(self._limit_ms)}"
             return _hangs(what, self._option, self._restartable)
 
-    def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False) -> None:
+    def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False, done: Hashable = None) -> None:
         with self._lock:
-            if doing != self._doing:
-                self._doing, self._since = doing, self._monotonic()
+            if (doing, done) != (self._doing, self._done):
+                self._doing, self._done, self._since = doing, done, self._monotonic()
             self._option, self._limit_ms, self._restartable = option, limit_ms, restartable
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -56,6 +56,22 @@ class Started(Protocol):
         ...
 
 
+class Whole(Protocol):
+    """A version whose sources all end: it is run once, in a thread of its own."""
+
+    def run(self) -> None:
+        """Read all there is and write all sinks; raises what keeps it from that."""
+        ...
+
+    def done(self) -> Hashable:
+        """What it has done by now: another value whenever a task has ended."""
+        ...
+
+    def end(self) -> None:
+        """Let it write nothing more and end, with an error."""
+        ...
+
+
 @dataclass(frozen=True)
 class Opened:
     """A version that is compiled, on the checkpoint that it starts from."""
@@ -65,8 +81,8 @@ class Opened:
     lineage: str
     start: Callable[[Progress], Started]
     """Start its query; told what the runs before had reached."""
-    run_to_end: Callable[[], None] | None = None
-    """Instead, where all sources end: run it as one epoch."""
+    whole: Whole | None = None
+    """Instead, where all sources end: what runs it as one epoch."""
     placement: Placement | None = None
     """The members of ours that its query is planned for."""
 

@@ -42,6 +42,7 @@ from pitstop.runner.deadlines import Answers, Deadlines
 from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
 from pitstop.runner.ownership import LOGGER, LinkOwnership
+from pitstop.runner.whole import WholeRun
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
@@ -80,8 +81,10 @@ class Runner:
         self._deadlines, self._answers = Deadlines(monotonic), Answers(monotonic)
         self._config = JobConfig()
         self._bounds = Bounds({}, self._config)
-        self._exports = Lanes(spawn)
+        self._spawn, self._exports = spawn, Lanes(spawn)
         self._started: Started | None = None
+        self._whole: WholeRun | None = None
+        """In the place of a query: what runs once, where all sources end."""
         self._placement: Placement | None = None
         self._last_command = 0
         self._untold: deque[Fact] = deque()
@@ -101,7 +104,7 @@ class Runner:
             return self._to_the_end(waiter)
         except FencedError as error:
             self._log("WARN", LOGGER, f"this run (token {self.token}) has lost the job: {error}")
-            if self._started is not None:
+            if self._steps_begun:
                 os._exit(3)  # nothing of this run may write any more, not even Spark's own shutdown
             return 3
         finally:
@@ -141,7 +144,7 @@ class Runner:
         That is before they have begun, and while one of them waits for an answer of the query. For another thread than theirs.
         The process is to end at once then.
         """
-        error = self._answers.overdue() if self._started is not None else self._deadlines.overdue()
+        error = self._answers.overdue() if self._steps_begun else self._deadlines.overdue()
         if error is None:
             return False
         self._fail(error)
@@ -150,6 +153,10 @@ class Runner:
         except PitstopError as away:
             self._log("WARN", LOGGER, f"could not tell that the run hangs: {away}")
         return True
+
+    @property
+    def _steps_begun(self) -> bool:
+        return self._started is not None or self._whole is not None
 
     def _do(self, work: Callable[[], None]) -> int | None:
         """Do a part of the run's work and tell what has come of it; the exit code once the run has ended and all is told.
@@ -172,7 +179,7 @@ class Runner:
         except FencedError:
             raise
         except StoreError as error:
-            if self._started is not None or not self._claimed:
+            if self._steps_begun or not self._claimed:
                 raise
             self._fail(error)
         except Exception as error:
@@ -187,20 +194,52 @@ class Runner:
         ties = Ties(self._ownership, partial(self._snapshot, job), self._deadlines.starting, self._poke)
         opened = self._engine.open(job, ties)
         self._config, self._bounds = opened.config, Bounds(opened.plan, opened.config)
-        self._untold.append(Compiled(opened.plan, opened.lineage, opened.config))
+        self._untold.append(Compiled(opened.plan, opened.lineage, opened.config, bounded=opened.whole is not None))
         # Before the first epoch: what it writes is known again by the lineage.
         self._tell()
-        if opened.run_to_end is None:
+        if opened.whole is None:
             self._placement = opened.placement
             self._started = opened.start(self._link.progress())
             return
         self._untold.append(Running(-1))
         self._tell()
-        self._deadlines.nothing()  # its one epoch is as long as its input
-        opened.run_to_end()
-        self._end(0, Completed())
+        self._deadlines.nothing()
+        self._whole = WholeRun(opened.whole, self._spawn, self._poke)
+        self._whole.begin()
+        self._step_whole(self._whole)
+
+    def _step_whole(self, whole: WholeRun) -> None:
+        if self._ownership.lost is not None:
+            raise self._ownership.lost
+        if isinstance(whole.error, FencedError):
+            raise whole.error
+        if whole.error is not None:
+            self._fail(self._engine.explain(whole.error))
+            return
+        if whole.ended:
+            self._end(0, Completed())
+            return
+        with self._answers.awaited(self._config):
+            self._deadlines.task(whole.done(), self._config)
+        self._progress = dataclasses.replace(self._progress, busy_seconds=self._long_under_way())
+        self._tell()
+        hangs = self._deadlines.overdue()
+        if hangs is not None:
+            self._fail(hangs)
+            return
+        for command in self._link.commands(self._last_command):
+            self._last_command = command.id
+            if isinstance(command.order, StopRun):
+                # Only a control plane that takes its runs with it asks for that: the batch begins anew when there is another one.
+                with self._answers.awaited(self._config):
+                    whole.end()
+                self._end(0, Stopped())
+                return
 
     def _step(self) -> None:
+        if self._whole is not None:
+            self._step_whole(self._whole)
+            return
         started = self._started
         assert started is not None, "the run has not begun"
         if self._ownership.lost is not None:

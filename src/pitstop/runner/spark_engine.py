@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -24,7 +23,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import explain_run
 from pitstop.spark.base.session import placement_of
 from pitstop.spark.run import Run
-from pitstop.spark.running.bounded import run_bounded
+from pitstop.spark.running.bounded import BoundedRun
 from pitstop.spark.starting.start_point import StartPoint, start_point
 
 
@@ -52,10 +51,10 @@ class SparkEngine:
         def start(before: Progress) -> StartedRun:
             return StartedRun(Run.start(compiled, environment, point, before, ties.poke, head_start), self._settings)
 
-        whole = partial(run_bounded, compiled.spark, compiled.pipeline, dataclasses.replace(environment, lineage=point.lineage))
         plan, config = compiled.plan.to_dict(), compiled.config
         if compiled.bounded:
-            return Opened(plan, config, point.lineage, start, whole)
+            named = dataclasses.replace(environment, lineage=point.lineage)
+            return Opened(plan, config, point.lineage, start, BoundedRun(compiled.spark, compiled.pipeline, named))
         return Opened(plan, config, point.lineage, start, placement=placement_of(compiled.spark))
 
     def explain(self, error: Exception) -> Exception:

@@ -52,15 +52,25 @@ class ScriptedEngine:
             ties.poke()
             return self.query
 
-        def run_to_end() -> None:
-            """There is nothing to read."""
-
         config = JobConfig.from_options(job.version.options)
         ties.when_compiled(config)
-        return Opened(script.plan.to_dict(), config, lineage, start, run_to_end if "completes" in script.does else None)
+        return Opened(script.plan.to_dict(), config, lineage, start, _NothingToRead() if "completes" in script.does else None)
 
     def explain(self, error: Exception) -> Exception:
         return error
+
+
+class _NothingToRead:
+    """runner.engine.Whole of a script that comes to its end at once."""
+
+    def run(self) -> None:
+        """There is nothing to read."""
+
+    def done(self) -> int:
+        return 0
+
+    def end(self) -> None:
+        """It has ended."""
 
 
 class ScriptedQuery:
@@ -108,6 +118,10 @@ class ScriptedQuery:
         return record_of(stamped, folder)
 
 
+def _at_once(work: Callable[[], None]) -> None:
+    work()
+
+
 class ThreadRun:
     """One run of a job in a thread of this process."""
 
@@ -124,7 +138,7 @@ class ThreadRun:
         self.token = spec.token
         self._database, self._wake, self._engine = database, wake, ScriptedEngine(data, now)
         link = SqlRunnerLink(database, wake, retention=lambda: retention)
-        self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._engine, log=lambda *_: None)
+        self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._engine, _at_once, log=lambda *_: None)
         self._waiter, self._killed = wake.waiter(spec.job_id), threading.Event()
         self._thread = threading.Thread(target=self._run, name=handle, daemon=True)
         self._thread.start()

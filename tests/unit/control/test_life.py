@@ -37,6 +37,7 @@ from pitstop.model.operation import (
 from pitstop.model.run import (
     FACTS,
     CleanedUp,
+    Compiled,
     Completed,
     Died,
     EpochCommitted,
@@ -113,6 +114,19 @@ def test_suspend_stops_at_an_epoch_boundary_and_is_answered_when_it_has():
     stopped = decide(asked.job, seen(Stopped()), NOW)
     assert (stopped.job.state, stopped.job.suspension_cause) == (S.SUSPENDED, "Requested by user")
     assert done(stopped)
+
+
+@pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport, Export, UpdateJob, Rescale])
+def test_a_batch_is_refused_at_once_what_needs_epochs_and_cancelled_at_once(kind):
+    starting = job(S.STARTING)
+    compiled = decide(starting, seen(Compiled({}, "L1", JobConfig(), bounded=True)), NOW).job
+    batch = decide(compiled, seen(Running(-1)), NOW).job
+    refused = decide(batch, ask(kind), NOW)
+    assert refusal(refused).endswith(
+        ": all sources of job 'job' end, so that it is run once and keeps no state. Wait for its end, or cancel it."
+    )
+    assert (refused.job, len(refused.actions)) == (batch, 1)
+    assert KillRun(3) in decide(batch, ask(Cancel), NOW).actions
 
 
 @pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport, Export, UpdateJob, Resume])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
-from pitstop.model.run import Compiled, EpochCommitted, Failed, Running, Stopped, StopRun, TakeSnapshot
+from pitstop.model.run import Compiled, Completed, EpochCommitted, Failed, Running, Stopped, StopRun, TakeSnapshot
 from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
@@ -64,12 +65,12 @@ class OneQuery:
     """An engine whose every version runs the same query."""
 
     def __init__(self):
-        self.query, self.ownership = Query(), None
+        self.query, self.ownership, self.whole = Query(), None, None
 
     def open(self, job, ties):
         self.ownership = ties.ownership
         ties.when_compiled(job.version.config)
-        return Opened(Plan(()).to_dict(), job.version.config, "L1", lambda before: self.query)
+        return Opened(Plan(()).to_dict(), job.version.config, "L1", lambda before: self.query, self.whole)
 
     def explain(self, error):
         return error
@@ -367,3 +368,78 @@ def test_an_export_that_never_ends_does_not_keep_a_run_from_stopping(run):
         assert isinstance(run.told[-1], Stopped)
     finally:
         over.set()
+
+
+class Batch:
+    """What is run once, ended by hand."""
+
+    def __init__(self):
+        self.tasks, self.error, self.over, self.told_to_end = 0, None, threading.Event(), False
+
+    def run(self):
+        assert self.over.wait(60)
+        if self.error is not None:
+            raise self.error
+
+    def done(self):
+        return self.tasks
+
+    def end(self):
+        self.told_to_end = True
+        self.over.set()
+
+
+@pytest.fixture
+def batch(run):
+    """Of a run that has begun; its thread ends with the test."""
+    run.engine.whole = batch = Batch()
+    run.runner._spawn = in_thread
+    assert run.runner.begin() is None
+    yield batch
+    batch.over.set()
+
+
+def last_step(run):
+    """The exit code of the run, whose batch has come to its end."""
+    deadline = time.monotonic() + 60
+    while (code := run.runner.step()) is None:
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+    return code
+
+
+@pytest.mark.parametrize(("error", "told"), [(None, Completed), (EngineError("boom"), Failed)])
+def test_a_batch_runs_beside_the_steps_and_is_told_of_when_it_ends(run, batch, error, told):
+    assert run.runner.step() is None
+    assert [type(fact) for fact in run.told] == [Compiled, Running]
+    assert run.told[0].bounded
+    batch.error = error
+    batch.over.set()
+    assert last_step(run) == (0 if error is None else 1)
+    assert isinstance(run.told[-1], told)
+
+
+def test_a_batch_may_take_as_long_as_its_tasks_end_and_one_that_makes_no_progress_is_seen(run, batch):
+    for _ in range(3):
+        run.clock.advance(800)
+        batch.tasks += 1
+        assert run.runner.step() is None
+        assert run.registry.progress("id").busy_seconds == 0
+    run.clock.advance(900)
+    assert run.runner.step() is None
+    assert run.registry.progress("id").busy_seconds == 900
+    run.clock.advance(1)
+    assert run.runner.step() == 1
+    failed = run.told[-1]
+    assert failed.error.message == (
+        "The run hangs: the next task of the batch did not end within 15 minutes. Raise the option epoch_timeout if that is too "
+        "short."
+    )
+    assert failed.restartable
+
+
+def test_a_batch_ends_at_once_with_a_control_plane_that_takes_its_runs_with_it(run, batch):
+    run.registry.add_command("id", 1, StopRun())
+    assert run.runner.step() == 0
+    assert batch.told_to_end
+    assert isinstance(run.told[-1], Stopped)

@@ -73,3 +73,15 @@ def left_tasks(spark: SparkSession) -> int:
     running = sum(executor.numRunningTasks() for executor in status.getExecutorInfos())
     stages = (status.getStageInfo(stage) for stage in status.getActiveStageIds())
     return int(running - sum(stage.get().numActiveTasks() for stage in stages if stage.isDefined()))
+
+
+def ended_tasks(spark: SparkSession) -> tuple[tuple[int, int], ...]:
+    """(stage, tasks of it that have ended) for each stage that is being worked on."""
+    status = spark.sparkContext._jsc.sc().statusTracker()
+    stages = ((int(stage), status.getStageInfo(stage)) for stage in status.getActiveStageIds())
+    return tuple(sorted((stage, int(info.get().numCompletedTasks())) for stage, info in stages if info.isDefined()))
+
+
+def end_jobs(spark: SparkSession) -> None:
+    """Cancel all that the session's context is computing."""
+    spark.sparkContext._jsc.sc().cancelAllJobs()

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from pyspark.sql import SparkSession
 
+from pitstop.errors import EngineError
 from pitstop.pipeline.specs import SinkSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.internals.jvm import end_jobs, ended_tasks
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.sinks import write_sink
 
 
 def run_bounded(spark: SparkSession, pipeline: Pipeline, environment: Environment) -> None:
     """Read all there is and write all sinks, as one epoch."""
-    lowering = Lowering(spark, environment.sources, streaming=False)
-    for node in pipeline.nodes:
-        if isinstance(node.spec, SinkSpec):
-            environment.ownership.check()
-            write_sink(node, lowering.frame(node), 0, environment)
+    BoundedRun(spark, pipeline, environment).run()
+
+
+class BoundedRun:
+    """Such a run in a runner's process (runner.engine.Whole)."""
+
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, environment: Environment) -> None:
+        self._spark, self._pipeline, self._environment = spark, pipeline, environment
+        self._sinks, self._ended = 0, False
+
+    def run(self) -> None:
+        lowering = Lowering(self._spark, self._environment.sources, streaming=False)
+        for node in self._pipeline.nodes:
+            if not isinstance(node.spec, SinkSpec):
+                continue
+            self._environment.ownership.check()
+            if self._ended:
+                raise EngineError("The run was told to end.")
+            write_sink(node, lowering.frame(node), 0, self._environment)
+            self._sinks += 1
+
+    def done(self) -> Hashable:
+        return self._sinks, ended_tasks(self._spark)
+
+    def end(self) -> None:
+        self._ended = True
+        end_jobs(self._spark)

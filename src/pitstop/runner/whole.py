@@ -1,0 +1,38 @@
+"""A version whose sources all end, beside the steps of its run: these look how far it is, and can end it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from pitstop.control.lanes import Spawn
+from pitstop.runner.engine import Whole
+
+
+class WholeRun:
+    """Has it run once. ``poke`` is called when it has come to its end."""
+
+    def __init__(self, whole: Whole, spawn: Spawn, poke: Callable[[], None]) -> None:
+        self._whole, self._spawn, self._poke = whole, spawn, poke
+        self.ended = False
+        self.error: Exception | None = None
+        """What kept it from its end."""
+
+    def begin(self) -> None:
+        """Let it run; returns at once."""
+        self._spawn(self._work)
+
+    def done(self) -> Hashable:
+        """What it has done by now."""
+        return self._whole.done()
+
+    def end(self) -> None:
+        """Let it write nothing more."""
+        self._whole.end()
+
+    def _work(self) -> None:
+        try:
+            self._whole.run()
+        except Exception as error:  # this thread has nobody to tell: the next step does
+            self.error = error
+        self.ended = True
+        self._poke()
