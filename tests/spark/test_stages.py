@@ -326,6 +326,26 @@ def test_a_table_in_memory_is_read_again_when_it_is_old(spark, tmp_path):
     assert [row.name for row in rows] == sorted((row.name for row in rows), reverse=True)
 
 
+def test_a_table_that_is_away_for_a_while_stays_as_it_was_until_it_is_back(spark, tmp_path):
+    table, sink = tmp_path / "names.csv", Collected()
+    table.write_text("1,before\n")
+    p = ps.Pipeline()
+    side = p.read_from(ps.sources.files(table, format="csv", schema="one bigint, name string"), name="side")
+    ticks = p.read_from(ps.sources.rate(20), name="ticks").with_columns(one="cast(1 as bigint)")
+    ticks.hash_join(side, on="one", refresh="1 second").write_to(ps.sinks.custom(sink), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    assert wait_until(lambda: sink.rows, 120)
+    away = table.rename(tmp_path / "away.csv")
+    before = len(sink.rows)
+    assert wait_until(lambda: len(sink.rows) > before + 100, 120), "five seconds, and more readings that fail"
+    away.write_text("1,after\n")
+    away.rename(table)
+    assert wait_until(lambda: any(row.name == "after" for row in sink.rows), 120)
+    job.stop()
+    rows = sorted(sink.rows, key=lambda row: row.sequence)
+    assert [row.sequence for row in rows] == list(range(len(rows)))
+
+
 def test_spark_code_of_ones_own_is_restored_by_the_name_of_its_stage(harness):
     def counted(frame):
         unique = frame.dropDuplicates(["key", "ts"])

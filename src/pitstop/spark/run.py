@@ -16,7 +16,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
-from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
+from pitstop.spark.running.refresh import TableRefresh, find_tables, refresh_seconds
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
 
@@ -43,6 +43,7 @@ class Run:
         self.running = running
         """The query at this moment."""
         self._written, self._commits = -1, threading.Event()
+        self._tables_read_anew = False
         self._refresh = TableRefresh(refresh_seconds(job.pipeline), lambda: self.running, self._start_again, wake)
         self._follow(running)
         threading.Thread(target=self._await_commits, daemon=True).start()
@@ -84,7 +85,11 @@ class Run:
 
     def failure(self) -> PitstopError | None:
         """Why the query ended by itself; None if it runs or was stopped."""
-        return self.running.failure() or self._refresh.failure
+        failure = self.running.failure()
+        if failure is not None and self._tables_read_anew and self.running.writer.last_written < 0:
+            # It had gone on with the tables as they were: what they are now may be away for a moment.
+            failure.details.setdefault("restartable", True)
+        return failure or self._refresh.failure
 
     def look(self) -> Progress:
         """What the job has reached by now, over all its runs."""
@@ -151,12 +156,28 @@ class Run:
         self._wake()
 
     def _start_again(self) -> None:
-        """Have a new query, which reads the tables of hash joins anew, take the place of the one that runs."""
+        """Have a new query, which reads the tables of hash joins anew, take the place of the one that runs.
+
+        That one goes on with the tables that it has if they cannot be found now, or if its epoch takes too long.
+        """
         self._environment.log("INFO", "pitstop.engine", "reading the tables of hash joins again")
         before = self.running
+        try:
+            find_tables(self._job.spark, self._job.pipeline, self._environment.sources)
+        except PitstopError as error:
+            self._tables_stay(str(error))
+            return
+        if not before.writer.pause(REFRESH_STOP_SECONDS):
+            self._tables_stay(f"the epoch under way takes more than {REFRESH_STOP_SECONDS:.0f} seconds")
+            return
         before.stop(REFRESH_STOP_SECONDS)
         self.look()
         before.drop_tables()
         path = before.checkpoint.path
         counted = self.tracker.wrote
+        self._tables_read_anew = True
         self._follow(RunningQuery.start(self._job.spark, self._job.pipeline, self._environment, path, before, counted=counted))
+
+    def _tables_stay(self, why: str) -> None:
+        told = f"the tables of hash joins stay as they are, and are read when their time has come again: {why}"
+        self._environment.log("WARN", "pitstop.engine", told)

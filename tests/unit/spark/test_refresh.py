@@ -1,12 +1,15 @@
 """When the tables of hash joins are read anew, and what becomes of a reading that fails."""
 
+import errno
 import threading
 from types import SimpleNamespace
 
 import pytest
 
-from pitstop.errors import ArtifactError, EngineError
+from pitstop.errors import PipelineError
 from pitstop.kit.waiting import wait_until
+from pitstop.spark.base.failures import EpochBoundaryError
+from pitstop.spark.running.epochs import EpochWriter
 from pitstop.spark.running.refresh import TableRefresh
 
 SOON, SECONDS = 0.01, 30.0
@@ -68,21 +71,41 @@ def test_a_query_that_has_ended_by_itself_is_not_started_again():
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "message"),
+    ("error", "message", "away"),
     [
-        (
-            RuntimeError("no such file\nat line 3"),
-            EngineError,
-            r"The tables of hash joins could not be read again: no such file\.",
-        ),
-        (ArtifactError("The table is gone."), ArtifactError, r"The table is gone\."),
+        (RuntimeError("no such file\nat line 3"), "no such file.", False),
+        (PipelineError("The table is gone."), "The table is gone.", False),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device.", True),
     ],
 )
-def test_a_reading_that_fails_is_told_in_a_sentence_and_is_the_last(error, kind, message):
+def test_a_reading_that_fails_is_told_in_a_sentence_and_another_run_does_better(error, message, away):
     job = Job(error=error)
     job.refresh.begin()
     assert job.told.wait(SECONDS)
     assert not job.refresh.under_way
-    with pytest.raises(kind, match=message):
-        raise job.refresh.failure
+    assert job.refresh.failure.message == f"The tables of hash joins could not be read again: {message}"
+    assert job.refresh.failure.details == {"restartable": True, "away": away}
     assert not wait_until(lambda: len(job.seen_under_way) > 1, 20 * SOON)
+
+
+def test_epochs_go_on_if_the_one_under_way_does_not_end_in_time():
+    writer = EpochWriter((), None)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def write():
+        with writer._gate(0):
+            begun.set()
+            assert may_end.wait(SECONDS)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    assert begun.wait(SECONDS)
+    assert not writer.pause(SOON)
+    may_end.set()
+    writing.join()
+    with writer._gate(1):
+        pass
+    assert writer.last_written == 1
+    assert writer.pause(SOON)
+    with pytest.raises(EpochBoundaryError), writer._gate(2):
+        pass

@@ -98,6 +98,13 @@ class EpochWriter:
             self._stopping = True
             return self._condition.wait_for(lambda: self._writing is None, timeout)
 
+    def pause(self, timeout: float) -> bool:
+        """As :meth:`close`; but if an epoch does not end in time, epochs go on as before."""
+        with self._condition:
+            self._stopping = True
+            self._stopping = self._condition.wait_for(lambda: self._writing is None, timeout)
+            return self._stopping
+
     @property
     def closed(self) -> bool:
         """True once no further epoch may write."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from pitstop.errors import EngineError, PitstopError
+from pyspark.sql import SparkSession
+
+from pitstop.errors import EngineError, PitstopError, is_of_the_machine
 from pitstop.pipeline.specs import HashJoinSpec
 from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.cuts import tables_of
+from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import first_line
+from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.running.query import RunningQuery
 
 WAIT_SECONDS = 0.5
@@ -22,11 +27,19 @@ def refresh_seconds(pipeline: Pipeline) -> float | None:
     return min(wanted) / 1000 if wanted else None
 
 
+def find_tables(spark: SparkSession, pipeline: Pipeline, settings: SourceSettings) -> None:
+    """Look whether the tables of hash joins are there, without reading them; PipelineError names the stage at fault."""
+    static, tables = Lowering(spark, settings, streaming=False), tables_of(pipeline.nodes)
+    for node in pipeline.nodes:
+        if id(node) in tables:
+            static.frame(node)
+
+
 class TableRefresh:
     """Reads the tables anew every so many seconds, by having the query restarted: a query reads them when it starts.
 
-    ``running`` gives the query that runs. ``restart`` ends it between two epochs and starts it again where it was. ``told`` is
-    called after each attempt.
+    ``running`` gives the query that runs. ``restart`` ends it between two epochs and starts it again where it was, or leaves it
+    as it is if that cannot be done now. ``told`` is called after each attempt.
     """
 
     def __init__(
@@ -75,8 +88,11 @@ class TableRefresh:
                 self.begin()
             except Exception as error:
                 # This thread has nobody to tell: whoever asks the run for its failure is told.
-                known = EngineError(f"The tables of hash joins could not be read again: {first_line(error)}")
-                self.failure = error if isinstance(error, PitstopError) else known
+                # Another run reads them when it starts, from where this one has stopped.
+                why = first_line(error)
+                away = is_of_the_machine(error)
+                said = f"The tables of hash joins could not be read again: {why}"
+                self.failure = EngineError(said, restartable=True, away=away)
             finally:
                 self.under_way = False
         self._told()
