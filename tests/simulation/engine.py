@@ -15,6 +15,7 @@ from pitstop.runner.engine import Opened
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint
+from tests.simulation.fragile import fragile_files
 
 EVENTS_AN_EPOCH = 3
 PLAN = Plan(()).to_dict()
@@ -72,7 +73,7 @@ class SimulatedEngine:
 
     def _checkpoint(self, job, config, snapshot):
         """The job's own checkpoint if it has begun one, else a new one, from the snapshot if there is one."""
-        files, folder = self._world.files, self._world.data.job(job.id)
+        files, folder = fragile_files(self._world.files, self._moments), self._world.data.job(job.id)
         begun = job.version.lineage
         if begun is not None and config.processing_guarantee is not ProcessingGuarantee.NONE:
             own = Checkpoint(folder.checkpoint(begun), files)

@@ -49,11 +49,14 @@ class Faults:
 class Fragile:
     """A port whose calls are moments: a process may die before each, and after each. A transaction's end is one, too."""
 
-    def __init__(self, port, moments, faults=None):
-        self._port, self._moments, self._faults = port, moments, faults or Faults(OSError)
+    def __init__(self, port, moments, faults=None, only=None):
+        """``only``: names of the calls that are moments; all others change nothing."""
+        self._port, self._moments, self._faults, self._only = port, moments, faults or Faults(OSError), only
 
     def __getattr__(self, name):
         method = getattr(self._port, name)
+        if self._only is not None and name not in self._only:
+            return method
 
         def call(*args, **named):
             self._moments.one()
@@ -72,3 +75,8 @@ class Fragile:
             yield
             self._moments.one()
         self._moments.one()
+
+
+def fragile_files(files, moments):
+    """Files that a process may die between any two changes of."""
+    return Fragile(files, moments, only=("write", "copy", "remove", "publish"))

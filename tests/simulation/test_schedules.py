@@ -14,7 +14,7 @@ from pitstop.model.operation import Cancel, CancelAndExport, Discard, Export, Re
 from tests.simulation.world import MEMBERS, World
 
 SCHEDULES = int(os.environ.get("PITSTOP_SCHEDULES", "300"))
-MOMENT = st.one_of(st.none(), st.integers(0, 14))
+MOMENT = st.one_of(st.none(), st.integers(0, 24))
 WHICH = st.integers(0, 3)
 OPTIONS = {"processing_guarantee": "exactly_once"}
 
@@ -98,6 +98,15 @@ class Schedules(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1.0, 8.0, 45.0, 120.0]))
     def sleep(self, seconds):
         self.world.sleep(seconds)
+
+    @rule(which=WHICH, moment=MOMENT)
+    def delete_snapshot(self, which, moment):
+        self.world.delete_snapshot(which, moment)
+
+    @rule(days=st.sampled_from([0.05, 1.5]))
+    def time_passes_until_it_is_swept(self, days):
+        """Past the next sweep, the age of what is left over, and the time for which what was cancelled is kept."""
+        self.world.let_days_pass(days)
 
     @rule(seconds=st.sampled_from([-3600.0, -2.0, 2.0, 3600.0]))
     def set_the_clock(self, seconds):

@@ -12,6 +12,7 @@ from pitstop.control.invariants import violations
 from pitstop.control.life import due_at
 from pitstop.control.ports import RunHandle
 from pitstop.control.scaling import Scaler
+from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreError
 from pitstop.model.cluster import Member, MemberState
 from pitstop.model.config import JobConfig, ProcessingGuarantee
@@ -28,7 +29,7 @@ from pitstop.testing.files import MemoryFiles
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
 from pitstop.testing.wake import MemoryWake
 from tests.simulation.engine import PLAN, SOURCE, SimulatedEngine, Sink
-from tests.simulation.fragile import Faults, Fragile, Moments
+from tests.simulation.fragile import Faults, Fragile, Moments, fragile_files
 
 DATA = DataFolder(Path("/data"))
 MEMBERS = ("a", "b", "c", "d")
@@ -201,6 +202,7 @@ class World:
         registry = Fragile(self.registry, self.moments, self.store_faults)
         launcher = Fragile(self.processes, self.moments, self.launcher_faults)
         outputs = Fragile(self.sink, self.moments, self.launcher_faults)
+        files = fragile_files(self.files, self.moments)
         self.controller = Controller(
             registry,
             launcher,
@@ -211,7 +213,7 @@ class World:
             outputs,
             lambda: None,
             self.work.append,
-            self.files,
+            files,
             scaler=Scaler(self, self.clock, SCALE_UP_SECONDS),
         )
 
@@ -280,6 +282,30 @@ class World:
             for process in self.processes.living:
                 process.renew()
             seconds -= part
+
+    def let_days_pass(self, days):
+        """So long that what is left over is swept up. Every runner that does not hang has renewed its lease all the time."""
+        self.clock.advance(days * 86_400)
+        for process in self.processes.living:
+            process.renew()
+
+    def delete_snapshot(self, number=0, dies_at=None):
+        """A user deletes one, as the service does it (service.local); the server may die on the way."""
+        named = self.registry.snapshots()
+        if not named:
+            return
+        record = named[number % len(named)]
+        registry = Fragile(self.registry, self.moments, self.store_faults)
+        files = fragile_files(self.files, self.moments)
+
+        def delete():
+            with registry.transaction():
+                if job_that_needs(record.name, registry, DATA, files) is None:
+                    registry.delete_snapshot(record.name)
+            if registry.get_snapshot(record.name) is None:
+                files.remove(Path(record.path))
+
+        self._as_control_plane(delete, dies_at)
 
     # what holds
 
@@ -352,8 +378,9 @@ class World:
             if self._settled():
                 break
         self.check()
-        unanswered = [number for number in self.asked if self.registry.get_operation(number).finished is None]
-        assert not unanswered, f"never answered: {[self.registry.get_operation(number) for number in unanswered]}"
+        kept = [found for number in self.asked if (found := self.registry.get_operation(number)) is not None]
+        unanswered = [operation for operation in kept if operation.finished is None]
+        assert not unanswered, f"never answered: {unanswered}"
         assert self._settled(), f"the job stays {self.job.state}"
         self._check_nothing_left()
 
