@@ -49,4 +49,4 @@ def pgwire(
         print(f"psql 'host={at} port={listening} user=pitstop dbname=pitstop'   (the password is the token)", flush=True)
 
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(server.listen(host, port, token, lambda: HttpService(url, token, "cli"), ready))
+        asyncio.run(server.listen(host, port, token, lambda: HttpService(url, token, "postgres"), ready))

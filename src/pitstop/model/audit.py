@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from pitstop.kit.wire import Moment, described
 
+STATEMENT = "SQL"
+"""The method of statements."""
 USER_HEADER = "pitstop-user"
 """The header in which a client says who asks, percent-encoded."""
 
@@ -17,13 +19,19 @@ class Door(StrEnum):
     COMMAND_LINE = "command line"
     PYTHON = "python"
     PAGE = "page"
+    SQL = "sql"
+    """Statements, by ``pitstop sql`` or who says nothing of themselves."""
+    POSTGRES = "postgres"
+    """Statements of clients of PostgreSQL, by ``pitstop pgwire``."""
+    KUBERNETES = "kubernetes"
+    """The operator, for who has changed a resource there."""
     OTHER = "other"
 
 
 @described
 @dataclass(frozen=True)
 class AuditEntry:
-    """One request that was to change something, by somebody who was let in."""
+    """One request, or one statement of SQL, that was to change something, by somebody who was let in."""
 
     at: Moment
     """When it came."""
@@ -34,9 +42,9 @@ class AuditEntry:
     door: Door
     """What they used, as it says of itself."""
     method: str
-    """POST, PUT or DELETE."""
+    """POST, PUT or DELETE; SQL for a statement."""
     path: str
-    """What it was about."""
+    """What it was about; of a statement its verb and its object: ``DROP JOB speeds``."""
     status: int
     """How it was answered: below 400 it was done."""
     sequence: int = 0

@@ -14,7 +14,6 @@ from pitstop.client.away import Absence
 from pitstop.client.http import HttpService
 from pitstop.errors import PitstopError, UnreachableError
 from pitstop.model.job import Progress
-from pitstop.operator.kube.api import FIELD_MANAGER
 from pitstop.service.results import ClusterInfo, JobStatus
 
 log = structlog.get_logger("pitstop.operator")
@@ -41,7 +40,7 @@ class Connection:
 
     def __init__(self, address: Address, job_changed: Callable[[str | None], None], cluster_changed: Callable[[], None]) -> None:
         self.address = address
-        self.service = HttpService(address.url, address.token, program=FIELD_MANAGER)
+        self.service = HttpService(address.url, address.token, program="kubernetes")
         self._job_changed, self._cluster_changed = job_changed, cluster_changed
         self._lock = threading.Lock()
         self._jobs: dict[str, JobStatus] = {}

@@ -3,23 +3,49 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 import structlog
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pitstop.model.audit import USER_HEADER, AuditEntry, Door
+from pitstop.model.audit import STATEMENT, USER_HEADER, AuditEntry, Door
 from pitstop.rest.access import LOOKS, Access, Identity
 from pitstop.rest.threads import writing
 from pitstop.service.api import ServerService
 
-AGENTS = {"pitstop-cli/": Door.COMMAND_LINE, "pitstop-python/": Door.PYTHON}
+AGENTS = {
+    "pitstop-cli/": Door.COMMAND_LINE,
+    "pitstop-python/": Door.PYTHON,
+    "pitstop-postgres/": Door.POSTGRES,
+    "pitstop-kubernetes/": Door.KUBERNETES,
+}
+"""What clients of ours call themselves."""
 MOST_LETTERS = 500
 """Of a path; longer ones name nothing that there is."""
 MOST_OF_NAME, MOST_OF_METHOD = 100, 10
 
 log = structlog.get_logger("pitstop.audit")
+
+
+@dataclass
+class Deed:
+    """A statement that a request carries out."""
+
+    what: str
+    status: int | None = None
+    """How it would have been answered alone; None: as the request is."""
+
+
+def deeds_of(request: Request) -> list[Deed]:
+    """What is noted of a request in the place of itself, to be filled by who knows: nothing, if it stays empty."""
+    deeds: list[Deed] = request.scope["state"].setdefault(_DEEDS, [])
+    return deeds
+
+
+_DEEDS = "deeds"
 
 
 class Audited:
@@ -32,7 +58,7 @@ class Audited:
         if scope["type"] != "http" or scope["method"] in LOOKS:
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers, state = Headers(scope=scope), scope.setdefault("state", {})
         found, at, status = self._access.identity(headers), time.time(), 500
 
         async def noted(message: Message) -> None:
@@ -45,7 +71,8 @@ class Audited:
             await self._app(scope, receive, noted)
         finally:
             if found is not None:
-                await self._note(_entry(scope, headers, found, at, status))
+                for entry in _entries(scope, headers, found, at, status, state.get(_DEEDS)):
+                    await self._note(entry)
 
     async def _note(self, entry: AuditEntry) -> None:
         log.info(entry.text)
@@ -55,10 +82,21 @@ class Audited:
             log.warning("an entry of the audit is in the log alone", reason=f"{type(error).__name__}: {error}")
 
 
-def _entry(scope: Scope, headers: Headers, found: Identity, at: float, status: int) -> AuditEntry:
+def _entries(
+    scope: Scope, headers: Headers, found: Identity, at: float, status: int, deeds: list[Deed] | None
+) -> list[AuditEntry]:
     agent = headers.get("user-agent", "")
     named = next((door for prefix, door in AGENTS.items() if agent.startswith(prefix)), Door.OTHER)
-    user = "".join(letter for letter in unquote(headers.get(USER_HEADER, "")) if letter.isprintable())[:MOST_OF_NAME]
-    path = scope["path"].encode("utf-8", "replace").decode().replace("\0", "?")[:MOST_LETTERS]
-    method = scope["method"][:MOST_OF_METHOD]
-    return AuditEntry(at, found.role.value, user or None, Door.PAGE if found.signed_in else named, method, path, status)
+    door = Door.PAGE if found.signed_in else named
+    user = "".join(letter for letter in unquote(headers.get(USER_HEADER, "")) if letter.isprintable())[:MOST_OF_NAME] or None
+    if deeds is None:
+        return [AuditEntry(at, found.role.value, user, door, scope["method"][:MOST_OF_METHOD], _kept(scope["path"]), status)]
+    door = Door.SQL if door in (Door.COMMAND_LINE, Door.OTHER) else door
+    return [
+        AuditEntry(at, found.role.value, user, door, STATEMENT, _kept(deed.what), status if deed.status is None else deed.status)
+        for deed in deeds
+    ]
+
+
+def _kept(text: str) -> str:
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")[:MOST_LETTERS]

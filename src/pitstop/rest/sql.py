@@ -14,12 +14,14 @@ from starlette.types import Receive, Scope, Send
 
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
 from pitstop.rest.access import Access, Role
+from pitstop.rest.auditing import Deed, deeds_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import following, reading, working
 from pitstop.service.api import ServerService
 from pitstop.service.sql_results import Result, Value
 from pitstop.sql.parsing import MOST_LETTERS, parse
-from pitstop.sql.statements import Statement
+from pitstop.sql.statements import Query, Statement
+from pitstop.sql.summary import summary
 
 MEDIA_TYPE = "application/x-ndjson"
 PATH = "/sql"
@@ -53,11 +55,11 @@ def router(service: ServerService, access: Access) -> APIRouter:
         statements = parse(body.statements)
         if not statements:
             raise UsageError("There is no statement to carry out.")
-        found = access.identity(request.headers)
+        found, deeds = access.identity(request.headers), deeds_of(request)
         if found is None or found.role is not Role.OPERATOR:
-            await reading(_refuse_changes, service, statements)
-        first = await working(service.carry_out, statements[0])
-        return _Lines(_lines(service, first, statements[1:]), first)
+            await reading(_refuse_changes, service, statements, deeds)
+        first = await working(_carry_out, service, statements[0], deeds)
+        return _Lines(_lines(service, first, statements[1:], deeds), first)
 
     return routes
 
@@ -76,17 +78,40 @@ class _Lines(StreamingResponse):
             self._first.close()
 
 
-def _refuse_changes(service: ServerService, statements: list[Statement]) -> None:
-    if not all(map(service.is_look, statements)):
+def _refuse_changes(service: ServerService, statements: list[Statement], deeds: list[Deed]) -> None:
+    changes = [statement for statement in statements if not service.is_look(statement)]
+    if changes:
+        deeds.extend(Deed(summary(statement)) for statement in changes)
         raise ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
 
 
-async def _lines(service: ServerService, first: Result, rest: list[Statement]) -> AsyncIterator[bytes]:
+def _carry_out(service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
+    """Do what it says, and have it noted unless it only looks."""
+    deed = None if _only_looks(service, statement) else Deed(summary(statement))
+    if deed is not None:
+        deeds.append(deed)
+    try:
+        return service.carry_out(statement)
+    except PitstopError as error:
+        if deed is not None:
+            deed.status = error.http_status
+        raise
+
+
+def _only_looks(service: ServerService, statement: Statement) -> bool:
+    try:
+        return service.is_look(statement)
+    except PitstopError:
+        # What is wrong with it is told by who carries it out.
+        return isinstance(statement, Query)
+
+
+async def _lines(service: ServerService, first: Result, rest: list[Statement], deeds: list[Deed]) -> AsyncIterator[bytes]:
     try:
         async for line in _lines_of(first):
             yield line
         for statement in rest:
-            async for line in _lines_of(await working(service.carry_out, statement)):
+            async for line in _lines_of(await working(_carry_out, service, statement, deeds)):
                 yield line
     except PitstopError as error:
         yield _line({"error": error.to_dict()})

@@ -4,11 +4,14 @@ from datetime import UTC, datetime
 
 import httpx2
 import pytest
+from starlette.testclient import TestClient
 
 from pitstop.client.http import HttpService
-from pitstop.errors import NotFoundError, StoreError
+from pitstop.errors import NotFoundError, StoreError, UsageError
 from pitstop.model.audit import AuditEntry, Door
 from pitstop.model.retention import USUAL, Retention
+from pitstop.rest.access import Access
+from pitstop.rest.app import create_app
 from pitstop.store.audit import SqlAudit
 from pitstop.testing.http import serving
 from tests.doors.doors import running
@@ -38,6 +41,53 @@ def test_each_change_is_recorded_with_who_asked_and_how_it_was_answered(state, u
     assert abs(entries[0].at - datetime.now(UTC).timestamp()) < 60
     assert service.audit(before=entries[0].sequence) == entries[1:]
     assert service.audit(limit=1) == entries[:1]
+
+
+def noted(service):
+    return [(entry.door, entry.method, entry.path, entry.status) for entry in reversed(service.audit())]
+
+
+def carry_out(service, text):
+    for result in service.sql(text):
+        list(result.batches)
+
+
+def test_of_statements_those_are_recorded_that_change_something_each_with_its_object_and_its_answer(state, url):
+    running(state, "counts")
+    sql = HttpService(url, TOKEN, "cli")
+    carry_out(sql, "SHOW JOBS; DESCRIBE JOB counts; EXPLAIN JOB counts")
+    with pytest.raises(UsageError, match="carries no SELECT out"):
+        carry_out(sql, "SELECT table_name FROM information_schema.tables")
+    assert noted(sql) == []
+    with pytest.raises(NotFoundError):
+        carry_out(sql, "CREATE MAPPING numbers TYPE Rate; SHOW JOBS; DROP JOB nobody; DROP MAPPING numbers")
+    carry_out(sql, "DROP JOB counts")
+    with pytest.raises(UsageError):
+        carry_out(sql, "DORP JOB counts")
+    assert noted(sql) == [
+        (Door.SQL, "SQL", "CREATE MAPPING numbers", 200),
+        (Door.SQL, "SQL", "DROP JOB nobody", 404),
+        (Door.SQL, "SQL", "DROP JOB counts", 200),
+        (Door.COMMAND_LINE, "POST", "/api/v1/sql", 400),
+    ]
+    assert sql.audit()[1].text.endswith("(operator), sql: SQL DROP JOB counts -> 200")
+
+
+def test_what_a_viewer_may_not_do_by_a_statement_is_recorded(state):
+    client = TestClient(create_app(state, Access(TOKEN, frozenset({"testserver"}), "the-viewers-token")))
+    headers = {"Authorization": "Bearer the-viewers-token"}
+    answer = client.post("/api/v1/sql", json={"statements": "SHOW JOBS; DROP JOB counts"}, headers=headers)
+    assert answer.status_code == 403
+    (entry,) = state.audit()
+    assert (entry.role, entry.door, entry.path, entry.status) == ("viewer", Door.SQL, "DROP JOB counts", 403)
+
+
+@pytest.mark.parametrize(
+    ("program", "door"), [("postgres", Door.POSTGRES), ("kubernetes", Door.KUBERNETES), ("python", Door.PYTHON), ("?", Door.SQL)]
+)
+def test_each_door_is_told_from_the_others(state, url, program, door):
+    carry_out(HttpService(url, TOKEN, program), "CREATE MAPPING numbers TYPE Rate")
+    assert noted(HttpService(url, TOKEN)) == [(door, "SQL", "CREATE MAPPING numbers", 200)]
 
 
 def test_who_was_not_let_in_writes_nothing_down(url):

@@ -1119,7 +1119,7 @@ export interface components {
         };
         /**
          * AuditEntry
-         * @description One request that was to change something, by somebody who was let in.
+         * @description One request, or one statement of SQL, that was to change something, by somebody who was let in.
          */
         AuditEntry: {
             /**
@@ -1132,12 +1132,12 @@ export interface components {
             door: components["schemas"]["Door"];
             /**
              * Method
-             * @description POST, PUT or DELETE.
+             * @description POST, PUT or DELETE; SQL for a statement.
              */
             method: string;
             /**
              * Path
-             * @description What it was about.
+             * @description What it was about; of a statement its verb and its object: ``DROP JOB speeds``.
              */
             path: string;
             /**
@@ -1286,7 +1286,7 @@ export interface components {
          * @description What somebody has used, as it says of itself.
          * @enum {string}
          */
-        Door: "command line" | "python" | "page" | "other";
+        Door: "command line" | "python" | "page" | "sql" | "postgres" | "kubernetes" | "other";
         /**
          * EntriesBody
          * @description Entries to write, all or none.
