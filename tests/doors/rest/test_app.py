@@ -1,5 +1,6 @@
 """The REST contract, against the application itself."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -57,6 +58,42 @@ def test_a_job_is_submitted_as_json_with_a_path_that_the_server_reads(http, tmp_
     assert http.post("/api/v1/jobs", json={"artifact": str(path)}).status_code == 201
     found = http.get("/api/v1/jobs/mine", params={"wait_for": "COMPLETED, FAILED", "timeout": 5})
     assert found.json()["status"] == "COMPLETED"
+
+
+@pytest.mark.parametrize("name", ["../../x.py", "/etc/cron.d/x.py", "a/../../../../x.py", "a\\..\\..\\x.py", "C:\\x.py", "~/x.py"])
+def test_an_artifact_lies_in_the_folder_of_its_content_whatever_it_is_called(http, tmp_path, name):
+    before = set(tmp_path.rglob("*.py"))
+    files = {"request": (None, json.dumps({"artifact": name, "name": "named"})), "artifact": (name, b"x = 1")}
+    assert http.post("/api/v1/jobs", files=files).status_code == 201
+    (made,) = set(tmp_path.rglob("*.py")) - before
+    assert made.parent == tmp_path / "data" / "artifacts" / hashlib.sha256(b"x = 1").hexdigest()
+    assert made.name == name.rsplit("/", 1)[-1]
+    assert made.resolve() == made
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("..", ".. is no artifact: a job is a .py, .zip, .whl, .sql file."),
+        ("../..", ".. is no artifact: a job is a .py, .zip, .whl, .sql file."),
+        ("..%2f..%2fx.py", "'..%2f..%2fx.py' cannot name an artifact:"),
+        ("..\\..\\x.py", "cannot name an artifact:"),
+        ("/.py", "'.py' cannot name an artifact:"),
+        ("x.py/", " is no artifact: a job is a .py, .zip, .whl, .sql file."),
+        ("x.py\0", "is no artifact:"),
+        ("x\0.py", "cannot name an artifact:"),
+        ("x\n.py", "cannot name an artifact:"),
+        ("\u202eyp.x.py", "cannot name an artifact:"),
+    ],
+)
+def test_an_artifact_whose_name_leads_elsewhere_is_refused_with_a_sentence(http, tmp_path, name, sentence):
+    before = {path for path in tmp_path.rglob("*") if path.is_file() and "store" not in path.name}
+    for route, more in (("/api/v1/jobs", {"name": "named"}), ("/api/v1/check", {})):
+        files = {"request": (None, json.dumps({"artifact": name} | more)), "artifact": ("x.py", b"x = 1")}
+        code, text = problem(http.post(route, files=files))
+        assert code == "ARTIFACT"
+        assert sentence in text
+    assert {path for path in tmp_path.rglob("*") if path.is_file() and "store" not in path.name} == before
 
 
 @pytest.mark.parametrize(
