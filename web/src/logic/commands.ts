@@ -16,6 +16,11 @@ export function shellLine(words: string[]): string {
   return words.map(quoted).join(" ");
 }
 
+/** Words that a command takes by their places, behind its options: what begins with a dash is none of those. */
+export function operands(...words: string[]): string[] {
+  return words.some((word) => word.startsWith("-")) ? ["--", ...words] : words;
+}
+
 /** The request as a line for curl; it reads the token from where the command line does. */
 export function curlLine(command: Command, origin: string): string {
   const words = ["curl", "--fail-with-body"];

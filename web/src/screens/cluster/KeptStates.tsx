@@ -1,7 +1,6 @@
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
-import { pathTo } from "../../logic/commands";
 import { bytes } from "../../logic/format";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
@@ -11,6 +10,7 @@ import { Empty, Loaded } from "../../parts/Trouble";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { When } from "../../parts/When";
+import { plainCommand } from "../job/commands";
 
 const KEY = ["kept-states"];
 
@@ -74,14 +74,7 @@ export function KeptStates() {
                           >
                             Discard
                           </ActionButton>
-                          <CopyAs
-                            label="Discard"
-                            command={{
-                              cli: ["pitstop", "discard", state.id],
-                              method: "POST",
-                              path: pathTo("jobs", state.id, "discard"),
-                            }}
-                          />
+                          <CopyAs label="Discard" command={plainCommand({ id: state.id, name: null }, "discard")} />
                         </Group>
                       </Table.Td>
                     </Table.Tr>

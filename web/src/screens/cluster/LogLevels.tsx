@@ -2,13 +2,13 @@ import { Group, Select, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
-import { pathTo } from "../../logic/commands";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { tellProblem } from "../../parts/confirm";
 import { Loaded } from "../../parts/Trouble";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
+import { logLevelCommand } from "./commands";
 
 const KEY = ["log-levels"];
 const USUAL = "as usual";
@@ -33,7 +33,6 @@ export function LogLevels() {
     onError: tellProblem,
   });
   const missing = logger ? null : "Name a logger first, such as pitstop.source.http_poll.";
-  const words = ["pitstop", "log-level", logger, body.level ?? "usual", ...(job ? ["--job", job] : [])];
   return (
     <Stack>
       <Group align="end">
@@ -63,7 +62,7 @@ export function LogLevels() {
           <ActionButton onClick={() => set.mutate()} refused={viewer ?? missing} loading={set.isPending}>
             Set level
           </ActionButton>
-          <CopyAs label="Set level" command={{ cli: words, method: "PUT", path: pathTo("log-levels"), body }} />
+          <CopyAs label="Set level" command={logLevelCommand(body)} />
         </Group>
       </Group>
       <Loaded query={levels}>

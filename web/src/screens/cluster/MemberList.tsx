@@ -2,7 +2,6 @@ import { Anchor, Badge, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { answered, api, type Cluster, type Member } from "../../api/client";
 import { useCluster } from "../../api/queries";
-import { pathTo } from "../../logic/commands";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { confirm, tellProblem } from "../../parts/confirm";
@@ -11,6 +10,7 @@ import { SIGNAL } from "../../parts/theme";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { When } from "../../parts/When";
+import { addMemberCommand, removeMemberCommand } from "./commands";
 
 /** Members, what runs on each, and one more or one less of them. */
 export function MemberList() {
@@ -24,10 +24,7 @@ export function MemberList() {
         <ActionButton variant="default" onClick={() => add.mutate()} refused={viewer ?? none} loading={add.isPending}>
           Add a member
         </ActionButton>
-        <CopyAs
-          label="Add a member"
-          command={{ cli: ["pitstop", "cluster", "add-member"], method: "POST", path: pathTo("cluster", "members") }}
-        />
+        <CopyAs label="Add a member" command={addMemberCommand()} />
       </Group>
       <Loaded query={cluster}>{(found) => <MemberTable cluster={found} viewer={viewer} />}</Loaded>
     </Stack>
@@ -130,14 +127,7 @@ function Remove({ member, refused }: { member: Member; refused: string | null })
       >
         Remove
       </ActionButton>
-      <CopyAs
-        label={`Remove ${member.name}`}
-        command={{
-          cli: ["pitstop", "cluster", "remove-member", member.name],
-          method: "DELETE",
-          path: pathTo("cluster", "members", member.name),
-        }}
-      />
+      <CopyAs label={`Remove ${member.name}`} command={removeMemberCommand(member.name)} />
     </Group>
   );
 }

@@ -4,7 +4,6 @@ import { useEffect, useState } from "react";
 import { answered, api } from "../../api/client";
 import { useConnection } from "../../api/live";
 import { useCluster, useJobs } from "../../api/queries";
-import { pathTo } from "../../logic/commands";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { JobLink } from "../../parts/JobLink";
@@ -12,6 +11,7 @@ import { ProblemAlert } from "../../parts/Trouble";
 import { SIGNAL } from "../../parts/theme";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
+import { shutDownCommand } from "./commands";
 import { type Ending, endingOf } from "./ending";
 
 const WORD = "shut down";
@@ -25,10 +25,7 @@ export function ShutDown() {
       <ActionButton color={SIGNAL.bad} onClick={show} refused={viewer}>
         Shut down…
       </ActionButton>
-      <CopyAs
-        label="Shut down"
-        command={{ cli: ["pitstop", "cluster", "shutdown"], method: "POST", path: pathTo("cluster", "shutdown") }}
-      />
+      <CopyAs label="Shut down" command={shutDownCommand()} />
       <Modal opened={open} onClose={close} title="Shut down the cluster" size="lg">
         <Dialog onClose={close} />
       </Modal>

@@ -1,5 +1,5 @@
 /** What can be done with an entry, as lines for a terminal. */
-import { type Command, pathTo, shellLine } from "../../logic/commands";
+import { type Command, operands, pathTo, shellLine } from "../../logic/commands";
 
 /** What can name a map, as the server has it: names become part of paths. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_.\- ]{0,199}$/u;
@@ -9,17 +9,12 @@ export function firstPutLine(map: string): string | null {
   return NAME.test(map) && !/[ .]$/.test(map) ? shellLine(["pitstop", "map", "put", map, "KEY", "VALUE"]) : null;
 }
 
-/** Words that may begin with a dash stand behind two of them. */
-function words(...found: string[]): string[] {
-  return found.some((word) => word.startsWith("-")) ? ["--", ...found] : found;
-}
-
 function entryPath(map: string, key: string, more: Record<string, string> = {}): string {
   return `${pathTo("maps", map, "entry")}?${new URLSearchParams({ key, ...more })}`;
 }
 
 export function getCommand(map: string, key: string): Command {
-  return { cli: ["pitstop", "map", "get", ...words(map, key)], method: "GET", path: entryPath(map, key) };
+  return { cli: ["pitstop", "map", "get", ...operands(map, key)], method: "GET", path: entryPath(map, key) };
 }
 
 /** The body of a request that writes a value, which is JSON text and stays as it was written: 1.0 is not made 1. */
@@ -30,7 +25,7 @@ export function putBody(key: string, value: string, expected: number): string {
 /** The value is given as JSON text; what is half-written goes into the line as it is, and the server refuses it. */
 export function putCommand(map: string, key: string, text: string, expected: number): Command {
   return {
-    cli: ["pitstop", "map", "put", "--expect-version", String(expected), ...words(map, key, text.trim())],
+    cli: ["pitstop", "map", "put", "--expect-version", String(expected), ...operands(map, key, text.trim())],
     method: "POST",
     path: pathTo("maps", map, "entries"),
     bodyText: putBody(key, text, expected),
@@ -39,7 +34,7 @@ export function putCommand(map: string, key: string, text: string, expected: num
 
 export function deleteCommand(map: string, key: string, version: number): Command {
   return {
-    cli: ["pitstop", "map", "delete", "--expect-version", String(version), ...words(map, key)],
+    cli: ["pitstop", "map", "delete", "--expect-version", String(version), ...operands(map, key)],
     method: "DELETE",
     path: entryPath(map, key, { version: String(version) }),
   };
@@ -48,7 +43,7 @@ export function deleteCommand(map: string, key: string, version: number): Comman
 export function configureCommand(map: string, journal_capacity: number, ttl_seconds: number): Command {
   const settings = ["--journal-capacity", String(journal_capacity), "--ttl-seconds", String(ttl_seconds)];
   return {
-    cli: ["pitstop", "map", "configure", ...settings, ...words(map)],
+    cli: ["pitstop", "map", "configure", ...settings, ...operands(map)],
     method: "PUT",
     path: pathTo("maps", map),
     body: { journal_capacity, ttl_seconds },

@@ -1,16 +1,16 @@
 /** What can be done with a snapshot, as lines for a terminal. */
-import { type Command, pathTo } from "../../logic/commands";
+import { type Command, operands, pathTo } from "../../logic/commands";
 
 /** Remove it. */
 export function deletion(name: string): Command {
-  return { cli: ["pitstop", "delete-snapshot", name], method: "DELETE", path: pathTo("snapshots", name) };
+  return { cli: ["pitstop", "delete-snapshot", ...operands(name)], method: "DELETE", path: pathTo("snapshots", name) };
 }
 
 /** Compare it with another. */
 export function comparison(name: string, other: string): Command {
   const query = `?other=${encodeURIComponent(other)}`;
   return {
-    cli: ["pitstop", "snapshot", "diff", name, other],
+    cli: ["pitstop", "snapshot", "diff", ...operands(name, other)],
     method: "GET",
     path: `${pathTo("snapshots", name, "diff")}${query}`,
   };
@@ -18,13 +18,13 @@ export function comparison(name: string, other: string): Command {
 
 /** Show what it holds. */
 export function inspection(name: string): Command {
-  return { cli: ["pitstop", "snapshot", "inspect", name], method: "GET", path: pathTo("snapshots", name) };
+  return { cli: ["pitstop", "snapshot", "inspect", ...operands(name)], method: "GET", path: pathTo("snapshots", name) };
 }
 
 /** Ask for rows of a stage's state. */
 export function stateQuery(name: string, stage: string, sql: string, limit: number): Command {
   return {
-    cli: ["pitstop", "snapshot", "query", "--limit", String(limit), name, stage, sql],
+    cli: ["pitstop", "snapshot", "query", "--limit", String(limit), ...operands(name, stage, sql)],
     method: "POST",
     path: pathTo("snapshots", name, "stages", stage, "query"),
     body: { sql, limit },
@@ -34,7 +34,7 @@ export function stateQuery(name: string, stage: string, sql: string, limit: numb
 /** Take a stage's state out as a file. */
 export function stateExport(name: string, stage: string): Command {
   return {
-    cli: ["pitstop", "snapshot", "export", name, stage, fileName(name, stage)],
+    cli: ["pitstop", "snapshot", "export", ...operands(name, stage, fileName(name, stage))],
     method: "GET",
     path: pathTo("snapshots", name, "stages", stage, "state"),
   };

@@ -1,5 +1,5 @@
 /** A job to submit, as a request and as a line for a terminal. */
-import type { Command } from "../../logic/commands";
+import { type Command, operands } from "../../logic/commands";
 import { artifactRequest, stemOf } from "../../parts/artifact";
 import { type Draft, draftOptions, draftWords } from "../update/draft";
 
@@ -27,7 +27,8 @@ export function submitCommand(asked: Submission): Command {
   const name = asked.name.trim();
   const words = [...(asked.snapshot ? ["-s", asked.snapshot] : []), ...(name ? ["-n", name] : []), ...options];
   return {
-    cli: ["pitstop", "submit", ...words, ...last],
+    // What stands behind the artifact is its own in any case.
+    cli: ["pitstop", "submit", ...words, ...operands(...last.slice(0, 1)), ...last.slice(1)],
     method: "POST",
     path: "/api/v1/jobs",
     body: submitBody(asked),

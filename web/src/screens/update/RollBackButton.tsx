@@ -1,13 +1,13 @@
 import { Group } from "@mantine/core";
 import { IconArrowBackUp } from "@tabler/icons-react";
 import { answered, api, type Job } from "../../api/client";
-import { pathTo } from "../../logic/commands";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { ProblemAlert } from "../../parts/Trouble";
 import { SIGNAL } from "../../parts/theme";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
+import { plainCommand } from "../job/commands";
 
 /** Goes back to the version before; it can be updated again, so nobody is asked twice. */
 export function RollBackButton({ job, refused }: { job: Job; refused: string | null }) {
@@ -28,10 +28,7 @@ export function RollBackButton({ job, refused }: { job: Job; refused: string | n
         >
           {back.isPending ? "Rolling back…" : "Roll back now"}
         </ActionButton>
-        <CopyAs
-          label="rolling back"
-          command={{ cli: ["pitstop", "rollback", name], method: "POST", path: pathTo("jobs", name, "rollback") }}
-        />
+        <CopyAs label="rolling back" command={plainCommand({ id: name, name }, "rollback")} />
       </Group>
       {back.error && <ProblemAlert error={back.error} />}
     </>

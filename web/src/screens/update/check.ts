@@ -1,7 +1,7 @@
 /** Checking a draft: the server compiles it, and tells what would become of saved state. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type Report, upload } from "../../api/client";
-import type { Command } from "../../logic/commands";
+import { type Command, operands } from "../../logic/commands";
 import { artifactFile, artifactRequest } from "../../parts/artifact";
 import { useAction } from "../../parts/useAction";
 import { type Draft, draftOptions, draftWords } from "./draft";
@@ -45,14 +45,9 @@ export function checkCommand(asked: CheckAsked): Command {
   const { options, last } = draftWords(asked.draft);
   const against = [...(job ? ["-j", job] : []), ...(snapshot ? ["-s", snapshot] : [])];
   return {
-    cli: ["pitstop", "check", ...against, ...options, ...afterDashes(last)],
+    cli: ["pitstop", "check", ...against, ...options, ...operands(...last)],
     method: "POST",
     path: "/api/v1/check",
     body: checkBody(asked),
   };
-}
-
-/** What a command line takes for its own options, were it not said that its options are over. */
-export function afterDashes(last: string[]): string[] {
-  return last.some((word) => word.startsWith("-")) ? ["--", ...last] : last;
 }

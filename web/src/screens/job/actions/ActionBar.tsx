@@ -16,8 +16,9 @@ import type { Job } from "../../../api/client";
 import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
 import { SIGNAL } from "../../../parts/theme";
-import { askPlain, type PlainVerb, plainCommand, useAsked, usePlainVerb } from "../api/act";
+import { askPlain, useAsked, usePlainVerb } from "../api/act";
 import { useRefusals } from "../api/verbs";
+import { type PlainVerb, plainCommand } from "../commands";
 import { ActionForm } from "./ActionForm";
 import { ExportForm } from "./ExportForm";
 

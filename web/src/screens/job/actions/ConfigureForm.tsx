@@ -2,8 +2,8 @@ import { ActionIcon, Button, Group, Select, Text, TextInput } from "@mantine/cor
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { answered, api, type Job, type OptionInForce } from "../../../api/client";
-import { pathTo } from "../../../logic/commands";
 import { useAsked } from "../api/act";
+import { configureCommand } from "../commands";
 import { changesOf, type OptionRow, valueText } from "../logic/options";
 import { ActionForm } from "./ActionForm";
 
@@ -35,17 +35,7 @@ export function ConfigureForm({ job, options, refused, onClose, onDone }: Props)
       keeps="Keep options"
       blocked={Object.keys(changes).length === 0}
       mutation={mutation}
-      command={{
-        cli: [
-          "pitstop",
-          "configure",
-          job.name ?? job.id,
-          ...Object.entries(changes).map(([name, value]) => `${name}=${value}`),
-        ],
-        method: "POST",
-        path: pathTo("jobs", job.id, "configure"),
-        body: { options: changes },
-      }}
+      command={configureCommand(job, changes)}
     >
       <Text>
         The next run of <bdi className="breaks">{job.name ?? job.id}</bdi> has these options: it begins when the job is

@@ -3,9 +3,9 @@ import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
 import { answered, api, type Job } from "../../../api/client";
 import { useSnapshots } from "../../../api/queries";
-import { pathTo } from "../../../logic/commands";
 import { When } from "../../../parts/When";
 import { useAsked } from "../api/act";
+import { exportCommand } from "../commands";
 import { suggestedName } from "../logic/snapshots";
 import { ActionForm } from "./ActionForm";
 
@@ -39,12 +39,7 @@ export function ExportForm({ job, refusals, onClose, onDone }: Props) {
       blocked={body.name === "" || refusals[way] !== null}
       refused={refusals.keep !== null && refusals.cancel !== null ? refusals.keep : null}
       mutation={mutation}
-      command={{
-        cli: ["pitstop", "save-snapshot", ...(body.cancel ? ["--cancel"] : []), job.name ?? job.id, body.name],
-        method: "POST",
-        path: pathTo("jobs", job.id, "snapshots"),
-        body,
-      }}
+      command={exportCommand(job, body)}
     >
       <Text>
         The state of <bdi className="breaks">{job.name ?? job.id}</bdi> is saved under a name: what its stages keep, and

@@ -1,8 +1,8 @@
 import { NumberInput, Text } from "@mantine/core";
 import { useState } from "react";
 import { answered, api, type Job, type JobVersion } from "../../../api/client";
-import { pathTo } from "../../../logic/commands";
 import { useAsked } from "../api/act";
+import { goBackCommand } from "../commands";
 import { ActionForm } from "./ActionForm";
 
 type Props = { job: Job; version: JobVersion; refused: string | null; onClose: () => void; onDone: () => void };
@@ -21,7 +21,6 @@ export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
       ),
     onDone,
   );
-  const watch = seconds > 0 ? ["--watch", String(seconds)] : [];
   return (
     <ActionForm
       title={`Go back to version ${version.number}`}
@@ -31,12 +30,7 @@ export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
       doing="Going back…"
       keeps={`Keep version ${job.version}`}
       mutation={mutation}
-      command={{
-        cli: ["pitstop", "rollback", "--to", String(version.number), ...watch, job.name ?? job.id],
-        method: "POST",
-        path: pathTo("jobs", job.id, "versions", String(version.number), "go-back"),
-        body,
-      }}
+      command={goBackCommand(job, version.number, seconds, body)}
     >
       <Text>
         <bdi className="breaks">{job.name ?? job.id}</bdi> is updated to the code, arguments and options of version{" "}

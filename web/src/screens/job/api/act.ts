@@ -1,12 +1,9 @@
 /** What the screen asks of a job; each answers when it is done. */
 import { useEffect, useRef } from "react";
 import { answered, api } from "../../../api/client";
-import { type Command, pathTo } from "../../../logic/commands";
 import { tellProblem } from "../../../parts/confirm";
 import { useAction } from "../../../parts/useAction";
-
-/** Verbs that take nothing but a job. */
-export type PlainVerb = "suspend" | "resume" | "restart" | "cancel" | "rollback" | "discard";
+import type { PlainVerb } from "../commands";
 
 const CALLS = {
   suspend: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/suspend", { params: { path } }),
@@ -42,12 +39,4 @@ export function usePlainVerb(job: string, verb: PlainVerb) {
 
 export function askPlain(job: string, verb: PlainVerb): Promise<unknown> {
   return answered(CALLS[verb]({ job }) as Promise<{ data?: unknown }>);
-}
-
-/** The job as people name it for the command line: an id, where it has no name. */
-export type Named = { id: string; name: string | null };
-
-export function plainCommand(job: Named, verb: PlainVerb): Command {
-  const name = job.name ?? job.id;
-  return { cli: ["pitstop", verb, name], method: "POST", path: pathTo("jobs", job.id, verb) };
 }

@@ -2,10 +2,10 @@ import { Button, Checkbox, Group, Select, Stack, Text, TextInput } from "@mantin
 import { IconDownload, IconPlayerPause, IconPlayerPlay, IconSearch } from "@tabler/icons-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import type { Job } from "../../../api/client";
-import { pathTo } from "../../../logic/commands";
 import { bytes, count } from "../../../logic/format";
 import { CopyAs } from "../../../parts/CopyAs";
 import { ProblemAlert } from "../../../parts/Trouble";
+import { logCommand } from "../commands";
 import { LogView } from "../log/LogView";
 import { useLog } from "../log/useLog";
 import { type Lines, matchingLines } from "../logic/log";
@@ -77,10 +77,7 @@ export function Log({ job }: { job: Job }) {
         >
           Download these lines
         </Button>
-        <CopyAs
-          label="the log"
-          command={{ cli: ["pitstop", "logs", "--follow", name], method: "GET", path: pathTo("jobs", job.id, "logs") }}
-        />
+        <CopyAs label="the log" command={logCommand(job)} />
         <Checkbox
           label="Wrap lines"
           mih={36}
