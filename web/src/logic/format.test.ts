@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { age, bytes, count, duration, rate, short } from "./format";
+import { age, bytes, count, duration, moment, rate, short } from "./format";
 
 const now = Date.parse("2026-11-23T12:00:00Z");
 
@@ -35,4 +35,13 @@ test("ages say how long ago, or how soon", () => {
   expect(age("2026-11-23T11:58:30Z", now)).toBe("1 min ago");
   expect(age("2026-11-21T12:00:00Z", now)).toBe("2 d ago");
   expect(age("2026-11-23T13:00:00Z", now)).toBe("in 1 h");
+});
+
+test("a moment as the reader wants it", () => {
+  const at = "2026-11-24T10:20:11.500Z";
+  const now = Date.parse(at) + 65_000;
+  expect(moment(at, now, "relative")).toBe("1 min ago");
+  expect(moment(at, now, "utc")).toBe("2026-11-24 10:20:11 UTC");
+  expect(Date.parse(moment(at, now, "local"))).toBe(Date.parse("2026-11-24T10:20:11Z"));
+  expect([moment(null, now, "utc"), moment("soon", now, "utc")]).toEqual(["–", "–"]);
 });

@@ -56,6 +56,17 @@ export function age(moment: string | null | undefined, now: number): string {
   return seconds < 0 ? `in ${text}` : `${text} ago`;
 }
 
+/** How moments are written: how long ago, where the reader is, or in UTC. */
+export type TimesAs = "relative" | "local" | "utc";
+
+/** A moment as the reader wants moments. */
+export function moment(at: string | null | undefined, now: number, as: TimesAs): string {
+  if (as === "relative" || !at) return age(at, now);
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return UNKNOWN;
+  return as === "local" ? date.toLocaleString("sv-SE") : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
 /** To the second, where the reader is. */
 export function exact(moment: string | null | undefined): string {
   if (!moment) return UNKNOWN;

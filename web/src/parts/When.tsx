@@ -1,6 +1,7 @@
 import { Tooltip } from "@mantine/core";
 import { useSyncExternalStore } from "react";
-import { age, exact } from "../logic/format";
+import { exact, moment } from "../logic/format";
+import { useTimesAs } from "./TimesAs";
 
 let now = Date.now();
 let timer = 0;
@@ -28,12 +29,12 @@ export function useNow(): number {
   return useSyncExternalStore(watch, () => now);
 }
 
-/** A moment: how long ago, and exactly when for who points at it. */
+/** A moment as the reader wants moments (`TimesAsControl`), and all of it for who points at it. */
 export function When({ at }: { at: string | null | undefined }) {
-  const text = age(at, useNow());
+  const text = moment(at, useNow(), useTimesAs());
   if (!at) return <span>{text}</span>;
   return (
-    <Tooltip label={exact(at)} openDelay={300}>
+    <Tooltip label={exact(at)} openDelay={300} events={{ hover: true, focus: true, touch: true }}>
       <time dateTime={at}>{text}</time>
     </Tooltip>
   );

@@ -1,8 +1,10 @@
-import { Button, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
-import { keys } from "../../api/queries";
+import { keys, useJobs } from "../../api/queries";
+import { inWords } from "../../logic/changes";
+import { TimesAsControl } from "../../parts/TimesAs";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { When } from "../../parts/When";
 
@@ -11,6 +13,9 @@ const PAGE = 100;
 /** Who changed what, through which door, the newest first. */
 export function Audit() {
   const [wanted, setWanted] = useState("");
+  const jobs = useJobs().data;
+  const names = useMemo(() => new Map(jobs?.map((job) => [job.id, job.name ?? job.id])), [jobs]);
+  const called = (job: string) => names.get(job) ?? job;
   const audit = useInfiniteQuery({
     queryKey: keys.audit,
     initialPageParam: undefined as number | undefined,
@@ -20,12 +25,16 @@ export function Audit() {
   });
   return (
     <Stack>
-      <TextInput
-        label="Only with this in user or path"
-        value={wanted}
-        onChange={(event) => setWanted(event.currentTarget.value)}
-        maw={360}
-      />
+      <Group align="end">
+        <TextInput
+          label="Only with this in user or path"
+          value={wanted}
+          onChange={(event) => setWanted(event.currentTarget.value)}
+          w={360}
+          maw="100%"
+        />
+        <TimesAsControl />
+      </Group>
       <Loaded query={audit}>
         {({ pages }) => {
           const all = pages.flat();
@@ -52,7 +61,10 @@ export function Audit() {
                         <Table.Td>{entry.role}</Table.Td>
                         <Table.Td>{entry.door}</Table.Td>
                         <Table.Td className="breaks">
-                          {entry.method} {entry.path}
+                          {inWords(entry, called)}
+                          <Text size="xs" c="dimmed">
+                            {entry.method} {entry.path}
+                          </Text>
                         </Table.Td>
                         <Table.Td>{entry.status < 400 ? "done" : `refused (${entry.status})`}</Table.Td>
                       </Table.Tr>

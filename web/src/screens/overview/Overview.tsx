@@ -4,6 +4,7 @@ import { useCluster, useJobs } from "../../api/queries";
 import { troubles } from "../../logic/problems";
 import { byState } from "../../logic/rates";
 import { StateChip } from "../../parts/StateChip";
+import { TimesAsControl } from "../../parts/TimesAs";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { useNow } from "../../parts/When";
 import { Members } from "./Members";
@@ -16,9 +17,12 @@ export function Overview() {
   const jobs = useJobs();
   return (
     <Stack gap="lg">
-      <Title order={1} size="h2">
-        Overview
-      </Title>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          Overview
+        </Title>
+        <TimesAsControl />
+      </Group>
       <Loaded query={jobs}>
         {(found) =>
           found.length === 0 ? (

@@ -4,15 +4,17 @@ import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { answered, api } from "../../api/client";
 import { onFeed } from "../../api/live";
-import { keys } from "../../api/queries";
+import { keys, useJobs } from "../../api/queries";
+import { changes } from "../../logic/changes";
 import { Loaded } from "../../parts/Trouble";
 import { When } from "../../parts/When";
 
 const MOST = 8;
 
-/** Who changed what, the newest first. Read anew whenever a job, snapshot, map or member changes. */
+/** Who changed what, and what jobs did by themselves, the newest first. Read anew whenever a job, snapshot, map or member changes. */
 export function RecentChanges() {
   const client = useQueryClient();
+  const jobs = useJobs().data ?? [];
   const recent = useQuery({
     queryKey: [...keys.audit, "recent"],
     queryFn: ({ signal }) => answered(api.GET("/api/v1/audit", { params: { query: { limit: MOST } }, signal })),
@@ -44,19 +46,19 @@ export function RecentChanges() {
       <Loaded query={recent} height={180}>
         {(entries) => (
           <Stack gap={6}>
-            {entries.length === 0 && <Text size="sm">Nobody has changed anything yet.</Text>}
-            {entries.map((entry) => (
-              <Group key={entry.sequence} justify="space-between" wrap="nowrap" gap="xs">
-                <Text size="sm" truncate title={`${entry.method} ${entry.path}`}>
-                  {entry.user ?? entry.role} · {entry.method} {entry.path.replace("/api/v1", "")}
+            {changes(entries, jobs, 1).length === 0 && <Text size="sm">Nobody has changed anything yet.</Text>}
+            {changes(entries, jobs, MOST).map((change) => (
+              <Group key={change.key} justify="space-between" wrap="nowrap" gap="xs">
+                <Text size="sm" truncate title={change.raw}>
+                  {change.who === null ? change.what : `${change.who} · ${change.what}`}
                 </Text>
                 <Text
                   size="sm"
-                  c={entry.status < 400 ? "dimmed" : "var(--mantine-color-error)"}
+                  c={change.bad === null ? "dimmed" : "var(--mantine-color-error)"}
                   style={{ flexShrink: 0 }}
                 >
-                  {entry.status < 400 ? "" : `refused (${entry.status}) · `}
-                  <When at={entry.at} />
+                  {change.bad === null ? "" : `${change.bad} · `}
+                  <When at={change.at} />
                 </Text>
               </Group>
             ))}
