@@ -4,6 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 WEB := $(VENV)/.web
 SECONDS ?=
+MEMBERS ?=
 CHAINS ?= 30
 SEED ?= 1
 SCHEDULES ?= 5000
@@ -24,7 +25,7 @@ APART := matrix or hosts or members or page or kubernetes
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
-	@echo "make demo [SECONDS=60]  the fleet example: simulators, ingest job, live counts"
+	@echo "make demo [SECONDS=60] [MEMBERS=2]  the fleet example: simulators, ingest job, live counts; on members, or without"
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
@@ -58,7 +59,7 @@ $(WEB): $(STAMP) requirements-web.lock web/package-lock.json scripts/web-tools
 	@touch $(WEB)
 
 demo: $(STAMP)
-	@cd examples/fleet && exec ../../$(PY) demo.py $(if $(SECONDS),--seconds $(SECONDS))
+	@cd examples/fleet && exec ../../$(PY) demo.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(MEMBERS),--members $(MEMBERS))
 
 story: $(STAMP)
 	@cd examples/fleet && ../../$(PY) story.py

@@ -1,20 +1,23 @@
-"""``make demo``: everything at once, with progress, until Ctrl-C or for so many seconds."""
+"""``make demo``: everything at once, with progress, until Ctrl-C, a shutdown of the cluster, or for so many seconds."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from stack import HERE, Stack, wait_until
-from verify import compare, emitted_alpha, emitted_beta, ingested
+from verify import Key, compare, emitted_alpha, emitted_beta, ingested, left_behind
 
-from pitstop.client import Client, HttpService, JobHandle
-from pitstop.errors import PitstopError
+from pitstop.client import Client, HttpService
+from pitstop.errors import PitstopError, UnreachableError
+from pitstop.model.job import JobState
 
 
 def say(text: str, end: str = "\n") -> None:
@@ -26,6 +29,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="end by itself after so many seconds of running")
     parser.add_argument("--port", type=int, default=8701)
     parser.add_argument("--speedup", type=float, default=30.0, help="simulated seconds a second")
+    parser.add_argument("--members", type=int, default=0, help="members of the cluster; 0: jobs run on the server's own machine")
     options = parser.parse_args()
     # A shell without job control starts background processes with SIGINT ignored; both signals end the demo in order.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,7 +37,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="pitstop-demo-"))
     try:
         with Stack(folder, speedup=options.speedup, port=options.port) as stack:
-            return run(stack, options.seconds)
+            return run(stack, options.seconds, options.members)
     except (PitstopError, RuntimeError, TimeoutError) as error:
         say(f"\nERROR: {error}")
         return 1
@@ -44,60 +48,108 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(stack: Stack, seconds: float | None) -> int:
+def run(stack: Stack, seconds: float | None, members: int) -> int:
     """Start, watch, end, judge; the exit code."""
     say("starting the control plane ...", end=" ")
-    client = stack.start_server()
+    client = stack.start_server(members=members)
     say(stack.url)
     say("starting both fleet simulators ...", end=" ")
     stack.start_simulators()
     say(f"alpha writes to {stack.alpha_dir}, beta answers at {stack.beta_url}")
     say("starting the ingest job (a Spark session takes some seconds) ...", end=" ")
-    job = client.submit(HERE / "ingest.py", args=stack.job_arguments, name="fleet-ingest")
-    job.wait_started()
+    client.submit(HERE / "ingest.py", args=stack.job_arguments, name="fleet-ingest").wait_started()
     say("running\n")
+    invite(stack, members)
+    try:
+        watch(client, seconds)
+    except KeyboardInterrupt:
+        say("\nending ...")
+    except UnreachableError:
+        return after_shutdown(stack)
+    return summary(stack, client)
+
+
+def invite(stack: Stack, members: int) -> None:
+    """What can be done while it runs."""
     say(f"  the page, with the vehicles on a map (the link works once): {HttpService(stack.url).sign_in_link()}")
     say(f"  pitstop --url {stack.url} ui | list-jobs | status fleet-ingest | logs -f fleet-ingest | map entries vehicles")
     say(f"  REST {stack.url}/api/v1/jobs  OpenAPI {stack.url}/openapi.json  metrics {stack.url}/metrics\n")
-    try:
-        watch(client, job, seconds)
-    except KeyboardInterrupt:
-        say("\nending ...")
-    return summary(stack, client, job)
+    say("  To submit the job by hand, on the page or here (first cancel fleet-ingest, so that no ping is written twice;")
+    say("  with a snapshot of it, the new one goes on from there); its file and its arguments, one a line on the page:")
+    say(f"    {HERE / 'ingest.py'}   (or, with a log of each ping: {HERE / 'ingest_v2.py'})")
+    say(f"    {shlex.join(stack.job_arguments)}\n")
+    if members == 0:
+        say("  Jobs run on the server's own machine, which starts them fastest; `make demo MEMBERS=2` starts a cluster")
+        say("  whose members can be added and removed on the page.\n")
 
 
-def watch(client: Client, job: JobHandle, seconds: float | None) -> None:
-    """One line of progress a second."""
+def watch(client: Client, seconds: float | None) -> None:
+    """One line of progress a second, of all jobs together. UnreachableError once somebody has shut the cluster down."""
     vehicles, began, before, last = client.map("vehicles"), time.monotonic(), 0, time.monotonic()
     while seconds is None or time.monotonic() - began < seconds:
         time.sleep(1.0)
-        progress, now = job.metrics(), time.monotonic()
-        rate = (progress.input_rows - before) / (now - last)
-        before, last = progress.input_rows, now
-        line = f"pings {progress.input_rows:>8,}  {rate:>6.0f}/s  vehicles {vehicles.size():>3}"
-        line += f"  epoch {progress.epoch:>5}  {job.status}"
-        say(("\r" + line) if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n")
+        jobs, now = client.service.jobs(include_ended=True), time.monotonic()
+        rows = sum(job.progress.input_rows for job in jobs)
+        rate, before, last = (rows - before) / (now - last), rows, now
+        line = f"pings {rows:>8,}  {rate:>6.0f}/s  vehicles {vehicles.size():>3}"
+        line += "".join(f"  {job.name} {job.status}" for job in jobs if not job.status.terminal)
+        say(("\r\033[K" + line) if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n")
 
 
-def summary(stack: Stack, client: Client, job: JobHandle) -> int:
-    """Let the job read what is left, then count: 0 only if nothing is missed and nothing doubled."""
-    alpha_count = stack.pause_alpha()
+def stop_fleet(stack: Stack) -> tuple[int, Counter[Key], Counter[Key]]:
+    """No more pings; how many Alpha says it has written, and what each provider has emitted."""
+    count = stack.pause_alpha()
     stack.freeze_beta()
-    beta = emitted_beta(stack.beta_url)
-    emitted = emitted_alpha(stack.alpha_dir) + beta
+    return count, emitted_alpha(stack.alpha_dir), emitted_beta(stack.beta_url)
+
+
+def summary(stack: Stack, client: Client) -> int:
+    """Let the jobs read what is left, then count: 0 only if nothing is missed and nothing doubled."""
+    alpha_count, alpha, beta = stop_fleet(stack)
+    emitted = alpha + beta
     try:
-        wait_until(lambda: job.metrics().input_rows >= emitted.total() or not job.details.active, 60, "reading the last pings")
+        wait_until(
+            lambda: all_stopped(client) or ingested(stack.archive).total() >= emitted.total(), 60, "reading the last pings"
+        )
     except TimeoutError as error:
         say(f"\n{error}")
     vehicles = client.map("vehicles").size()
-    if job.details.active:
-        job.suspend()
+    for job in client.jobs():
+        if job.status is not JobState.SUSPENDED:
+            job.suspend()
     verdict = compare(emitted, ingested(stack.archive))
-    say(
-        f"\n\nemitted by alpha  {alpha_count:>8,}\nemitted by beta   {beta.total():>8,}\ningested          {verdict.ingested:>8,}"
-    )
-    say(f"vehicles          {vehicles:>8,}\nmissed            {verdict.missed:>8,}\ndoubled           {verdict.doubled:>8,}")
+    tell(alpha_count, beta, {"ingested": verdict.ingested, "vehicles": vehicles})
+    tell_verdict(verdict.missed, verdict.doubled)
     return 0 if verdict.clean else 1
+
+
+def all_stopped(client: Client) -> bool:
+    """Nobody would read what is left."""
+    return all(job.status is JobState.SUSPENDED for job in client.jobs())
+
+
+def after_shutdown(stack: Stack) -> int:
+    """Somebody has shut the cluster down: count what its jobs had read by then, and what waits for their next start."""
+    code = stack.ended_by_itself("server", 60)
+    if code != 0:
+        raise RuntimeError(f"The server has ended with exit code {code}: {(stack.folder / 'server.log').read_text()[-600:]}")
+    say("\n\nthe cluster was shut down in order.")
+    alpha_count, alpha, beta = stop_fleet(stack)
+    written = ingested(stack.archive)
+    missed = left_behind(alpha, written) + left_behind(beta, written)
+    verdict = compare(alpha + beta, written)
+    tell(alpha_count, beta, {"ingested": verdict.ingested, "to be read": verdict.missed - missed})
+    tell_verdict(missed, verdict.doubled)
+    return 0 if missed == verdict.doubled == 0 else 1
+
+
+def tell(alpha: int, beta: Counter[Key], counts: dict[str, int]) -> None:
+    for name, count in ({"emitted by alpha": alpha, "emitted by beta": beta.total()} | counts).items():
+        say(f"{name:<16}  {count:>8,}")
+
+
+def tell_verdict(missed: int, doubled: int) -> None:
+    say(f"{'missed':<16}  {missed:>8,}\n{'doubled':<16}  {doubled:>8,}")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,15 @@ def compare(emitted: Counter[Key], written: Counter[Key]) -> Verdict:
     return Verdict(emitted.total(), written.total(), (emitted - written).total(), (written - emitted).total())
 
 
+def left_behind(emitted: Counter[Key], written: Counter[Key]) -> int:
+    """Of one provider's pings, those not written though a later one of their vehicle is: a job that has ended would never read
+    them, while those behind its last one wait for its next start."""
+    newest: dict[str, float] = {}
+    for vin, at in emitted.keys() & written.keys():
+        newest[vin] = max(at, newest.get(vin, at))
+    return sum(count for (vin, at), count in (emitted - written).items() if at < newest.get(vin, at))
+
+
 def emitted_alpha(folder: Path) -> Counter[Key]:
     """Pings in Alpha's files; a line is one when its newline is there. UsageError if a line is no ping."""
     found: Counter[Key] = Counter()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fleetsim.world import World
-from verify import Verdict, compare, emitted_alpha, emitted_beta, ingested
+from verify import Verdict, compare, emitted_alpha, emitted_beta, ingested, left_behind
 
 from pitstop.errors import UnreachableError, UsageError
 
@@ -207,6 +207,22 @@ def test_the_command_compares_a_part_of_beta(frozen_beta, tmp_path):
     parquet(tmp_path / "a.parquet", *beta_keys(20, count))
     code, out, _ = run_verify("--beta", url, "--since", 19, "--ingested", tmp_path)
     assert (code, json.loads(out)["missed"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "behind"),
+    [
+        ([], 0),
+        ([("a", 1.0), ("b", 1.0)], 0),
+        ([("a", 1.0), ("a", 3.0)], 1),
+        ([("a", 3.0)], 2),
+        ([("a", 1.0), ("a", 2.0), ("a", 3.0), ("b", 2.0)], 1),
+        ([("a", 9.0)], 0),
+    ],
+)
+def test_what_a_job_has_left_behind_is_older_than_what_it_has_written_of_that_vehicle(written, behind):
+    emitted = Counter([("a", 1.0), ("a", 2.0), ("a", 3.0), ("b", 1.0), ("b", 2.0)])
+    assert left_behind(emitted, Counter(written)) == behind
 
 
 @pytest.mark.parametrize(
