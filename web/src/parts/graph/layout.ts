@@ -10,7 +10,7 @@ export type Layout = { places: Point[]; routes: Point[][]; width: number; height
 let elk: ELK | null = null;
 
 /** Stages have numbers here: their names may hold any sign. */
-function asked(graph: JobGraph, down: boolean, aspect: number | null): ElkNode {
+export function asked(graph: JobGraph, down: boolean, aspect: number | null): ElkNode {
   const place = new Map(graph.nodes.map((node, index) => [node.name, index]));
   return {
     id: "root",
