@@ -60,7 +60,9 @@ def test_a_job_is_submitted_as_json_with_a_path_that_the_server_reads(http, tmp_
     assert found.json()["status"] == "COMPLETED"
 
 
-@pytest.mark.parametrize("name", ["../../x.py", "/etc/cron.d/x.py", "a/../../../../x.py", "a\\..\\..\\x.py", "C:\\x.py", "~/x.py"])
+@pytest.mark.parametrize(
+    "name", ["../../x.py", "/etc/cron.d/x.py", "a/../../../../x.py", "a\\..\\..\\x.py", "C:\\x.py", "~/x.py"]
+)
 def test_an_artifact_lies_in_the_folder_of_its_content_whatever_it_is_called(http, tmp_path, name):
     before = set(tmp_path.rglob("*.py"))
     files = {"request": (None, json.dumps({"artifact": name, "name": "named"})), "artifact": (name, b"x = 1")}
