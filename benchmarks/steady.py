@@ -47,6 +47,9 @@ class Epochs:
     def __init__(self):
         self._began = time.monotonic()
 
+    def explain(self, error):
+        return error
+
     def open(self, job, ties):
         config = JobConfig.from_options(OPTIONS)
         ties.when_compiled(config)
