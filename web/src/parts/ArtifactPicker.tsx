@@ -6,7 +6,7 @@ import { type DragEvent, useState } from "react";
 import { answered, api } from "../api/client";
 import { age, bytes, exact } from "../logic/format";
 import classes from "./ArtifactPicker.module.css";
-import { type Artifact, type ArtifactFrom, fileRefusal, usesSentence } from "./artifact";
+import { type Artifact, type ArtifactFrom, fileRefusal, SUFFIXES, usesSentence } from "./artifact";
 import { ProblemAlert } from "./Trouble";
 
 type Props = {
@@ -75,9 +75,9 @@ export function ArtifactPicker({ value, onChange, otherwise }: Props) {
           {value.from === "file" && (
             <FileInput
               label="File"
-              description="Drop a .py, .zip or .whl file anywhere in this box, or pick one. Change it on disk? Pick it again."
+              description="Drop a .py, .sql, .zip or .whl file anywhere in this box, or pick one. Change it on disk? Pick it again."
               placeholder="Pick a file"
-              accept=".py,.zip,.whl"
+              accept={SUFFIXES.join(",")}
               leftSection={<IconFileCode size={16} aria-hidden="true" />}
               value={value.file}
               onChange={(file) => void take(file)}

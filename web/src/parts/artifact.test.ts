@@ -45,9 +45,11 @@ test("a job is called as its file", () => {
 });
 
 test("only code is taken", () => {
-  expect(fileRefusal({ name: "job.py", size: 1 })).toBeNull();
+  for (const name of ["job.py", "fleet.sql", "job.zip", "fleet-1.0-py3-none-any.whl"]) {
+    expect(fileRefusal({ name, size: 1 })).toBeNull();
+  }
   expect(fileRefusal({ name: "data.csv", size: 1 })).toBe(
-    "'data.csv' is no artifact: a job is a .py, .zip, .whl file.",
+    "'data.csv' is no artifact: a job is a .py, .sql, .zip, .whl file.",
   );
   expect(fileRefusal({ name: "job.zip", size: 256 * 1024 * 1024 + 1 })).toContain("larger than 256 MiB");
 });

@@ -19,7 +19,8 @@ export type Artifact = {
 };
 
 export const NO_ARTIFACT: Artifact = { from: "file", file: null, stored: null, place: "", entry: "", args: "" };
-const SUFFIXES = [".py", ".zip", ".whl"];
+/** What the server takes as a job. */
+export const SUFFIXES = [".py", ".sql", ".zip", ".whl"];
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /** What is sent of it beside the file; null while nothing is chosen. */
