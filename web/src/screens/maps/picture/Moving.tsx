@@ -11,6 +11,7 @@ import { Legend } from "./Legend";
 import { ObjectCard } from "./ObjectCard";
 import { ObjectList } from "./ObjectList";
 import { Picture } from "./picture";
+import { remember, remembered } from "./remembered";
 import type { Shown } from "./shown";
 import { TimeBar } from "./TimeBar";
 
@@ -26,12 +27,23 @@ export function Moving({ facts, prefix, place, fields, onPick }: Props) {
   const change = (more: Partial<typeof search>) => void go({ search: { ...search, ...more } as never, replace: true });
   const [picture] = useState(() => new Picture(facts.name, prefix, place, facts.journal_capacity > 0));
   const shown = useSyncExternalStore(picture.teller.subscribe, picture.teller.snapshot);
-  const faults = useMemo(() => faultField(fields), [fields]);
+  const [before, setBefore] = useState(() => remembered(facts.name));
+  const choose = (more: Pick<typeof before, "colour" | "faults">) => {
+    remember(facts.name, more);
+    setBefore({ ...before, ...more });
+  };
+  const faults = useMemo(
+    () => (before.faults === undefined ? faultField(fields) : before.faults),
+    [fields, before.faults],
+  );
   const [wishes, setWishes] = useState<Wishes>({ stale: STALE_MS, trails: false, faults });
   const [way, setWay] = useState("picture");
   const [selected, setSelected] = useState<string | null>(null);
   const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
-  const { colour = null, follow = null } = { colour: search.colour ?? null, follow: search.follow ?? null };
+  const { colour = null, follow = null } = {
+    colour: search.colour ?? before.colour ?? null,
+    follow: search.follow ?? null,
+  };
   useEffect(() => {
     void picture.start();
     // While the page is developed, a measurement can put objects of its own into the picture.
@@ -70,9 +82,15 @@ export function Moving({ facts, prefix, place, fields, onPick }: Props) {
       <Controls
         fields={fields}
         wishes={wishes}
-        onWishes={(more) => setWishes({ ...wishes, ...more })}
+        onWishes={(more) => {
+          setWishes({ ...wishes, ...more });
+          if (more.faults !== undefined) choose({ faults: more.faults });
+        }}
         colour={colour}
-        onColour={(next) => change({ colour: next ?? undefined })}
+        onColour={(next) => {
+          choose({ colour: next ?? undefined });
+          change({ colour: next ?? undefined });
+        }}
         onPick={onPick}
       />
       <Group justify="space-between">

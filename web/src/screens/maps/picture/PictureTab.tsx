@@ -7,6 +7,7 @@ import { useMapChanges } from "../useMapChanges";
 import { FieldPicker } from "./FieldPicker";
 import { fieldsOf, placeFields } from "./fields";
 import { Moving } from "./Moving";
+import { remember, remembered } from "./remembered";
 
 const route = getRouteApi("/maps/$map");
 /** So many entries tell what fields there are. */
@@ -48,7 +49,11 @@ function WithFields({ facts, prefix, entries }: { facts: MapFacts; prefix: strin
   const values = useMemo(() => entries.map((entry) => entry.value), [entries]);
   const fields = useMemo(() => fieldsOf(values), [values]);
   const found = useMemo(() => placeFields(values), [values]);
-  const { longitude = found?.longitude, latitude = found?.latitude } = search;
+  // The address says it first, then what was chosen before, as long as the values have such fields.
+  const before = remembered(facts.name);
+  const has = (path: string | undefined) => fields.some((field) => field.path === path);
+  const usual = has(before.longitude) && has(before.latitude) ? before : found;
+  const { longitude = usual?.longitude, latitude = usual?.latitude } = search;
   if (longitude === undefined || latitude === undefined || picking) {
     return (
       <FieldPicker
@@ -57,6 +62,7 @@ function WithFields({ facts, prefix, entries }: { facts: MapFacts; prefix: strin
         latitude={latitude}
         onPick={(place) => {
           setPicking(false);
+          remember(facts.name, place);
           void go({ search: { ...search, ...place } as never });
         }}
         onCancel={picking ? () => setPicking(false) : undefined}
