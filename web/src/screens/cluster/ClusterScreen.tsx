@@ -9,10 +9,18 @@ import { Health } from "./Health";
 import { KeptStates } from "./KeptStates";
 import { LogLevels } from "./LogLevels";
 import { MemberList } from "./MemberList";
+import { Settings } from "./Settings";
 import { ShutDown } from "./ShutDown";
 
 const route = getRouteApi("/cluster");
-const TABS = { members: "Members", audit: "Audit", logging: "Logging", kept: "Kept states", health: "Health" };
+const TABS = {
+  members: "Members",
+  audit: "Audit",
+  logging: "Logging",
+  settings: "Settings",
+  kept: "Kept states",
+  health: "Health",
+};
 
 /** The cluster: who does the work, who has changed what, how to end it all in good order. */
 export function ClusterScreen() {
@@ -62,6 +70,9 @@ export function ClusterScreen() {
         </Tabs.Panel>
         <Tabs.Panel value="logging" pt="md">
           <LogLevels />
+        </Tabs.Panel>
+        <Tabs.Panel value="settings" pt="md">
+          <Settings />
         </Tabs.Panel>
         <Tabs.Panel value="kept" pt="md">
           <KeptStates />
