@@ -48,6 +48,7 @@ SCREENS = {
     "maps": ("/maps", "[role=row][data-place]"),
     "map": ("/maps/million", "[role=row][data-place]"),
     "picture": ("/maps/fleet?tab=picture&longitude=lon&latitude=lat", "canvas"),
+    "sql": ("/sql", ".cm-content"),
     "cluster": ("/cluster", "table"),
 }
 """Address, and what stands there when the screen shows what it is for."""

@@ -42,9 +42,20 @@ def stack(tmp_path_factory):
         yield made
 
 
+VIEWER = "the-token-of-viewers"
+
+
+def start(stack):
+    """Start the server, which knows viewers, too; its client."""
+    token = stack.folder / "viewer-token"
+    token.write_text(VIEWER)
+    token.chmod(0o600)  # others may not read it: the server insists
+    return stack.start_server(options=("--viewer-token-file", str(token)))
+
+
 @pytest.fixture(scope="session")
 def client(stack):
-    return stack.start_server()
+    return start(stack)
 
 
 @pytest.fixture(scope="session")
@@ -146,3 +157,9 @@ def until(condition, seconds=30.0):
         assert time.monotonic() < end, "it has not come about in time"
         time.sleep(0.1)
     return found
+
+
+def at_rest(page):
+    """Wait until no colour is on its way to another one any more."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.wait_for_function("() => document.getAnimations().every(each => each.effect.getTiming().iterations === Infinity)")

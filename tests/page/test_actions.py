@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from pitstop.model.job import JobState
-from tests.page.conftest import until
+from tests.page.conftest import start, until
 
 
 @pytest.fixture
@@ -77,6 +77,20 @@ def test_what_one_reader_does_others_see_at_once(seat, filled):
     assert second.get_by_role("link", name="fleet-ingest").count() == 1
 
 
+def test_what_a_picture_shows_is_chosen_once(seat):
+    here = seat()
+    page = here.go("/maps/vehicles?tab=picture")
+    field = page.get_by_role("combobox", name="Colour by").or_(page.get_by_role("textbox", name="Colour by")).first
+    field.click()
+    page.get_by_role("option").first.click()
+    chosen = field.input_value()
+    assert chosen
+    page.wait_for_url("**colour=*")
+    here.go("/maps/vehicles?tab=picture")
+    until(lambda: field.input_value() == chosen)
+    assert "colour" not in page.url
+
+
 def test_each_action_can_be_had_as_a_command(browser, seat):
     here = seat(permissions=["clipboard-read", "clipboard-write"])
     page = here.go("/jobs/fleet-ingest")
@@ -102,7 +116,7 @@ def test_a_connection_that_is_lost_is_told_and_heals_itself(seat, stack):
     stack.kill_server()
     page.get_by_text("Connection lost").wait_for()
     assert page.get_by_role("link", name="fleet-ingest").count() == 1, "what was known stays on the screen"
-    client = stack.start_server()
+    client = start(stack)
     page.get_by_text("Connected").wait_for(timeout=30_000)
     client.map("after-the-restart").put("a", 1)
     page.get_by_role("navigation").get_by_role("link", name="Maps").click()

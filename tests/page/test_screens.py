@@ -1,6 +1,11 @@
 """Every screen: readable for everybody, in every size, without an error."""
 
+import re
+
 import pytest
+
+from pitstop.model.job import JobState
+from tests.page.conftest import at_rest
 
 SCREENS = {
     "overview": "/",
@@ -22,15 +27,15 @@ SCREENS = {
     "map": "/maps/vehicles",
     "map's journal": "/maps/vehicles?tab=journal",
     "moving picture": "/maps/vehicles?tab=picture",
+    "sql": "/sql",
+    "sql with statements": "/sql?q=SELECT+__key%2C+42+FROM+cars+--+%27all%27%0AWHERE+owner+%3D+%27ann%27",
     "cluster": "/cluster",
     "audit": "/cluster?tab=audit",
     "logging": "/cluster?tab=logging",
+    "settings": "/cluster?tab=settings",
     "kept states": "/cluster?tab=kept",
     "health": "/cluster?tab=health",
 }
-DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-AT_REST = "() => document.getAnimations().every(each => each.effect.getTiming().iterations === Infinity)"
-"""No colour is on its way to another one any more."""
 every_screen = pytest.mark.parametrize("path", SCREENS.values(), ids=SCREENS)
 
 
@@ -43,8 +48,7 @@ def test_a_screen_is_accessible_in_light_and_dark(seat, path):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.locator(f"[data-mantine-color-scheme={scheme}]").wait_for()
-        page.evaluate(DRAWN)
-        page.wait_for_function(AT_REST)
+        at_rest(page)
         assert here.violations() == [], scheme
 
 
@@ -60,13 +64,47 @@ def test_a_screen_fits_small_and_large_windows(seat, path):
 
 def test_every_place_is_a_link_of_the_menu_and_of_the_palette(seat):
     page = seat().go("/")
-    for place in ("Jobs", "Snapshots", "Maps", "Cluster", "Overview"):
+    for place in ("Jobs", "Snapshots", "Maps", "SQL", "Cluster", "Overview"):
         page.get_by_role("navigation").get_by_role("link", name=place).click()
         page.get_by_role("heading", level=1, name=place).wait_for()
     page.keyboard.press("Control+k")
     page.get_by_placeholder("A job, a snapshot, a map, a place…").fill("fleet-ingest")
     page.keyboard.press("Enter")
     page.get_by_role("heading", level=1, name="fleet-ingest").wait_for()
+
+
+def test_the_palette_does_what_a_job_allows_and_says_why_not_otherwise(seat):
+    page = seat().go("/maps")
+    page.get_by_role("navigation").get_by_role("link", name="Jobs").wait_for()
+    page.keyboard.press("Control+k")
+    field = page.get_by_placeholder("A job, a snapshot, a map, a place…")
+    field.fill("resume fleet-ingest")
+    refused = page.get_by_role("button", name="Resume fleet-ingest")
+    assert refused.get_attribute("aria-disabled") == "true"
+    assert "There is nothing to resume" in refused.inner_text()
+    page.keyboard.press("Enter")
+    assert field.is_visible(), "what is refused leads nowhere"
+    field.fill("cancel fleet-ingest")
+    page.get_by_role("button", name="Cancel job fleet-ingest").wait_for()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Cancel job")
+    dialog.get_by_role("button", name="Keep running").click()
+    page.wait_for_url("**/jobs/*")
+    page.get_by_role("heading", level=1, name="fleet-ingest").wait_for()
+
+
+def test_an_address_asks_before_anything_is_done(seat, filled):
+    page = seat().go("/jobs/fleet-ingest?do=cancel")
+    page.get_by_role("dialog", name="Cancel job").wait_for()
+    page.wait_for_url("**/jobs/fleet-ingest")
+    assert filled.job("fleet-ingest").status is JobState.RUNNING
+
+
+def test_the_settings_of_the_server_are_shown(seat):
+    page = seat().go("/cluster?tab=settings")
+    row = page.get_by_role("row", name=re.compile("^audit "))
+    row.wait_for()
+    assert re.search(r"10,?000", row.inner_text())
 
 
 def test_an_address_that_is_none_says_so(seat):

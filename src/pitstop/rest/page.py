@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from pitstop.errors import NotFoundError
 
-PLACES: Final = ("/jobs", "/submit", "/snapshots", "/maps", "/cluster")
+PLACES: Final = ("/jobs", "/submit", "/snapshots", "/maps", "/sql", "/cluster")
 """Addresses of the page beside ``/``, and above all others of it."""
 _ASSETS: Final = "/assets/"
 _NONCE = "{{ nonce }}"

@@ -1,5 +1,7 @@
 import contextlib
 import os
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -130,6 +132,11 @@ def test_a_text_falls_into_its_statements_as_they_are_written(text, expected):
 
 def test_the_words_of_the_language_are_known():
     assert {"ALTER", "DROP", "JOB", "JOBS", "SNAPSHOT", "SUSPEND", "EXISTS"} <= set(keywords())
+
+
+def test_the_page_knows_all_words_of_the_language():
+    written = (Path(__file__).parents[3] / "web" / "src" / "screens" / "sql" / "words.ts").read_text()
+    assert set(keywords()) <= set(re.findall(r"[A-Z]+", written.split("const QUERY_WORDS")[0]))
 
 
 EXAMPLES = int(os.environ.get("PITSTOP_FUZZ", "2000"))

@@ -107,3 +107,12 @@ export async function upload<T>(
   if (!response.ok) throw await problemOf(response);
   return response.json();
 }
+
+/** The body of an answer that comes bit by bit. Whoever aborts the signal, or stops reading, is gone for the server. */
+export async function streamed(path: string, body: object, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const init = { method: "POST", credentials: "same-origin", headers: { "Content-Type": "application/json" } } as const;
+  const response = await reach(new Request(path, { ...init, body: JSON.stringify(body), signal }));
+  if (!response.ok) throw await problemOf(response);
+  if (response.body === null) throw new ProblemError(response.status, "UNKNOWN", "The server's answer is empty.");
+  return response.body;
+}

@@ -1,6 +1,6 @@
 /** What the page reads, each list once: screens share them, and the stream of events keeps them up to date. */
 import { QueryClient, useQuery } from "@tanstack/react-query";
-import { answered, api, type Job, ProblemError } from "./client";
+import { answered, api, ProblemError } from "./client";
 
 export const keys = {
   me: ["me"] as const,
@@ -32,15 +32,6 @@ export function useJobs() {
     queryKey: keys.jobs,
     queryFn: ({ signal }) => answered(api.GET("/api/v1/jobs", { params: { query: { all: true } }, signal })),
   });
-}
-
-/** The job of this name or id: of several with that name the one that has not ended, else the newest. */
-export function jobNamed(jobs: Job[] | undefined, nameOrId: string): Job | undefined {
-  const found = jobs?.filter((job) => job.id === nameOrId || job.name === nameOrId) ?? [];
-  const alive = (job: Job) => job.status !== "FAILED" && job.status !== "COMPLETED";
-  return found.sort(
-    (a, b) => Number(alive(b)) - Number(alive(a)) || b.submission_time.localeCompare(a.submission_time),
-  )[0];
 }
 
 export function useSnapshots() {

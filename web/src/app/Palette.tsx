@@ -1,95 +1,40 @@
-import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } from "@mantine/spotlight";
+import { createSpotlight, Spotlight, type SpotlightActionData, useSpotlight } from "@mantine/spotlight";
 import { IconSearch } from "@tabler/icons-react";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useRef } from "react";
 import { useJobs, useMaps, useSnapshots } from "../api/queries";
+import { tellProblem } from "../parts/confirm";
+import { useAction } from "../parts/useAction";
+import { useViewerRefusal } from "../parts/viewer";
+import { askPlain } from "../screens/job/api/act";
+import { type Entry, entriesFor, type Group, type Target } from "./entries";
 
-/** So many of a kind are offered before something is typed. */
-const MOST = 7;
+const [store, { open }] = createSpotlight();
+/** Shows the palette. */
+export const openPalette = open;
 
-/** Ctrl K: every place, job, snapshot and map by a few letters of its name. */
+/** Ctrl K: every place, job, snapshot and map by a few letters of its name, and what can be done with a job. */
 export function Palette() {
-  const go = useNavigate();
-  const jobs = useJobs().data;
-  const snapshots = useSnapshots().data;
-  const maps = useMaps().data;
-  const groups = useMemo<SpotlightActionGroupData[]>(() => {
-    const place = (
-      label: string,
-      description: string,
-      to: "/" | "/jobs" | "/submit" | "/snapshots" | "/maps" | "/cluster",
-    ) => ({
-      id: `place ${to}`,
-      label,
-      description,
-      onClick: () => void go({ to }),
-    });
-    const named = (
-      kind: string,
-      id: string,
-      label: string,
-      description: string,
-      onClick: () => void,
-    ): SpotlightActionData => ({
-      id: `${kind} ${id}`,
-      label,
-      description,
-      onClick,
-    });
-    return [
-      {
-        group: "Go to",
-        actions: [
-          place("Overview", "What needs you now", "/"),
-          place("Jobs", "All jobs", "/jobs"),
-          place("Submit a job", "From a file, or from a snapshot", "/submit"),
-          place("Snapshots", "Saved states", "/snapshots"),
-          place("Maps", "Entries, journals, moving pictures", "/maps"),
-          place("Cluster", "Members, shut down", "/cluster"),
-        ],
-      },
-      {
-        group: "Jobs",
-        actions: (jobs ?? []).map((job) =>
-          named(
-            "job",
-            job.id,
-            job.name ?? job.id,
-            job.status,
-            () => void go({ to: "/jobs/$job", params: { job: job.id } }),
-          ),
-        ),
-      },
-      {
-        group: "Snapshots",
-        actions: (snapshots ?? []).map((found) =>
-          named(
-            "snapshot",
-            found.name,
-            found.name,
-            `of ${found.job_name ?? found.job_id}`,
-            () => void go({ to: "/snapshots/$snapshot", params: { snapshot: found.name } }),
-          ),
-        ),
-      },
-      {
-        group: "Maps",
-        actions: (maps ?? []).map((map) =>
-          named(
-            "map",
-            map.name,
-            map.name,
-            `${map.size.toLocaleString("en-US")} entries`,
-            () => void go({ to: "/maps/$map", params: { map: map.name } }),
-          ),
-        ),
-      },
-    ];
-  }, [jobs, snapshots, maps, go]);
+  const { opened } = useSpotlight(store);
+  const jobs = useJobs().data ?? [];
+  const snapshots = useSnapshots().data ?? [];
+  const maps = useMaps().data ?? [];
+  const viewer = useViewerRefusal();
+  const openTarget = useOpen();
+  const last = useRef<Group[]>([]);
+  // Lists change many times a second; entries are made while somebody looks, and stay while it closes.
+  const offered = (query: string) => {
+    if (opened) last.current = entriesFor(query, { jobs, snapshots, maps, viewer });
+    return last.current.map(({ group, entries }) => ({
+      group,
+      actions: entries.map((each) => shown(each, openTarget)),
+    }));
+  };
   return (
     <Spotlight
-      actions={groups}
-      limit={MOST * 4}
+      store={store}
+      actions={[]}
+      filter={offered}
       shortcut={["mod + K"]}
       nothingFound="Nothing of that name"
       highlightQuery
@@ -97,8 +42,40 @@ export function Palette() {
       searchProps={{
         leftSection: <IconSearch size={18} />,
         placeholder: "A job, a snapshot, a map, a place…",
-        "aria-label": "Find",
+        "aria-label": "Find or do",
       }}
     />
   );
+}
+
+/** Goes where an entry leads. What can be taken back is done at once, as on the screen of the job; all else is asked there. */
+function useOpen() {
+  const go = useNavigate();
+  const plain = useAction({
+    mutationFn: ({ job, verb }: { job: string; verb: "suspend" | "resume" }) => askPlain(job, verb),
+    onError: tellProblem,
+  });
+  return (target: Target) => {
+    switch (target.to) {
+      case "place":
+        return void go({ to: target.path });
+      case "snapshot":
+        return void go({ to: "/snapshots/$snapshot", params: { snapshot: target.snapshot } });
+      case "map":
+        return void go({ to: "/maps/$map", params: { map: target.map } });
+      case "job": {
+        const { job, verb } = target;
+        if (verb === "update") return void go({ to: "/jobs/$job/update", params: { job } });
+        if (verb === "suspend" || verb === "resume") plain.mutate({ job, verb });
+        const asks = verb !== undefined && verb !== "suspend" && verb !== "resume";
+        return void go({ to: "/jobs/$job", params: { job }, search: (asks ? { do: verb } : {}) as never });
+      }
+    }
+  };
+}
+
+function shown(entry: Entry, openTarget: (target: Target) => void): SpotlightActionData {
+  const { id, label, description, refused, target } = entry;
+  if (refused === null) return { id, label, description, onClick: () => openTarget(target) };
+  return { id, label, description, "aria-disabled": true, closeSpotlightOnTrigger: false };
 }

@@ -14,7 +14,6 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { openSpotlight } from "@mantine/spotlight";
 import {
   IconBolt,
   IconDatabase,
@@ -25,6 +24,7 @@ import {
   IconSearch,
   IconServer2,
   IconSun,
+  IconTerminal2,
   IconUser,
 } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -34,14 +34,15 @@ import { api } from "../api/client";
 import { useConnection } from "../api/live";
 import { useCluster, useMe } from "../api/queries";
 import { SIGNAL } from "../parts/theme";
-import { Palette } from "./Palette";
+import { openPalette, Palette } from "./Palette";
 import { useTitle } from "./useTitle";
 
-const PLACES: { to: "/" | "/jobs" | "/snapshots" | "/maps" | "/cluster"; label: string; icon: ReactNode }[] = [
+const PLACES: { to: "/" | "/jobs" | "/snapshots" | "/maps" | "/sql" | "/cluster"; label: string; icon: ReactNode }[] = [
   { to: "/", label: "Overview", icon: <IconHome size={18} /> },
   { to: "/jobs", label: "Jobs", icon: <IconBolt size={18} /> },
   { to: "/snapshots", label: "Snapshots", icon: <IconDatabase size={18} /> },
   { to: "/maps", label: "Maps", icon: <IconMap2 size={18} /> },
+  { to: "/sql", label: "SQL", icon: <IconTerminal2 size={18} /> },
   { to: "/cluster", label: "Cluster", icon: <IconServer2 size={18} /> },
 ];
 
@@ -81,12 +82,12 @@ export function Shell() {
               size="xs"
               leftSection={<IconSearch size={14} />}
               rightSection={<Kbd size="xs">Ctrl K</Kbd>}
-              onClick={openSpotlight}
+              onClick={openPalette}
               visibleFrom="sm"
             >
               Find or do
             </Button>
-            <ActionIcon variant="default" hiddenFrom="sm" aria-label="Find or do" onClick={openSpotlight}>
+            <ActionIcon variant="default" hiddenFrom="sm" aria-label="Find or do" onClick={openPalette}>
               <IconSearch size={16} />
             </ActionIcon>
             <SchemeButton />

@@ -47,7 +47,7 @@ const submit = createRoute({
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$job",
-  validateSearch: texts("tab", "stage", "step", "find", "origin", "level", "wrap", "version", "sort"),
+  validateSearch: texts("tab", "stage", "step", "find", "origin", "level", "wrap", "version", "sort", "do"),
   component: screen(() => import("../screens/job/JobScreen"), "JobScreen"),
 });
 const update = createRoute({
@@ -79,6 +79,12 @@ const map = createRoute({
   validateSearch: texts("tab", "prefix", "key", "longitude", "latitude", "colour", "follow"),
   component: screen(() => import("../screens/maps/MapScreen"), "MapScreen"),
 });
+const sql = createRoute({
+  getParentRoute: () => root,
+  path: "/sql",
+  validateSearch: texts("q"),
+  component: screen(() => import("../screens/sql/SqlScreen"), "SqlScreen"),
+});
 const cluster = createRoute({
   getParentRoute: () => root,
   path: "/cluster",
@@ -87,7 +93,7 @@ const cluster = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, jobs, submit, job, update, snapshots, snapshot, maps, map, cluster]),
+  routeTree: root.addChildren([overview, jobs, submit, job, update, snapshots, snapshot, maps, map, sql, cluster]),
   // Every value of ours is a text: it stands in the address as it is, not as JSON.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {

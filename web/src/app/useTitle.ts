@@ -1,5 +1,6 @@
 import { useEffect } from "react";
-import { jobNamed, useJobs } from "../api/queries";
+import { useJobs } from "../api/queries";
+import { jobNamed } from "../logic/jobNamed";
 import { titleOf } from "../logic/title";
 
 /** The name of the window says which screen it shows. */

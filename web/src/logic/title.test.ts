@@ -7,6 +7,7 @@ const title = (path: string) => titleOf(path, (nameOrId) => names[nameOrId] ?? n
 test("a place is called by its name", () => {
   expect(title("/")).toBe("Overview · Pitstop");
   expect(title("/cluster")).toBe("Cluster · Pitstop");
+  expect(title("/sql")).toBe("SQL · Pitstop");
 });
 
 test("a thing is called by its own, a job never by its number if it has a name", () => {

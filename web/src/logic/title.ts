@@ -1,7 +1,7 @@
 /** What a screen is called, from its address: the thing it shows, else the place. */
 export function titleOf(path: string, jobName: (nameOrId: string) => string): string {
   const [place = "", thing] = path.split("/").filter(Boolean);
-  const name = thing === undefined ? capitalised(place || "overview") : decoded(thing);
+  const name = thing === undefined ? (place === "sql" ? "SQL" : capitalised(place || "overview")) : decoded(thing);
   return `${place === "jobs" && thing !== undefined ? jobName(name) : name} · Pitstop`;
 }
 

@@ -1,18 +1,20 @@
-import { NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
-import { IconDownload, IconPlayerPlay } from "@tabler/icons-react";
-import { type KeyboardEvent, useState } from "react";
+import { Button, NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
+import { IconDownload, IconPlayerPlay, IconPlayerStop, IconTerminal2 } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { answeredExactly, api } from "../../api/client";
 import { curlLine } from "../../logic/commands";
 import { count } from "../../logic/format";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
+import type { Answer } from "../../parts/rows/grid";
 import { Seconds } from "../../parts/Seconds";
 import { Empty, ProblemAlert } from "../../parts/Trouble";
 import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
+import { queryOfStage } from "../sql/commands";
 import { stateExport, stateQuery } from "./commands";
 import { download } from "./download";
-import type { Answer } from "./grid";
 import type { SavedStage } from "./manifestFacts";
 import { Results } from "./Results";
 import classes from "./snapshots.module.css";
@@ -57,16 +59,28 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
   const [sql, setSql] = useState("SELECT * FROM state");
   const [limit, setLimit] = useState<string | number>(1000);
   const most = Math.round(Math.min(MOST_ROWS, Math.max(1, Number(limit) || 1000)));
+  const leaving = useRef<AbortController | null>(null);
   const query = useAction({
-    mutationFn: () =>
-      answeredExactly<Answer>(
-        api.POST("/api/v1/snapshots/{name}/stages/{stage}/query", {
-          params: { path: { name: snapshot, stage } },
-          body: { sql, limit: most },
-          parseAs: "text",
-        }),
-      ),
+    mutationFn: async () => {
+      leaving.current = new AbortController();
+      const { signal } = leaving.current;
+      try {
+        return await answeredExactly<Answer>(
+          api.POST("/api/v1/snapshots/{name}/stages/{stage}/query", {
+            params: { path: { name: snapshot, stage } },
+            body: { sql, limit: most },
+            parseAs: "text",
+            signal,
+          }),
+        );
+      } catch (error) {
+        // The server ends a query whose asker has gone; who has stopped it knows why there is no answer.
+        if (signal.aborted) return null;
+        throw error;
+      }
+    },
   });
+  useEffect(() => () => leaving.current?.abort(), []);
   const file = useAction({ mutationFn: () => download(snapshot, stage) });
   const refused = viewer ?? (sql.trim() ? null : "Write a query first.");
   const byKey = (event: KeyboardEvent) => {
@@ -111,7 +125,24 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
         >
           {query.isPending ? "Running…" : "Run"}
         </ActionButton>
+        <ActionButton
+          variant="default"
+          leftSection={<IconPlayerStop size={16} aria-hidden="true" />}
+          refused={query.isPending ? null : (viewer ?? "Nothing is running.")}
+          onClick={() => leaving.current?.abort()}
+        >
+          Stop
+        </ActionButton>
         <CopyAs label="the query" command={stateQuery(snapshot, stage, sql, most)} />
+        <Button
+          component={Link}
+          to="/sql"
+          search={{ q: queryOfStage(snapshot, stage) } as never}
+          variant="default"
+          leftSection={<IconTerminal2 size={16} aria-hidden="true" />}
+        >
+          Open in SQL
+        </Button>
         <ActionButton
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}

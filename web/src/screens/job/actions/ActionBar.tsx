@@ -10,8 +10,8 @@ import {
   IconUpload,
   IconX,
 } from "@tabler/icons-react";
-import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useState } from "react";
 import type { Job } from "../../../api/client";
 import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
@@ -22,13 +22,23 @@ import { type PlainVerb, plainCommand } from "../commands";
 import { ActionForm } from "./ActionForm";
 import { ExportForm } from "./ExportForm";
 
-type Open = "restart" | "export" | "rollback" | "discard" | "cancel" | null;
+const DIALOGS = ["restart", "export", "rollback", "discard", "cancel"] as const;
+type Open = (typeof DIALOGS)[number] | null;
+
+const route = getRouteApi("/jobs/$job");
 
 /** All that can be done with a job; what cannot be done now says why. */
 export function ActionBar({ job }: { job: Job }) {
   const refusals = useRefusals(job);
   const [open, setOpen] = useState<Open>(null);
   const go = useNavigate();
+  // An address may open a dialog, as the palette does; what the dialog asks is for the reader to answer.
+  const wanted = route.useSearch().do;
+  useEffect(() => {
+    if (wanted === undefined) return;
+    setOpen(DIALOGS.find((each) => each === wanted) ?? null);
+    void go({ to: ".", search: ((before: object) => ({ ...before, do: undefined })) as never, replace: true });
+  }, [wanted, go]);
   const close = () => setOpen(null);
   const name = <bdi className="breaks">{job.name ?? job.id}</bdi>;
   const over = job.status === "FAILED" || job.status === "COMPLETED";

@@ -5,7 +5,7 @@ import { answered, api, type Job } from "../../../api/client";
 import { onFeed } from "../../../api/live";
 import { keys } from "../../../api/queries";
 import { useViewerRefusal } from "../../../parts/viewer";
-import { VERBS, type VerbName, verbsByState } from "../logic/verbs";
+import { refusalsOf, VERBS, type VerbName, verbsByState } from "../logic/verbs";
 
 /** Why each verb is refused now, or null if it may be asked for; read anew when the job changes. */
 export function useRefusals(job: Job): Record<VerbName, string | null> {
@@ -28,24 +28,6 @@ export function useRefusals(job: Job): Record<VerbName, string | null> {
   );
   // Until the server has said it, the state of the job has to do.
   const known = query.data ?? verbsByState(job);
-  const refusal = (verb: VerbName): string | null => {
-    if (viewer) return viewer;
-    const found = known.find((each) => each.verb === verb);
-    if (!found) return null;
-    return found.refused ?? (found.nothing_to_do ? NOTHING_TO_DO[verb] : null);
-  };
-  return Object.fromEntries(VERBS.map((verb) => [verb, refusal(verb)])) as Record<VerbName, string | null>;
+  const found = refusalsOf(known);
+  return viewer === null ? found : (Object.fromEntries(VERBS.map((verb) => [verb, viewer])) as typeof found);
 }
-
-const NOTHING_TO_DO: Record<VerbName, string> = {
-  suspend: "The job is suspended already.",
-  resume: "There is nothing to resume: the job is not suspended.",
-  restart: "The job is being started already.",
-  cancel: "The job has ended already.",
-  export: "There is nothing to save.",
-  cancel_and_export: "There is nothing to save.",
-  update: "There is nothing to update.",
-  configure: "There is nothing to change.",
-  discard: "The job keeps no state that could be discarded.",
-  rollback: "There is no update to go back from.",
-};

@@ -28,6 +28,29 @@ export function verbsByState(job: Facts): VerbNow[] {
   });
 }
 
+/** Why each verb is refused, or would change nothing, in words; null if it may be asked for. */
+export function refusalsOf(known: (Omit<VerbNow, "verb"> & { verb: string })[]): Record<VerbName, string | null> {
+  const refusal = (verb: VerbName): string | null => {
+    const found = known.find((each) => each.verb === verb);
+    if (!found) return null;
+    return found.refused ?? (found.nothing_to_do ? NOTHING_TO_DO[verb] : null);
+  };
+  return Object.fromEntries(VERBS.map((verb) => [verb, refusal(verb)])) as Record<VerbName, string | null>;
+}
+
+const NOTHING_TO_DO: Record<VerbName, string> = {
+  suspend: "The job is suspended already.",
+  resume: "There is nothing to resume: the job is not suspended.",
+  restart: "The job is being started already.",
+  cancel: "The job has ended already.",
+  export: "There is nothing to save.",
+  cancel_and_export: "There is nothing to save.",
+  update: "There is nothing to update.",
+  configure: "There is nothing to change.",
+  discard: "The job keeps no state that could be discarded.",
+  rollback: "There is no update to go back from.",
+};
+
 const NOTHING: Partial<Record<VerbName, Job["status"][]>> = {
   suspend: ["SUSPENDED"],
   resume: ["NOT_RUNNING", "STARTING", "RUNNING"],

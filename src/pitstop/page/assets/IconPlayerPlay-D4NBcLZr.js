@@ -1,1 +1,0 @@
-import{a as e}from"./Trouble-DI5HN0fV.js";var t=e(`outline`,`player-play`,`PlayerPlay`,[[`path`,{d:`M7 4v16l13 -8l-13 -8`,key:`svg-0`}]]);export{t};

@@ -1,1 +1,0 @@
-import{f as e}from"./When-XkaaUF_6.js";import{nn as t,w as n}from"./Trouble-DI5HN0fV.js";var r=t();function i({job:t}){return(0,r.jsx)(e,{component:n,to:`/jobs/$job`,params:{job:t.id},inherit:!0,children:t.name??t.id})}export{i as t};

@@ -1,1 +1,0 @@
-import{Gt as e,Qt as t,nn as n}from"./Trouble-DI5HN0fV.js";import{u as r}from"./route-B9R3IYDF.js";var i=n(),a=e(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

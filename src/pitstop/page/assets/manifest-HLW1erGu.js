@@ -1,1 +1,0 @@
-import{W as e,g as t,v as n}from"./Trouble-DI5HN0fV.js";function r(r,i){return e({queryKey:[`snapshot`,r,`manifest`,i],enabled:r!==null,queryFn:({signal:e})=>t(n.GET(`/api/v1/snapshots/{name}`,{params:{path:{name:r??``}},signal:e}))})}export{r as t};

@@ -1,0 +1,133 @@
+/** What the palette offers for what was typed: places, things by their names, and what can be done with a job. */
+import type { Job, MapFacts, Snapshot } from "../api/client";
+import { jobNamed } from "../logic/jobNamed";
+import { refusalsOf, type VerbName, verbsByState } from "../screens/job/logic/verbs";
+
+export type PlacePath = "/" | "/jobs" | "/submit" | "/snapshots" | "/maps" | "/sql" | "/cluster";
+export type Target =
+  | { to: "place"; path: PlacePath }
+  | { to: "job"; job: string; verb?: JobVerb }
+  | { to: "snapshot"; snapshot: string }
+  | { to: "map"; map: string };
+export type Entry = { id: string; label: string; description: string; refused: string | null; target: Target };
+export type Group = { group: string; entries: Entry[] };
+export type Lists = { jobs: Job[]; snapshots: Snapshot[]; maps: MapFacts[]; viewer: string | null };
+
+/** So many of a kind are offered. */
+const MOST = 7;
+/** So many verbs: all of one job, or one verb of some jobs. */
+const MOST_VERBS = 9;
+
+const PLACES: { path: PlacePath; label: string; description: string }[] = [
+  { path: "/", label: "Overview", description: "What needs you now" },
+  { path: "/jobs", label: "Jobs", description: "All jobs" },
+  { path: "/submit", label: "Submit a job", description: "From a file, or from a snapshot" },
+  { path: "/snapshots", label: "Snapshots", description: "Saved states" },
+  { path: "/maps", label: "Maps", description: "Entries, journals, moving pictures" },
+  { path: "/sql", label: "SQL", description: "Statements, and what they give" },
+  { path: "/cluster", label: "Cluster", description: "Members, settings, shut down" },
+];
+
+export const JOB_VERBS = {
+  suspend: "Suspend",
+  resume: "Resume",
+  restart: "Restart",
+  export: "Export snapshot of",
+  update: "Update",
+  rollback: "Roll back",
+  discard: "Discard state of",
+  cancel: "Cancel job",
+} as const satisfies Partial<Record<VerbName, string>>;
+export type JobVerb = keyof typeof JOB_VERBS;
+
+/** What fits, in groups; verbs only for jobs that a word of the query names. */
+export function entriesFor(query: string, lists: Lists): Group[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = (...texts: string[]) => {
+    const all = texts.join(" ").toLowerCase();
+    return words.every((word) => all.includes(word));
+  };
+  const first = <T>(items: T[], most: number, wanted: (item: T) => boolean): T[] => {
+    const found: T[] = [];
+    for (const item of items) {
+      if (found.length === most) break;
+      if (wanted(item)) found.push(item);
+    }
+    return found;
+  };
+  const things: Group = {
+    group: "Jobs",
+    entries: first(named(lists.jobs, words), MOST, (job) => fits(nameOf(job), job.status)).map((job) =>
+      entry(`job ${job.id}`, nameOf(job), job.status, { to: "job", job: job.id }),
+    ),
+  };
+  const doing = verbs(words, lists);
+  const todo: Group = { group: "Do", entries: doing.entries };
+  // Who writes what is to be done means that, not a job whose state is called so.
+  const groups: Group[] = [
+    {
+      group: "Go to",
+      entries: first(PLACES, MOST, (place) => fits(place.label, place.description)).map(
+        ({ path, label, description }) => entry(`place ${path}`, label, description, { to: "place", path }),
+      ),
+    },
+    ...(doing.asked ? [todo, things] : [things, todo]),
+    {
+      group: "Snapshots",
+      entries: first(lists.snapshots, MOST, (found) => fits(found.name, found.job_name ?? found.job_id)).map((found) =>
+        entry(`snapshot ${found.name}`, found.name, `of ${found.job_name ?? found.job_id}`, {
+          to: "snapshot",
+          snapshot: found.name,
+        }),
+      ),
+    },
+    {
+      group: "Maps",
+      entries: first(lists.maps, MOST, (map) => fits(map.name)).map((map) =>
+        entry(`map ${map.name}`, map.name, `${map.size.toLocaleString("en-US")} entries`, { to: "map", map: map.name }),
+      ),
+    },
+  ];
+  return groups.filter((group) => group.entries.length > 0);
+}
+
+/** Words that are in the name of a job mean that job, all others what is to be done with it. */
+function verbs(words: string[], lists: Lists): { entries: Entry[]; asked: boolean } {
+  const found: Entry[] = [];
+  let asked = false;
+  for (const job of named(lists.jobs, words)) {
+    const name = nameOf(job).toLowerCase();
+    const others = words.filter((word) => !name.includes(word));
+    if (others.length === words.length) continue;
+    const wanted = (Object.entries(JOB_VERBS) as [JobVerb, string][]).filter(([, label]) =>
+      others.every((word) => label.toLowerCase().includes(word)),
+    );
+    // A name may have passed on to another job: what is typed means the one that still lives.
+    asked ||= others.length > 0 && wanted.length > 0;
+    if (!wanted.length || (job.name !== null && jobNamed(lists.jobs, job.name) !== job)) continue;
+    const refusals = refusalsOf(verbsByState(job));
+    for (const [verb, label] of wanted) {
+      if (found.length === MOST_VERBS) return { entries: found, asked };
+      const now = verb === "export" && refusals.cancel_and_export === null ? null : refusals[verb];
+      const refused = lists.viewer ?? now;
+      const description = refused === null ? `${nameOf(job)} is ${job.status}` : `Not now: ${refused}`;
+      const target: Target = { to: "job", job: job.id, verb };
+      found.push({ id: `${verb} ${job.id}`, label: `${label} ${nameOf(job)}`, description, refused, target });
+    }
+  }
+  return { entries: found, asked };
+}
+
+/** Jobs, those first that are called as one of these words. */
+function named(jobs: Job[], words: string[]): Job[] {
+  const exact = jobs.filter((job) => words.includes(nameOf(job).toLowerCase()));
+  return exact.length ? [...exact, ...jobs.filter((job) => !exact.includes(job))] : jobs;
+}
+
+function entry(id: string, label: string, description: string, target: Target): Entry {
+  return { id, label, description, refused: null, target };
+}
+
+function nameOf(job: Job): string {
+  return job.name ?? job.id;
+}
