@@ -8,7 +8,8 @@ from pitstop.client import HttpService
 from tests.page.conftest import EVIL, VIEWER, Seat, at_rest, until
 from tests.page.keyboard import Keyboard
 
-FIRST_QUERY_MS = 120_000
+pytestmark = pytest.mark.timeout(900)
+FIRST_QUERY_MS = 300_000
 """The first query starts a process of Spark."""
 
 
@@ -32,7 +33,7 @@ def totals(mapped):
         "CREATE JOB totals AS SINK INTO counted "
         "SELECT CAST(sequence % 3 AS STRING), COUNT(*) FROM ticks GROUP BY CAST(sequence % 3 AS STRING)"
     )
-    until(lambda: mapped.map("counted").size() == 3, 180)
+    until(lambda: mapped.map("counted").size() == 3, 300)
     mapped.sql("DROP JOB totals WITH SNAPSHOT totals")
     return mapped
 

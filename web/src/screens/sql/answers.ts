@@ -41,7 +41,7 @@ export class Answers {
       last.count += 1;
       return;
     }
-    const said = parsedExactly(exactly(line)) as Record<string, unknown>;
+    const said = parsedExactly(line) as Record<string, unknown>;
     if (Array.isArray(said.row) && last) this.add(last, said.row, line.length);
     else if (Array.isArray(said.columns)) this.begin(said.columns, said.endless === true);
     else if (said.error) this.fault = said.error as Fault;
@@ -80,14 +80,6 @@ export class Answers {
       this.letters -= answer.sizes.shift() ?? 0;
     }
   }
-}
-
-/** Numbers that JSON has no form for come as NaN and Infinity: they are shown as these words. */
-function exactly(line: string): string {
-  if (!/NaN|Infinity/.test(line)) return line;
-  return line.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (found) =>
-    found.startsWith('"') ? found : `"${found}"`,
-  );
 }
 
 /** What is not shown of an answer, in words; null if all is. */
