@@ -137,10 +137,15 @@ class OwnCluster:
         if self._thread.is_alive():
             self._thread.join(JOIN_SECONDS)
         if with_members:
+            own = {name: child for name, child in self._children.items() if child.poll() is None}
             for member in self._members.list():
                 with contextlib.suppress(NotFoundError):
                     self._members.ask_to_leave(member.name)
             wait_until(lambda: not self._members.list(), LEAVE_SECONDS, step=0.1)
+            # Who has left ends by itself a moment later.
+            wait_until(lambda: all(child.poll() is not None for child in own.values()), JOIN_SECONDS, step=0.05)
+            for name, child in own.items():
+                log.info("a member has ended", member=name, exit_code=child.poll())
             for name in self._names:
                 member_folder = self._data.member(name)
                 _kill(member_folder, member_folder.process)

@@ -4,6 +4,7 @@ import subprocess
 import threading
 
 import pytest
+from structlog.testing import capture_logs
 
 from pitstop.errors import EngineError
 from pitstop.kit.rotating import Rotation
@@ -12,6 +13,7 @@ from pitstop.model.cluster import Member, SparkCluster
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
+from pitstop.server import cluster as cluster_module
 from pitstop.server.cluster import OwnCluster, ServedCluster, WithMaster
 from pitstop.server.leading import SoleLeader
 from pitstop.server.members import OneMember
@@ -125,6 +127,20 @@ def test_a_master_that_does_not_start_is_tried_again(make, masters):
     masters.failures = 1
     lead(make("host-1"))
     assert masters.living == [1]
+
+
+def test_a_member_that_has_left_ends_by_itself_when_all_is_shut_down(make, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_module, "LEAVE_SECONDS", 0.1)
+    cluster, folder = make(), DataFolder(tmp_path).member("member-1")
+    folder.root.mkdir(parents=True)
+    leaving = cluster._children["member-1"] = subprocess.Popen(["sleep", "1"])
+    cluster._names.add("member-1")
+    write_handle(folder.process, handle_of(leaving.pid))
+    with capture_logs() as logs:
+        cluster.end(with_members=True)
+    assert leaving.wait(0) == 0
+    assert [(line["member"], line["exit_code"]) for line in logs if line["event"] == "a member has ended"] == [("member-1", 0)]
+    assert not folder.root.exists()
 
 
 class Loop:
