@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import structlog
 
@@ -23,12 +25,18 @@ class RunnerProcesses:
 
     What a runner and its children print comes through a pipe to a process that writes, and rotates, the log (kit.rotating): in a
     session of its own, so that it is left when the runner is killed, and ends when all that could print is gone.
+    ``facts`` stand in each line of a run, beside the run's own.
     """
 
     def __init__(
-        self, data: DataFolder, store_url: str, environment: dict[str, str] | None = None, rotation: Rotation | None = None
+        self,
+        data: DataFolder,
+        store_url: str,
+        environment: dict[str, str] | None = None,
+        rotation: Rotation | None = None,
+        facts: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
-        self._data, self._store_url, self._rotation = data, store_url, rotation or Rotation()
+        self._data, self._store_url, self._rotation, self._facts = data, store_url, rotation or Rotation(), dict(facts)
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.environment = (runner_environment(os.environ) if environment is None else environment) | python
         """That of all of them."""
@@ -39,7 +47,7 @@ class RunnerProcesses:
         """Start a run in a process of its own."""
         log_file = self._data.job(spec.job_id).log
         log_file.parent.mkdir(parents=True, exist_ok=True)
-        return self.spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, facts_of(spec))
+        return self.spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, facts_of(spec) | self._facts)
 
     def spawn(
         self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None

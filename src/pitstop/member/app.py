@@ -136,7 +136,13 @@ def run_member(settings: MemberSettings) -> None:
     hosted = HostedRuns(
         member.id,
         SqlAssignments(database),
-        RunnerProcesses(data, url, environment, Rotation(settings.log_bytes, settings.log_files, settings.print_job_logs)),
+        RunnerProcesses(
+            data,
+            url,
+            environment,
+            Rotation(settings.log_bytes, settings.log_files, settings.print_job_logs),
+            {"member": name},
+        ),
         database.wake() or UnixSocketWake(data),
         _end_here,
     )
