@@ -1,5 +1,7 @@
 """Three jobs with every kind of stage that keeps state. Each odd version has a stage more than each even one."""
 
+from pyspark.sql import functions as F
+
 import pitstop as ps
 
 EVENT = "seq bigint, key bigint, v bigint, ms bigint"
@@ -8,13 +10,15 @@ OPTIONS = {"processing_guarantee": "exactly_once", "snapshot_interval": "1 secon
 
 @ps.job(**OPTIONS)
 def counts(source, out, version):
-    """Files that Spark reads; rolling aggregates, state of our own; files and a map."""
+    """Files that Spark reads; rolling aggregates, state of our own, Spark code of our own; files and a map."""
     p = ps.Pipeline()
     events = timed(p, "files", ps.sources.files(source, "json", schema=EVENT, streaming=True))
     rolled = events.group_by("key").rolling_aggregate("rolled", n=ps.count(), total=ps.sum("v"))
     write(rolled.select("seq", "n", "total"), out, "rolled")
     mapped = events.group_by("key").map_stateful("mapped", counted, "n bigint, seen bigint", "seq bigint, n bigint, seen bigint")
     write(mapped.select("seq", "n", "seen"), out, "mapped")
+    owned = events.stateful("owned", in_spark)
+    write(owned.select("key", "unix_millis(span.start) as start", "n", "total"), out, "owned")
     count_in_map(events, "files-buckets")
     return changed(p, events, version)
 
@@ -58,6 +62,12 @@ def counted(state, row):
     """The number of the event among those of its key, and the one before it."""
     seen, state.n, state.seen = state.seen, (state.n or 0) + 1, row.seq
     return row.seq, state.n, seen
+
+
+def in_spark(rows):
+    """Of each event one, of what is left the sums by key and ten seconds: two operators of Spark, each with its state."""
+    once = rows.dropDuplicates(["key", "seq", "ts"])
+    return once.groupBy("key", F.window("ts", "10 seconds").alias("span")).agg(F.count("*").alias("n"), F.sum("v").alias("total"))
 
 
 def write(rows, out, name):

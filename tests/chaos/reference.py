@@ -13,6 +13,7 @@ SIZE_MS, SLIDE_MS, TIMEOUT_MS, WITHIN_MS = 10_000, 5_000, 5_000, 20_000
 COLUMNS = {
     "rolled": ("seq", "n", "total"),
     "mapped": ("seq", "n", "seen"),
+    "owned": ("key", "start", "n", "total"),
     "windows": ("key", "start", "n", "total"),
     "sessions": ("key", "start", "until", "n", "most"),
     "distinct": ("grp", "of"),
@@ -27,7 +28,8 @@ def expected(count: int) -> Mapping[str, Rows]:
     return {
         "rolled": _rolled(count),
         "mapped": _mapped(count),
-        "windows": _windows(count),
+        "owned": _windows(count, SIZE_MS),
+        "windows": _windows(count, SLIDE_MS),
         "sessions": _sessions(count),
         # Of the rows of a group that come in one epoch, from two files when one was rotated, any may be the one.
         "distinct": Counter({(group, group): 1 for group in {event.seq // 3 for event in events(count)}}),
@@ -60,11 +62,11 @@ def _mapped(count: int) -> Rows:
     return rows
 
 
-def _windows(count: int) -> Rows:
+def _windows(count: int, slide: int) -> Rows:
     held: dict[tuple[int, int], tuple[int, int]] = defaultdict(lambda: (0, 0))
     for event in events(count):
-        newest = event.ms - event.ms % SLIDE_MS
-        for start in range(newest, newest - SIZE_MS, -SLIDE_MS):
+        newest = event.ms - event.ms % slide
+        for start in range(newest, newest - SIZE_MS, -slide):
             n, total = held[event.key, start]
             held[event.key, start] = n + 1, total + event.v
     return Counter((*at, *sums) for at, sums in held.items())
