@@ -94,7 +94,7 @@ fuzz: $(STAMP)
 	@$(PY) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 chaos: $(STAMP)
-	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED)
+	@scripts/with-postgres $(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED)
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit

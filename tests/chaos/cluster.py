@@ -19,7 +19,7 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import find, handle_in, kill_all
-from pitstop.model.data_folder import DataFolder
+from pitstop.model.data_folder import DataFolder, SpareFolder
 from pitstop.model.job import Job, JobState
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.store.database import open_database, sqlite_url
@@ -48,10 +48,12 @@ class Cluster:
         sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "fleet"))
         from stack import Stack
 
-        self.small, self.out = small, small / "out"
+        self.small, self.out, self.spares = small, small / "out", spares
         self._clock, self._version = folder / "clock", 0
         self._stack = Stack(small / "served", spares=spares)
         self.data = DataFolder(self._stack.data)
+        self.parts = [self.data]
+        """Of each server, what it alone uses of the data folder."""
         self.feeds = Feeds(folder / "feeds")
         self.through = {job: Through(self.out, job) for job in JOBS}
         self.client: Any = None
@@ -98,7 +100,7 @@ class Cluster:
 
     def kill_everything(self) -> None:
         """The server first: it would start again what is killed."""
-        for handle in filter(None, [handle_in(self.data.control_process)]):
+        for handle in filter(None, (handle_in(part.control_process) for part in self.parts)):
             kill_all(handle)
         for handle in self._handles():
             kill_all(handle)
@@ -119,8 +121,12 @@ class Cluster:
 
     def spare_ready(self) -> bool:
         """True if the next run that starts gets a warm runner."""
-        spares = [self.data.spare(path.name) for path in self.data.spares.glob("*")]
-        return any(spare.ready.exists() and not spare.assignment.exists() for spare in spares)
+        return any(spare.ready.exists() for spare in self._waiting_spares())
+
+    def kill_spares(self) -> None:
+        """The server starts others, which take their time to warm up."""
+        for handle in filter(None, (handle_in(spare.process) for spare in self._waiting_spares())):
+            kill_all(handle)
 
     def member_names(self) -> list[str]:
         """Those whose process lives."""
@@ -149,7 +155,7 @@ class Cluster:
         return list(dict.fromkeys([*roots, *below(roots)]))
 
     def master(self) -> list[int]:
-        return self._pids(handle_in(self.data.spark_master.daemon))
+        return [pid for part in self.parts for pid in self._pids(handle_in(part.spark_master.daemon))]
 
     # the jobs
 
@@ -228,6 +234,12 @@ class Cluster:
         all_run = all(job.status is JobState.RUNNING and not job.updating for job in found)
         return all_run and members == self._kept | set(self.member_names())
 
+    def _waiting_spares(self) -> list[SpareFolder]:
+        return [spare for spare in self._spares() if not spare.assignment.exists()]
+
+    def _spares(self) -> list[SpareFolder]:
+        return [part.spare(path.name) for part in self.parts for path in part.spares.glob("*")]
+
     def _arguments(self, job: str) -> tuple[str, ...]:
         source = {"counts": [str(self.feeds.files.folder)], "spans": [str(self.feeds.lines.folder)]}
         pairs = [str(self.feeds.lines.folder), self.feeds.objects.url]
@@ -235,12 +247,12 @@ class Cluster:
 
     def _handles(self) -> Iterator[RunHandle]:
         """Of all that may run: master, members, spares; then runs, which only the store knows."""
-        files = [self.data.spark_master.daemon, self.data.control_process]
+        files = [path for part in self.parts for path in (part.spark_master.daemon, part.control_process)]
         for member in self.data.members.glob("*"):
             files += [member / "process.json", member / "daemon.json"]
-        files += [self.data.spare(spare.name).process for spare in self.data.spares.glob("*")]
+        files += [spare.process for spare in self._spares()]
         yield from filter(None, map(handle_in, files))
-        for job in self._registry.jobs() if self.data.store.exists() else []:
+        for job in self._registry.jobs() if self.client is not None else []:
             yield from filter(None, [self._registry.handle_of(job.id, token) for token in range(1, job.token + 1)])
 
     @cached_property

@@ -14,7 +14,7 @@ class Fault:
     """
 
     name = ""
-    """Its line in the table."""
+    """Its kind, and its line in the table: the same for all that are made alike."""
     hold = 0.0
     """So many seconds after it was injected it is healed."""
     from_heal = False
@@ -29,6 +29,10 @@ class Fault:
 
     def inject(self, cluster: Cluster, drawn: Random) -> None:
         raise NotImplementedError
+
+    def over(self, cluster: Cluster) -> bool:
+        """True once what this disturbs beside the jobs is well again."""
+        return True
 
     def heal(self, cluster: Cluster) -> None:
         """Make the world whole again; the product has to do the rest."""

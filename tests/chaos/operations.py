@@ -26,7 +26,7 @@ class Operation(Fault):
 
 
 class SuspendAndResume(Operation):
-    name, hold, from_heal = "suspended for 3 s and resumed", 3.0, True
+    name, hold, from_heal = "a job suspended for 3 s and resumed", 3.0, True
 
     def ask(self, cluster: Cluster, job: str) -> None:
         cluster.client.job(job).suspend()
@@ -36,7 +36,7 @@ class SuspendAndResume(Operation):
 
 
 class Restart(Operation):
-    name = "restarted"
+    name = "a job restarted"
 
     def ask(self, cluster: Cluster, job: str) -> None:
         cluster.client.job(job).restart()
@@ -50,25 +50,38 @@ class Export(Operation):
 
 
 class Update(Operation):
-    name = "updated to the next version"
+    name = "a job updated to the next version"
 
     def ask(self, cluster: Cluster, job: str) -> None:
         cluster.update(job)
 
 
-class ChangeMembers(Fault):
-    """There are two or three of them. Jobs follow later, by themselves."""
+class AddMember(Fault):
+    """The third one. Jobs follow later, by themselves."""
 
-    name = "a member added or removed"
+    name = "a member added"
+
+    def prepare(self, cluster: Cluster, drawn: Random) -> None:
+        if len(names := cluster.member_names()) > MEMBERS:
+            cluster.remove_member(drawn.choice(names))
+            cluster.wait_settled()
 
     def inject(self, cluster: Cluster, drawn: Random) -> None:
-        names = cluster.member_names()
-        if len(names) > MEMBERS:
-            self.name = "a member removed"
-            cluster.remove_member(drawn.choice(names))
-        else:
-            self.name = "a member added"
+        cluster.add_member()
+
+
+class RemoveMember(Fault):
+    """Any of three. Jobs follow later, by themselves."""
+
+    name = "a member removed"
+
+    def prepare(self, cluster: Cluster, drawn: Random) -> None:
+        if len(cluster.member_names()) <= MEMBERS:
             cluster.add_member()
+            cluster.wait_settled()
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        cluster.remove_member(drawn.choice(cluster.member_names()))
 
 
 class During(Fault):
@@ -78,7 +91,7 @@ class During(Fault):
 
     def __init__(self, operation: Operation, fault: Fault) -> None:
         self._operation, self._fault = operation, fault
-        self.name = "a kill while something is asked for"
+        self.name = f"{operation.name}; meanwhile {fault.name}"
 
     def prepare(self, cluster: Cluster, drawn: Random) -> None:
         self._fault.prepare(cluster, drawn)

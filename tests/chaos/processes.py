@@ -65,23 +65,42 @@ class Kill(Fault):
 
     def inject(self, cluster: Cluster, drawn: Random) -> None:
         for pid in self._pick(cluster, drawn):
-            _send(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
 
 
 class KillRunner(Fault):
     """Anywhere in an epoch."""
 
-    name = "a runner killed"
+    name = "a runner killed, a spare is ready"
+
+    def impossible(self, cluster: Cluster) -> str | None:
+        return None if cluster.spares else "there are no spares here"
 
     def prepare(self, cluster: Cluster, drawn: Random) -> None:
         self._job = drawn.choice(JOBS)
+        self.prepare_spares(cluster)
         wait_planned(cluster, self._job)
         time.sleep(drawn.random())
 
+    def prepare_spares(self, cluster: Cluster) -> None:
+        cluster.wait(cluster.spare_ready, "a spare is ready")
+
     def inject(self, cluster: Cluster, drawn: Random) -> None:
-        self.name = f"a runner killed, {'a spare is ready' if cluster.spare_ready() else 'cold'}"
         for pid in cluster.runner(self._job):
-            _send(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
+
+
+class KillRunnerCold(KillRunner):
+    """While the next process has yet to warm up."""
+
+    name = "a runner killed, cold"
+
+    def impossible(self, cluster: Cluster) -> str | None:
+        return None
+
+    def prepare_spares(self, cluster: Cluster) -> None:
+        cluster.kill_spares()
+        cluster.wait(lambda: not cluster.spare_ready(), "no spare is ready")
 
 
 class KillRunnerAgain(KillRunner):
@@ -89,15 +108,21 @@ class KillRunnerAgain(KillRunner):
 
     name, from_heal = "a runner killed, and the next one in its first epoch", True
 
+    def impossible(self, cluster: Cluster) -> str | None:
+        return None
+
+    def prepare_spares(self, cluster: Cluster) -> None:
+        """Whether one is ready is left to chance."""
+
     def inject(self, cluster: Cluster, drawn: Random) -> None:
         first = cluster.runner(self._job)
         for pid in first:
-            _send(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
         cluster.wait(lambda: cluster.runner(self._job) not in ([], first), "the next run")
         wait_planned(cluster, self._job)
         time.sleep(drawn.random() / 2)
         for pid in cluster.runner(self._job):
-            _send(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
 
 
 def wait_planned(cluster: Cluster, job: str) -> None:
@@ -141,13 +166,14 @@ class Stop(Fault):
     def inject(self, cluster: Cluster, drawn: Random) -> None:
         self._stopped = self._pick(cluster, drawn)
         for pid in self._stopped:
-            _send(pid, signal.SIGSTOP)
+            send(pid, signal.SIGSTOP)
 
     def heal(self, cluster: Cluster) -> None:
         for pid in self._stopped:
-            _send(pid, signal.SIGCONT)
+            send(pid, signal.SIGCONT)
 
 
-def _send(pid: int, number: signal.Signals) -> None:
+def send(pid: int, number: signal.Signals) -> None:
+    """One that is gone is none of our business."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)

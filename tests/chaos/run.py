@@ -6,7 +6,7 @@ import contextlib
 import statistics
 import subprocess
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,23 +16,33 @@ from pitstop.errors import PitstopError
 from tests.chaos.cluster import ChaosFailedError, Cluster
 from tests.chaos.fault import Fault
 from tests.chaos.outputs import Difference
-from tests.chaos.schedule import Makes, schedule
+from tests.chaos.schedule import Makes, kinds, schedule
 
 DISK = "1536m"
+TRIES = 3
+"""A kind that is refused so often is not waited for any more."""
 Say = Callable[[str], None]
+Start = Callable[[Path, Path, int], Cluster]
 
 
 @dataclass
 class Outcome:
     """What became of a run."""
 
+    kinds: tuple[str, ...] = ()
+    """The faults of the deck."""
     recoveries: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """Fault -> seconds, of each time."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Fault -> why it could not be injected here."""
+    """Fault -> why it could not be injected here, or was refused."""
     differences: list[Difference] = field(default_factory=list)
     failure: str = ""
     """What went wrong before the outputs could be compared."""
+
+    @property
+    def never(self) -> list[str]:
+        """Kinds of which none was injected and recovered from."""
+        return [kind for kind in self.kinds if kind not in self.recoveries]
 
     @property
     def clean(self) -> bool:
@@ -43,21 +53,27 @@ class Outcome:
         lines = ["| fault | times | recovery p50 | max |", "|---|---|---|---|"]
         for name, took in sorted(self.recoveries.items()):
             lines.append(f"| {name} | {len(took)} | {statistics.median(took):.1f} s | {max(took):.1f} s |")
-        lines += [f"| {name} | not: {why} | | |" for name, why in sorted(self.skipped.items())]
+        lines += [f"| {name} | not: {self.skipped.get(name, 'the run ended before')} | | |" for name in sorted(self.never)]
         return "\n".join(lines)
 
     def verdict(self) -> str:
-        return "\n".join([*([self.failure] if self.failure else []), *map(str, self.differences)])
+        """How much has befallen the jobs, and what came of it: a line for each folder and map."""
+        times = sum(map(len, self.recoveries.values()))
+        came = f"{times} faults, of {len(self.kinds) - len(self.never)} of {len(self.kinds)} kinds"
+        return "\n".join([came, *([self.failure] if self.failure else []), *map(str, self.differences)])
 
 
-def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, spares: int = 1) -> Outcome:
-    """Let things happen for so many seconds, then compare. Nothing that was started is left, however it ends."""
-    outcome = Outcome()
-    with small_disk(folder / "small") as small, contextlib.closing(Cluster(folder, small, spares)) as cluster:
+def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, spares: int = 1, start: Start = Cluster) -> Outcome:
+    """Let each kind happen once, and more until so many seconds are over; then compare.
+
+    Nothing that was started is left, however it ends.
+    """
+    outcome = Outcome(tuple(kinds(deck)))
+    with small_disk(folder / "small") as small, contextlib.closing(start(folder, small, spares)) as cluster:
         try:
             cluster.start()
             say(f"all jobs have begun: {cluster.state()}")
-            _befall(cluster, outcome, schedule(seed, deck), time.monotonic() + seconds, say)
+            befall(cluster, outcome, schedule(seed, deck), time.monotonic() + seconds, say)
             outcome.differences = cluster.compare()
         except (ChaosFailedError, PitstopError) as error:
             outcome.failure = str(error)
@@ -65,13 +81,21 @@ def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, sp
     return outcome
 
 
-def _befall(cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, Random]], until: float, say: Say) -> None:
-    began = time.monotonic()
+def befall(cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, Random]], until: float, say: Say) -> None:
+    """Let them happen until so many seconds of the monotonic clock, and as long as a kind has yet to come."""
+    began, to_come, tried = time.monotonic(), set(outcome.kinds), Counter[str]()
     cluster.wait_settled()
     for fault, drawn in happens:
         if time.monotonic() >= until:
-            return
-        if why := fault.impossible(cluster):
+            if not to_come:
+                return
+            if fault.name not in to_come:
+                continue
+        tried[fault.name] += 1
+        why = fault.impossible(cluster)
+        if why is not None or tried[fault.name] == TRIES:
+            to_come.discard(fault.name)
+        if why is not None:
             outcome.skipped[fault.name] = why
             continue
         place = f"{time.monotonic() - began:6.0f} s"
@@ -79,9 +103,11 @@ def _befall(cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, R
             took = recovery(cluster, fault, drawn)
             say(f"{place}  {fault.name}: {took:.1f} s")
             outcome.recoveries[fault.name].append(took)
+            to_come.discard(fault.name)
             cluster.wait_settled()
         except PitstopError as error:
             say(f"{place}  {fault.name}: refused: {error}")
+            outcome.skipped[fault.name] = f"refused: {error}"
             cluster.wait_settled()
         except ChaosFailedError as error:
             raise ChaosFailedError(f"{place}  {fault.name}: {error}") from error
@@ -104,7 +130,7 @@ def recovery(cluster: Cluster, fault: Fault, drawn: Random) -> float:
             if not healed and time.monotonic() >= began + fault.hold:
                 healed = True
                 fault.heal(cluster)
-            return cluster.have(seq)
+            return cluster.have(seq) and fault.over(cluster)
 
         cluster.wait(through, "all jobs go on")
         took = time.monotonic() - began

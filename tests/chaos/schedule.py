@@ -1,4 +1,4 @@
-"""Which faults befall a cluster, and in which order: the same for the same seed."""
+"""Which faults befall a cluster, and in which order: the same for the same seed. Each kind comes before any comes again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 
 from tests.chaos.fault import Fault, Nothing
 from tests.chaos.feeds import Answer
-from tests.chaos.operations import ChangeMembers, During, Export, Operation, Restart, SuspendAndResume, Update
+from tests.chaos.operations import AddMember, During, Export, Operation, RemoveMember, Restart, SuspendAndResume, Update
 from tests.chaos.processes import (
     LEASE_OVER,
     LOST,
@@ -16,6 +16,7 @@ from tests.chaos.processes import (
     KillAll,
     KillRunner,
     KillRunnerAgain,
+    KillRunnerCold,
     KillServer,
     Stop,
     a_jvm,
@@ -28,6 +29,7 @@ from tests.chaos.processes import (
     the_master,
     the_server,
 )
+from tests.chaos.servers import LeaderKilled, LeaderStopped, StoreKilled, StoreStopped
 from tests.chaos.surroundings import ClockStepped, CsvRotated, CsvTruncated, DiskFull, HttpWrong, StoreLocked
 
 Makes = Callable[[], Fault]
@@ -46,15 +48,16 @@ def _during(operation: Callable[[], Operation], what: Makes) -> Fault:
 
 SHORT: list[Makes] = [
     KillRunner,
-    KillRunnerAgain,
-    lambda: Kill(MEMBER, a_machine),
-    KillServer,
-    CsvRotated,
+    lambda: Stop("a runner", a_runner, 3, from_heal=True),
+    lambda: StoreLocked(10),
     lambda: HttpWrong(Answer.HALF),
+    Export,
 ]
+"""One of each family: a process killed, one stopped, the store, a source, and what is asked for in between."""
 ALL: list[Makes] = [
     *SHORT,
-    *[Nothing, KillRunner, Nothing, KillRunner, KillRunnerAgain],
+    *[Nothing, Nothing, KillRunner, KillRunnerCold, KillRunnerCold, KillRunnerAgain, KillRunnerAgain, KillServer],
+    lambda: Kill(MEMBER, a_machine),
     lambda: Kill(MEMBER, a_machine),
     lambda: Kill("the JVM of a runner", a_jvm),
     lambda: Kill("a Spark worker", a_worker),
@@ -63,7 +66,6 @@ ALL: list[Makes] = [
     lambda: Kill("the Spark master", the_master),
     lambda: Kill("a member's own process", a_member_process),
     KillAll,
-    lambda: Stop("a runner", a_runner, 3, from_heal=True),
     lambda: Stop("a runner", a_runner, LEASE_OVER, from_heal=True),
     lambda: Stop("the JVM of a runner", a_jvm, LEASE_OVER, from_heal=True),
     lambda: Stop("a runner with all its processes", a_whole_run, LOST),
@@ -74,25 +76,50 @@ ALL: list[Makes] = [
     lambda: Stop("the Spark master", the_master, LEASE_OVER),
     lambda: Stop("a member's own process", a_member_process, LEASE_OVER),
     lambda: Stop("the control plane", the_server, LEASE_OVER),
-    lambda: StoreLocked(10),
     lambda: StoreLocked(60),
     lambda: DiskFull(10),
     lambda: DiskFull(30),
     *[partial(HttpWrong, answer) for answer in Answer if answer not in (Answer.RIGHT, Answer.HALF)],
-    CsvTruncated,
+    *[CsvRotated, CsvTruncated],
     lambda: ClockStepped(3600),
     lambda: ClockStepped(-3600),
-    *OPERATIONS,
-    *[ChangeMembers, ChangeMembers],
-    *during_each(KillRunner),
+    *[SuspendAndResume, Restart, Update, AddMember, RemoveMember],
+    *during_each(lambda: Kill("a runner", a_runner)),
     *during_each(lambda: Kill(MEMBER, a_machine)),
     *during_each(KillServer),
 ]
 
+ON_POSTGRES: list[Makes] = [
+    Nothing,
+    lambda: StoreKilled(8),
+    lambda: StoreKilled(60),
+    lambda: StoreStopped(LEASE_OVER),
+    lambda: StoreStopped(LOST),
+    LeaderKilled,
+    LeaderStopped,
+    lambda: Kill("a runner", a_runner),
+    lambda: Kill(MEMBER, a_machine),
+    lambda: Kill("the Spark master", the_master),
+    *during_each(LeaderKilled),
+    lambda: During(Update(), StoreKilled(8)),
+]
+"""What befalls a Pair: its store and its servers, and some of what befalls others, too."""
+
+
+def kinds(deck: list[Makes]) -> list[str]:
+    """The names of all that is in it, each once."""
+    return list(dict.fromkeys(made().name for made in deck))
+
 
 def schedule(seed: int, deck: list[Makes]) -> Iterator[tuple[Fault, Random]]:
-    """Faults without end, each with the numbers that it draws: all of the deck in a random order, then again in another."""
+    """Faults without end, each with the numbers that it draws: all of the deck in a random order, then again in another.
+
+    In each round every kind comes once before any comes again.
+    """
     order = Random(seed)
     while True:
-        for made in order.sample(deck, len(deck)):
-            yield made(), Random(order.random())
+        drawn = [made() for made in order.sample(deck, len(deck))]
+        first = {fault.name: fault for fault in reversed(drawn)}
+        again = [fault for fault in drawn if first[fault.name] is not fault]
+        for fault in [*reversed(first.values()), *again]:
+            yield fault, Random(order.random())
