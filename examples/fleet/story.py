@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 from stack import HERE, Stack, wait_until
+from story_checks import Kept, check, in_a_row, members_ended, members_there, reads_of_beta, step
 from verify import Key, compare, emitted_alpha, emitted_beta, ingested
 
 from pitstop.client import Client, JobHandle
@@ -21,19 +22,10 @@ from pitstop.model.job import JobState
 DOWNTIME_SECONDS = 20.0
 FAST = ("--scale-up-delay", "2")
 """So that nobody has to wait for long until the job uses a new member."""
-_steps = 0
-
-
-def step(text: str) -> None:
-    global _steps
-    _steps += 1
-    print(f"\n{_steps}. {text}", flush=True)
-
-
-def check(holds: bool, text: str) -> None:
-    print(f"   {'ok  ' if holds else 'FAIL'} {text}", flush=True)
-    if not holds:
-        raise SystemExit(1)
+DRIVERS_TOO = (*FAST, "--runners-on-members", "--spares", "0")
+"""And so that sources are read on members: a warm process would be beside the server."""
+BETA = "pitstop.source.http_poll"
+"""Who tells what is read of Beta."""
 
 
 def logged(lines: list[str], stage: str) -> list[str]:
@@ -119,7 +111,7 @@ def tell_update(stack: Stack, ingest: type[InPython | InSql] = InPython) -> None
     check(ingested(stack.archive) == at_snapshot, "nothing was written after the snapshot")
 
     step("Let Beta's source tell what it reads: pitstop log-level pitstop.source.http_poll debug")
-    client.set_log_level("pitstop.source.http_poll", "debug")
+    client.set_log_level(BETA, "debug")
 
     step("Start version 2, which logs each ping, from the snapshot: pitstop submit -s my-snapshot ingest_v2.py ...")
     second = ingest.second(client, stack, "my-snapshot")
@@ -138,7 +130,8 @@ def tell_members(stack: Stack) -> None:
     """Parts 3 and 5 of the lab: members join and die, all is shut down, code that jobs share is changed, all is started again."""
     step("Start the control plane with two members, and both simulators")
     write_ping(stack, ("vin", "latitude", "longitude", "time", "provider"))
-    client = stack.start_server(members=2, options=FAST)
+    client = stack.start_server(members=2, options=DRIVERS_TOO)
+    client.set_log_level(BETA, "debug")
     stack.start_simulators()
     members = client.service.server_info().members
     check(len(members) == 2, f"{len(members)} members with a core each are there")
@@ -154,20 +147,35 @@ def tell_members(stack: Stack) -> None:
     wait_until(lambda: members_of(job) == 3, 400, "the job on three members")
     check(job.details.version == 1, "the job uses it, with its state in one more partition")
 
-    step("Kill a member with all that runs on it")
-    seen = ingested(stack.archive).total()
-    kill_member(stack, "member-1")
-    wait_until(lambda: ingested(stack.archive).total() > seen + 200, 400, "more pings")
-    check(job.status is JobState.RUNNING, "both sources go on where they had been")
+    step("Look in the log of the job which member reads Beta, and kill it with all that runs on it")
+    run = job.details.token
+    before = wait_until(lambda: reads_of_beta(job, run), 400, "a read that is told of")
+    check(before[-1].member in members_there(client), f"{before[-1].member} reads Beta, up to sequence {before[-1].last}")
+    kill_member(stack, before[-1].member)
+    before = reads_of_beta(job, run)
+    after = wait_until(lambda: reads_of_beta(job, run, later=True), 400, "a read after that")
+    check(after[0].run > run, f"{after[0].member} reads Beta from sequence {after[0].first} on, as far as {after[-1].last}")
+    check(in_a_row(before), f"up to {before[-1].last} the reads had followed one another")
+    check(after[0].first <= before[-1].last + 1 and in_a_row(after), "what was not committed is read again, and nothing left out")
+    beta = emitted_beta(stack.beta_url)
+    wait_until(lambda: not beta - ingested(stack.archive), 400, "the pings of Beta")
+    verdict = compare(beta, Counter({ping: times for ping, times in ingested(stack.archive).items() if ping in beta}))
+    check(verdict.clean, f"and each of Beta's {verdict.emitted:,} pings so far is written once")
 
     step("Shut all of it down: pitstop cluster shutdown")
+    client.map("depots").put("Des Moines", {"vehicles": 60})
+    job.export_snapshot("before-the-change")
+    kept = Kept.of(client)
     client.service.shut_down()
-    check(stack.ended_by_itself("server", 120) == 0, "jobs, members and server have ended")
+    check(stack.ended_by_itself("server", 120) == 0, "the server has ended in order")
+    ended = members_ended(stack)
+    check(len(ended) == 3 and set(ended.values()) == {0}, f"so have the job and {', '.join(ended)}")
     at_shutdown = ingested(stack.archive)
 
     step("Let the module that says what a ping holds hold its trouble codes, too, and start all again")
     write_ping(stack, ("vin", "latitude", "longitude", "time", "provider", "obd_codes"))
-    client = stack.start_server(members=2, options=FAST)
+    client = stack.start_server(members=2, options=DRIVERS_TOO)
+    kept.check_again(Kept.of(client))
     job = client.job("ingest")
     job.wait_started(400)
     wait_until(lambda: ingested(stack.archive).total() > at_shutdown.total() + 200, 400, "the pings of the downtime")
@@ -219,7 +227,7 @@ def members_of(job: JobHandle) -> int:
 
 
 def kill_member(stack: Stack, name: str) -> None:
-    """With its Spark worker and all executors, as when its machine is lost."""
+    """With its drivers, its Spark worker and all executors, as when its machine is lost."""
     folder = DataFolder(stack.data).member(name)
     for handle in (handle_in(folder.process), handle_in(folder.daemon)):
         if handle is not None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, ViewportSize, expect, sync_playwright
 from stack import HERE, Stack, wait_until
-from story import FAST, check, step
+from story import FAST
+from story_checks import check, step
 from verify import compare, emitted_alpha, emitted_beta, ingested
 
 from pitstop.client import HttpService
