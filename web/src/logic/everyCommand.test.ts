@@ -8,6 +8,7 @@ import * as cluster from "../screens/cluster/commands";
 import * as job from "../screens/job/commands";
 import * as maps from "../screens/maps/commands";
 import * as snapshots from "../screens/snapshots/commands";
+import * as sql from "../screens/sql/commands";
 import { submitCommand } from "../screens/submit/request";
 import { checkCommand } from "../screens/update/check";
 import { updateCommand } from "../screens/update/useUpdate";
@@ -67,6 +68,7 @@ const MADE: Record<string, Line[]> = {
     ["speeds", `value=${value}`],
   ]),
   logCommand: lines(NAMES, (name) => [job.logCommand(named(name)), [name]]),
+  settingsCommand: lines(["x"], () => [cluster.settingsCommand(), []]),
   shutDownCommand: lines(["x"], () => [cluster.shutDownCommand(), []]),
   addMemberCommand: lines(["x"], () => [cluster.addMemberCommand(), []]),
   removeMemberCommand: lines(EVIL, (name) => [cluster.removeMemberCommand(name), [name]]),
@@ -90,6 +92,7 @@ const MADE: Record<string, Line[]> = {
     ["monday", "per car", sql, "10"],
   ]),
   stateExport: lines(NAMES, (stage) => [snapshots.stateExport("monday", stage), ["monday", stage]]),
+  sqlCommand: lines(EVIL, (text) => [sql.sqlCommand(text), [text]]),
   submitCommand: lines(SINGLE, (evil) => [
     submitCommand({ draft: draft(evil), name: "speeds", snapshot: "monday" }),
     [...coded(evil), "speeds", "monday"],
@@ -109,8 +112,8 @@ test("the record has the line of every action", async () => {
 });
 
 test("no action is left out", () => {
-  const makers = { ...job, ...cluster, ...maps, ...snapshots };
-  const others = new Set(["firstPutLine", "putBody", "fileName"]);
+  const makers = { ...job, ...cluster, ...maps, ...snapshots, ...sql };
+  const others = new Set(["firstPutLine", "putBody", "fileName", "sqlLink", "queryOfStage"]);
   const told = Object.keys(MADE).map((name) => name.split(" ")[0]);
   expect(Object.keys(makers).filter((name) => !others.has(name) && !told.includes(name))).toEqual([]);
   const known = /(commands|request|check|useUpdate)\.ts$|\.test\.ts$/;

@@ -1,9 +1,10 @@
 import { Code, Group, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
-import { pathTo } from "../../logic/commands";
+
 import { CopyAs } from "../../parts/CopyAs";
 import { Loaded } from "../../parts/Trouble";
+import { settingsCommand } from "./commands";
 
 /** How much the server keeps of what grows: what is in force, what is usual, and what it is about. */
 export function Settings() {
@@ -18,10 +19,7 @@ export function Settings() {
           Settings of the server that serves this page; they are given when it starts, such as{" "}
           <Code>pitstop serve --keep audit=20000</Code>.
         </Text>
-        <CopyAs
-          label="reading the settings"
-          command={{ cli: ["pitstop", "settings"], method: "GET", path: pathTo("settings") }}
-        />
+        <CopyAs label="reading the settings" command={settingsCommand()} />
       </Group>
       <Loaded query={settings}>
         {({ keep }) => (

@@ -27,3 +27,9 @@ export function logLevelCommand(body: { logger: string; level: string | null; jo
     body,
   };
 }
+
+export const settingsCommand = (): Command => ({
+  cli: ["pitstop", "cluster", "settings"],
+  method: "GET",
+  path: pathTo("settings"),
+});

@@ -1,1 +1,0 @@
-import{Fn as e,Qt as t,Wn as n}from"./IconAlertTriangle-BHYYkqaR.js";import{n as r}from"./When-DHgnNQVA.js";var i=n(e(),1),a=t();function o(){let e=r(),[t]=(0,i.useState)(()=>Date.now());return(0,a.jsxs)(`span`,{className:`figure`,"aria-hidden":`true`,children:[Math.max(0,Math.round((e-t)/1e3)),` s`]})}export{o as t};
