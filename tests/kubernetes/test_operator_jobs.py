@@ -1,5 +1,6 @@
 """What is asked of jobs, and of their cluster while they run: by their spec, and otherwise. One cluster for all tests."""
 
+import json
 import secrets
 import time
 import zipfile
@@ -77,6 +78,28 @@ def test_deleting_a_snapshot_removes_what_was_saved(user):
     assert "to-remove" in user.pitstop("list-snapshots")
     user.kubectl("delete", "jetjobsnapshot", "to-remove", "--wait=true")
     assert "to-remove" not in user.pitstop("list-snapshots")
+
+
+def test_of_two_snapshots_with_one_name_the_second_takes_nothing_from_the_first(user):
+    user.kubectl.apply(snapshot("first", name="same"))
+    user.until("jetjobsnapshot", "first", "Exported")
+    folder = user.status("jetjobsnapshot", "first")["savedAs"]
+    user.kubectl.apply(snapshot("second", name="same"))
+    user.until("jetjobsnapshot", "second", "Failed")
+    assert user.status("jetjobsnapshot", "second")["message"] == "JetJobSnapshot first already uses the same name"
+    user.kubectl("delete", "jetjobsnapshot", "second", "--wait=true")
+    assert saved(user)["same"].endswith(f"/{folder}")
+    # Somebody else, by the command line, has another state saved under that name.
+    user.pitstop("save-snapshot", "transaction-v1", "same")
+    theirs = saved(user)["same"]
+    user.kubectl("delete", "jetjobsnapshot", "first", "--wait=true")
+    assert saved(user)["same"] == theirs
+    user.pitstop("delete-snapshot", "same")
+
+
+def saved(user):
+    """The folders of saved states by their names."""
+    return {each["name"]: each["path"] for each in json.loads(user.pitstop("list-snapshots", "-o", "json"))}
 
 
 def test_a_job_that_was_submitted_otherwise_is_left_alone_and_keeps_its_name(user):

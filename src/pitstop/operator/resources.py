@@ -372,6 +372,9 @@ class JetJobSnapshotStatus(Status):
 
     state: Annotated[SnapshotState | None, Field(description="How far it is")] = None
     creation_time: Annotated[Moment | None, Field(description="When the state was saved")] = None
+    saved_as: Annotated[
+        str | None, Field(description="Which of the saved states of its cluster is its own: the name of that one's folder")
+    ] = None
     message: Annotated[str | None, Field(description="What is wrong, and what to do")] = None
 
 

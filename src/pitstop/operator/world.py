@@ -124,6 +124,12 @@ def job_name_of(job: Object) -> str:
     return name
 
 
+def snapshot_name_of(snapshot: Object) -> str:
+    """The name of the snapshot that a JetJobSnapshot stands for."""
+    name: str = snapshot["spec"].get("name") or snapshot["metadata"]["name"]
+    return name
+
+
 def key_of(kind: Kind, found: Object) -> Key:
     """The key of a resource of ours."""
     return Key(kind.name, found["metadata"]["namespace"], found["metadata"]["name"])

@@ -1,11 +1,13 @@
 """What a JetJobSnapshot asks for (resources.md)."""
 
+import dataclasses
+
 import pytest
 
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.operator.resources import JetJobSnapshot
-from pitstop.operator.snapshots import SeenSnapshot, decide_snapshot
+from pitstop.operator.resources import JetJobSnapshot, SnapshotState
+from pitstop.operator.snapshots import Namesake, SeenSnapshot, decide_snapshot, its_own
 
 KEPT = SnapshotRecord("snapshot-transaction", "0401-9f77-b9c0-0001", "transaction-v1", 1691586471.9, 1196, "/data/s", 12)
 
@@ -77,3 +79,62 @@ def test_what_is_decided_stays_so(state):
 
 def test_the_snapshot_has_the_name_of_its_resource_unless_another_is_given():
     assert (seen().snapshot_name, seen(name="mine").snapshot_name) == ("snapshot-transaction", "mine")
+
+
+OLDER = Namesake("other", older=True, state=None, leaving=False)
+
+
+@pytest.mark.parametrize("state", [None, SnapshotState.WAITING, SnapshotState.EXPORTING, SnapshotState.EXPORTED])
+def test_of_two_that_have_one_name_on_one_cluster_the_younger_fails(state):
+    """Its export would take the place of what the older one has saved, or is about to."""
+    other = dataclasses.replace(OLDER, state=state)
+    assert other.comes_first(None)
+    assert not dataclasses.replace(other, older=False, state=None).comes_first(None)
+    decision = decide_snapshot(dataclasses.replace(seen(), namesake=other))
+    message = "JetJobSnapshot other already uses the same name"
+    assert (decision.export, decision.status.state, decision.status.message) == (False, "Failed", message)
+
+
+def test_one_that_has_begun_keeps_its_name_though_an_older_one_is_seen_late():
+    """Resources of one second are told apart by their uids, not by which was seen first."""
+    assert not OLDER.comes_first(SnapshotState.EXPORTING)
+    assert dataclasses.replace(OLDER, older=False, state=SnapshotState.EXPORTING).comes_first(None)
+
+
+def test_of_two_that_have_begun_at_one_moment_one_goes_on():
+    begun = dataclasses.replace(OLDER, state=SnapshotState.EXPORTING)
+    assert begun.comes_first(SnapshotState.EXPORTING)
+    assert not dataclasses.replace(begun, older=False).comes_first(SnapshotState.EXPORTING)
+    decision = decide_snapshot(dataclasses.replace(seen("Exporting", kept=KEPT), namesake=begun))
+    assert (decision.export, decision.status.state, decision.status.saved_as) == (False, "Failed", None)
+
+
+def test_a_name_is_free_again_once_its_resource_has_failed_and_waited_for_while_it_goes():
+    assert not dataclasses.replace(OLDER, state=SnapshotState.FAILED).comes_first(None)
+    decision = decide_snapshot(
+        dataclasses.replace(seen(), namesake=dataclasses.replace(OLDER, state=SnapshotState.EXPORTED, leaving=True))
+    )
+    assert (decision.export, decision.status.state) == (False, "Waiting")
+
+
+def owned(saved_as=None):
+    status = {"state": "Exported", "savedAs": saved_as}
+    return JetJobSnapshot.model_validate({"spec": {"jetJobResourceName": "transaction-v1"}, "status": status})
+
+
+def test_which_saved_state_is_its_own_is_said_and_no_other_is_taken_for_it():
+    mine = dataclasses.replace(KEPT, path="/data/snapshots/snapshot-transaction@1779c9f3")
+    others = dataclasses.replace(KEPT, path="/data/snapshots/snapshot-transaction@1779ffff")
+    status = decide_snapshot(seen("Exporting", kept=mine)).status
+    assert status.saved_as == "snapshot-transaction@1779c9f3"
+    resource = owned(status.saved_as)
+    assert its_own(resource, KEPT.name, None, 0.0, [others]) is None
+    assert its_own(resource, KEPT.name, None, 0.0, [dataclasses.replace(mine, name="another")]) is None
+    assert its_own(resource, KEPT.name, None, 0.0, [mine]) == mine
+
+
+@pytest.mark.parametrize(
+    ("job", "made", "found"), [(None, 0.0, True), (KEPT.job_id, 0.0, True), ("another", 0.0, False), (None, 1.7e9, False)]
+)
+def test_as_long_as_nothing_says_which_it_is_the_one_of_its_name_and_job_that_is_younger_counts(job, made, found):
+    assert (its_own(owned(), KEPT.name, job, made, [KEPT]) is KEPT) is found

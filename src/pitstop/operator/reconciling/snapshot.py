@@ -18,14 +18,16 @@ from pitstop.operator.reconciling.surroundings import (
     Surroundings,
     hold,
     is_leaving,
+    uid_of,
 )
 from pitstop.operator.resources import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
-from pitstop.operator.snapshots import SeenSnapshot, could_not_export, decide_snapshot
-from pitstop.operator.world import read
+from pitstop.operator.snapshots import Namesake, SeenSnapshot, could_not_export, decide_snapshot, its_own
+from pitstop.operator.world import read, snapshot_name_of
 
 CLOCKS_DIFFER_SECONDS = 10.0
 """How far the clocks of a cluster and of the API server may be apart."""
 OVER = (SnapshotState.EXPORTED, SnapshotState.FAILED)
+SAVING = (SnapshotState.EXPORTING, SnapshotState.EXPORTED)
 
 
 def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
@@ -38,7 +40,7 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
     cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
     if is_leaving(found):
         return _let_go(around, found, resource, job)
-    hold(around, kinds.JET_JOB_SNAPSHOT, found, cluster, finalizer=True)
+    hold(around, kinds.JET_JOB_SNAPSHOT, found, _home(around, found, resource, job), finalizer=True)
     if resource.status is not None and resource.status.state in OVER:
         return None
     if job is None:  # what was seen may be older than what was applied; the end of a snapshot is for good
@@ -46,10 +48,12 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
         cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
     connection = around.servers.of(cluster["metadata"]["uid"]) if cluster is not None else None
     seen = _seen(found, resource, job, connection, cluster is not None)
+    if cluster is not None:
+        seen = dataclasses.replace(seen, namesake=_namesake(around, found, resource, cluster))
     decision = decide_snapshot(seen)
     _say(around, found, decision.status)
-    if decision.export and connection is not None and job is not None:
-        return _export(around, found, resource, job, connection)
+    if decision.export and connection is not None and cluster is not None and job is not None:
+        return _export(around, found, resource, job, cluster, connection)
     return None if decision.status.state in OVER else SOON_SECONDS
 
 
@@ -70,15 +74,31 @@ def _seen(
 
 def _kept(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
     """The snapshot of this resource, if its cluster has it: one of that name which was there before is another one."""
-    name = resource.spec.name or found["metadata"]["name"]
     made = datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp() - CLOCKS_DIFFER_SECONDS
-    for record in connection.service.snapshots():
-        if record.name == name and record.created >= made and identity in (None, record.job_id):
-            return record
+    return its_own(resource, snapshot_name_of(found), identity, made, connection.service.snapshots())
+
+
+def _namesake(around: Surroundings, found: Object, resource: JetJobSnapshot, cluster: Object) -> Namesake | None:
+    """Another one on its cluster to which the name of its snapshot belongs, by what the API server has of that one now."""
+    metadata, state = found["metadata"], resource.status.state if resource.status is not None else None
+    for other in around.world.all(kinds.JET_JOB_SNAPSHOT, metadata["namespace"]):
+        its = other["metadata"]
+        if its["uid"] == metadata["uid"] or snapshot_name_of(other) != snapshot_name_of(found):
+            continue
+        there = around.api.get(kinds.JET_JOB_SNAPSHOT, its["namespace"], its["name"])
+        known = read(JetJobSnapshot, there)
+        if there is None or known is None or uid_of(_home_of(around, there, known)) != uid_of(cluster):
+            continue
+        older = (its["creationTimestamp"], its["uid"]) < (metadata["creationTimestamp"], metadata["uid"])
+        namesake = Namesake(its["name"], older, known.status.state if known.status is not None else None, is_leaving(there))
+        if namesake.comes_first(state):
+            return namesake
     return None
 
 
-def _export(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object, connection: Connection) -> float | None:
+def _export(
+    around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object, cluster: Object, connection: Connection
+) -> float | None:
     """Once: what this process has seen may be older than what another one has done, so the resource is read again."""
     metadata = found["metadata"]
     now = around.api.get(kinds.JET_JOB_SNAPSHOT, metadata["namespace"], metadata["name"])
@@ -87,7 +107,9 @@ def _export(around: Surroundings, found: Object, resource: JetJobSnapshot, job: 
         return None
     if current.status is not None and current.status.state in OVER:
         return None
-    identity, name = job_id(job["metadata"]["uid"]), resource.spec.name or metadata["name"]
+    if _namesake(around, now, current, cluster) is not None:
+        return SOON_SECONDS
+    identity, name = job_id(job["metadata"]["uid"]), snapshot_name_of(found)
     seen = SeenSnapshot(metadata["name"], metadata["generation"], current, True, actual=JobState.RUNNING)
     try:
         kept = connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
@@ -111,9 +133,8 @@ def _say(around: Surroundings, found: Object, status: JetJobSnapshotStatus) -> N
 
 def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> float | None:
     """The saved state goes before its resource, unless its cluster goes, too."""
-    cluster = _cluster_of(around, found, job)
-    exported = resource.status is not None and resource.status.state in (SnapshotState.EXPORTED, SnapshotState.EXPORTING)
-    if exported and cluster is not None and not is_leaving(cluster):
+    cluster = _home(around, found, resource, job)
+    if _is_saving(resource) and cluster is not None and not is_leaving(cluster):
         connection = around.servers.of(cluster["metadata"]["uid"])
         if connection is None or connection.info is None:
             return SOON_SECONDS
@@ -131,10 +152,22 @@ def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: 
     return None
 
 
-def _cluster_of(around: Surroundings, found: Object, job: Object | None) -> Object | None:
-    """Its job may be gone; then it still names the cluster with which it goes."""
+def _is_saving(resource: JetJobSnapshot) -> bool:
+    return resource.status is not None and resource.status.state in SAVING
+
+
+def _home_of(around: Surroundings, found: Object, resource: JetJobSnapshot) -> Object | None:
+    job = around.world.find(kinds.JET_JOB, found["metadata"]["namespace"], resource.spec.jet_job_resource_name)
+    return _home(around, found, resource, job)
+
+
+def _home(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> Object | None:
+    """The cluster that has what it saves, and with which it goes; None if there is none.
+
+    Its job may be gone, or made anew on another cluster: then it still names the one that it was saved on.
+    """
     namespace = found["metadata"]["namespace"]
-    if job is not None:
+    if job is not None and not _is_saving(resource):
         return around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"])
     for each in found["metadata"].get("ownerReferences", []):
         cluster = around.world.find(kinds.HAZELCAST, namespace, each["name"])

@@ -76,6 +76,11 @@ def is_leaving(found: Object) -> bool:
     return "deletionTimestamp" in found["metadata"]
 
 
+def uid_of(found: Object | None) -> str | None:
+    """Of an object; None of none."""
+    return found["metadata"]["uid"] if found is not None else None
+
+
 def still_there(around: Surroundings, cluster: Object) -> bool:
     """Whether this very cluster is there and stays, by the API server itself: what hangs on it would go with it."""
     metadata = cluster["metadata"]
