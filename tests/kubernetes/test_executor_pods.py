@@ -35,6 +35,11 @@ def test_a_job_runs_in_pods_that_spark_makes_and_loses_and_doubles_nothing_when_
         user.put(1, 2)
         user.until_logged("transaction-v1", [1, 2])
 
+        def may_be_taken():
+            return kubectl.get("poddisruptionbudget", "hazelcast").get("status", {}).get("disruptionsAllowed")
+
+        kubectl.until(lambda: may_be_taken() == 1, SOON_SECONDS, "a drain may take the control plane's pod")
+
         killed, kept = executors(kubectl)
         node.signal(kubectl.namespace, killed, "hazelcast")
         user.put(3, 4)

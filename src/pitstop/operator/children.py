@@ -8,7 +8,17 @@ is a file on the volume, so that all pods of a cluster are to be on one node, un
 from __future__ import annotations
 
 from pitstop.operator import pods
-from pitstop.operator.cluster_names import CONTROL_PLANE, PORT, TOKEN_KEY, Image, Named, labels, metadata
+from pitstop.operator.cluster_names import (
+    CONTROL_PLANE,
+    MEMBER,
+    PART_LABEL,
+    PORT,
+    TOKEN_KEY,
+    Image,
+    Named,
+    labels,
+    metadata,
+)
 from pitstop.operator.kinds import CLAIM, CONFIG_MAP, DISRUPTION_BUDGET, NETWORK_POLICY, SERVICE, STATEFUL_SET
 from pitstop.operator.kube.api import Kind, Object
 
@@ -67,6 +77,11 @@ def _network_policy(cluster: Named) -> Object:
 
 
 def _disruption_budget(cluster: Named) -> Object:
-    """Who drains nodes takes one pod of a cluster at a time."""
-    spec = {"maxUnavailable": 1, "selector": {"matchLabels": labels(cluster)}}
+    """Who drains nodes takes one pod of a cluster at a time.
+
+    Not those that Spark makes: their controller is a pod, and of such Kubernetes cannot say how many there are to be; it would
+    let no pod of the cluster be taken at all.
+    """
+    ours = [{"key": PART_LABEL, "operator": "In", "values": [CONTROL_PLANE, MEMBER]}]
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": labels(cluster), "matchExpressions": ours}}
     return {"metadata": metadata(cluster, cluster.name), "spec": spec}

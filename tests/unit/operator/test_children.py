@@ -153,6 +153,22 @@ def test_spark_makes_the_pods_of_executors_as_confined_as_all_others(on_pods):
     assert selected.items() <= template["metadata"]["labels"].items()
 
 
+def test_pods_that_spark_makes_do_not_keep_others_from_being_drained(on_pods):
+    """Kubernetes counts by the controllers of the pods that a budget selects, and of a pod as controller it knows no count."""
+    parts = made(on_pods)
+    selector = parts["PodDisruptionBudget", "hazelcast"]["spec"]["selector"]
+    template = json.loads(parts["ConfigMap", "hazelcast-spark"]["data"]["executor.json"])
+    pods = [parts["StatefulSet", name]["spec"]["template"] for name in ("hazelcast-control-plane", "hazelcast")]
+
+    def selects(labels):
+        listed = all(
+            labels.get(rule["key"]) in rule["values"] for rule in selector.get("matchExpressions", []) if rule["operator"] == "In"
+        )
+        return listed and selector["matchLabels"].items() <= labels.items()
+
+    assert [selects(each["metadata"]["labels"]) for each in (*pods, template)] == [True, True, False]
+
+
 def test_the_settings_of_drivers_are_where_their_control_plane_looks(on_pods):
     control_plane = pod(on_pods, "hazelcast-control-plane")
     (container,) = control_plane["containers"]
