@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 import threading
@@ -51,11 +50,6 @@ class Code:
 
     name: str
     content: bytes
-
-    @property
-    def digest(self) -> str:
-        """Its SHA-256, as status.artifactDigest has it."""
-        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
 
 def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from: Path | None) -> Code:

@@ -7,8 +7,10 @@ one exception is ``Restarted``, which is carried out once for each generation of
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 
 from pitstop.model.job import JobState
 from pitstop.operator.moments import moment
@@ -29,6 +31,7 @@ JET_DISABLED = "spec.jet.enabled: Required value: jet engine must be enabled"
 UPLOAD_DISABLED = "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled"
 SECRET_MISSING = "Bucket credentials Secret not found"
 BY_USER = "Requested by user"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 PHASES = {
     JobState.NOT_RUNNING: JobPhase.NOT_RUNNING,
@@ -122,6 +125,12 @@ def _without_job(seen: SeenJob) -> JobDecision:
     return JobDecision(JobAction.SUBMIT, _waiting(seen, JobPhase.NOT_RUNNING, None).model_copy(update={"id": identity}))
 
 
+def digest_of(artifact: str) -> str | None:
+    """The SHA-256 of the file that a job runs, by where its server keeps that (DataFolder.artifact); None if it is not there."""
+    folder = PurePath(artifact).parent.name
+    return f"sha256:{folder}" if _SHA256.fullmatch(folder) else None
+
+
 def failed(seen: SeenJob, reason: str) -> JetJobStatus:
     """What the status of a job is to say that could not be submitted."""
     return _waiting(seen, JobPhase.FAILED, reason)
@@ -202,5 +211,5 @@ def _status(seen: SeenJob, actual: JobStatus) -> JetJobStatus:
         completion_time=moment(actual.completion_time) if actual.completion_time is not None else None,
         failure_text=actual.failure,
         suspension_cause=actual.suspension_cause,
-        artifact_digest=before.artifact_digest if before is not None else None,
+        artifact_digest=digest_of(actual.source.artifact),
     )

@@ -337,7 +337,7 @@ class JetJobStatus(Status):
     completion_time: Annotated[Moment | None, Field(description="When it ended")] = None
     failure_text: Annotated[str | None, Field(description="Why it failed")] = None
     suspension_cause: Annotated[str | None, Field(description="Why it is suspended")] = None
-    artifact_digest: Annotated[str | None, Field(description="SHA-256 of its code")] = None
+    artifact_digest: Annotated[str | None, Field(description="SHA-256 of the code that it runs")] = None
 
 
 class JetJob(Part):

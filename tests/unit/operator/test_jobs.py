@@ -1,10 +1,13 @@
 """What a JetJob asks for. Messages and states are those of resources.md."""
 
 import dataclasses
+import hashlib
+from pathlib import Path
 
 import pytest
 
 from pitstop.model.config import JobConfig
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource, JobState, Progress
 from pitstop.operator.jobs import JobAction, JobDecision, SeenJob, decide_job, job_id, number_of
 from pitstop.operator.resources import Hazelcast, JetJob, JetJobSnapshot
@@ -156,6 +159,17 @@ def test_a_finished_job_that_its_control_plane_has_forgotten_is_not_submitted_ag
     done = {"phase": "Completed", "id": 7, "completionTime": "2023-08-09T13:07:51Z"}
     decision = decide_job(seen(jet_job(done)))
     assert decision == JobDecision(None, jet_job(done).status)
+
+
+def test_the_code_of_a_job_is_told_by_its_server_not_by_who_has_submitted_it():
+    """An operator may die between the submit and the status; and a job may be updated by others."""
+    digest = hashlib.sha256(b"code").hexdigest()
+    path = DataFolder(Path("/data/pitstop")).artifact(digest, "jobs.zip")
+    stale = jet_job({"phase": "Running", "id": 7, "artifactDigest": "sha256:of-another"})
+    for resource in (jet_job({"phase": "NotRunning", "id": 7}), stale):
+        found = actual(JobState.RUNNING, source=JobSource(str(path)))
+        assert decide_job(seen(resource, actual=found)).status.artifact_digest == f"sha256:{digest}"
+    assert decide_job(seen(stale, actual=actual(JobState.RUNNING))).status.artifact_digest is None
 
 
 def test_the_id_of_a_job_follows_from_its_resource_and_fits_an_int64():

@@ -111,9 +111,9 @@ def _older_namesake(around: Surroundings, found: Object, job_name: str, cluster:
 
 def _act(around: Surroundings, seen: SeenJob, action: JobAction, connection: Connection) -> JetJobStatus:
     """Do it; what the status is to say then."""
-    identity, service, digest = job_id(seen.uid), connection.service, None
+    identity, service = job_id(seen.uid), connection.service
     if action is JobAction.SUBMIT:
-        digest = _submit(around, seen, connection)
+        _submit(around, seen, connection)
     elif action is JobAction.SUSPEND:
         service.suspend(identity)
     elif action is JobAction.RESUME:
@@ -125,11 +125,10 @@ def _act(around: Surroundings, seen: SeenJob, action: JobAction, connection: Con
     connection.ask_again(identity)
     # What was asked is done: the spec of this generation is brought about once.
     status = decide_job(dataclasses.replace(seen, actual=connection.job(identity))).status
-    status = status.model_copy(update={"observed_generation": seen.generation})
-    return status if digest is None else status.model_copy(update={"artifact_digest": digest})
+    return status.model_copy(update={"observed_generation": seen.generation})
 
 
-def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> str:
+def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> None:
     spec, namespace = seen.resource.spec, seen.namespace
     credentials: dict[str, str] | None = None
     if spec.bucket_config is not None and spec.bucket_config.secret_name is not None:
@@ -150,7 +149,6 @@ def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> str:
             id=job_id(seen.uid),
         )
     )
-    return code.digest
 
 
 def _let_go(around: Surroundings, found: Object, cluster: Object | None, connection: Connection | None) -> float | None:
