@@ -26,7 +26,7 @@ from pitstop.operator.reconciling.cluster import reconcile_cluster
 from pitstop.operator.reconciling.job import reconcile_job
 from pitstop.operator.reconciling.map import reconcile_map
 from pitstop.operator.reconciling.snapshot import reconcile_snapshot
-from pitstop.operator.reconciling.surroundings import Retries, Surroundings
+from pitstop.operator.reconciling.surroundings import Absences, Retries, Surroundings
 from pitstop.operator.world import Key, World
 from pitstop.operator.writing import Writer
 
@@ -77,7 +77,7 @@ class Operator:
         self._stopped = threading.Event()
         self._queue: WorkQueue[Key] = WorkQueue()
         self._world = World(self._connect, self._queue.add, settings.namespace)
-        self._servers, self._retries = Servers(), Retries()
+        self._servers, self._retries, self._absences = Servers(), Retries(), Absences()
         self.leads = threading.Event()
 
     def _connect(self) -> Api:
@@ -131,7 +131,14 @@ class Operator:
     def _work(self) -> None:
         api = self._connect()
         around = Surroundings(
-            api, self._world, Writer(api), self._servers, self._settings.image, self._settings.files_from, self._retries
+            api,
+            self._world,
+            Writer(api),
+            self._servers,
+            self._settings.image,
+            self._settings.files_from,
+            self._retries,
+            self._absences,
         )
         try:
             while (key := self._queue.take()) is not None:

@@ -31,6 +31,8 @@ JET_DISABLED = "spec.jet.enabled: Required value: jet engine must be enabled"
 UPLOAD_DISABLED = "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled"
 SECRET_MISSING = "Bucket credentials Secret not found"
 BY_USER = "Requested by user"
+AWAY_SECONDS = 120.0
+"""How long the server of a submitted job may be away before its status says so: the pod of a control plane is replaced sooner."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 PHASES = {
@@ -113,6 +115,18 @@ def decide_job(seen: SeenJob) -> JobDecision:
     return JobDecision(_action(seen, seen.actual), _status(seen, seen.actual))
 
 
+def decide_away(seen: SeenJob, seconds: float) -> JetJobStatus | None:
+    """What the status of a submitted job is to say whose server has been away for so long; None if it stays as it is.
+
+    The job may run on meanwhile. Its id and its times stay, and so does the generation of the spec that was brought about last.
+    """
+    known = seen.resource.status
+    if known is None or known.phase in FINISHED or seconds < AWAY_SECONDS:
+        return None
+    obstacle = _cluster_obstacle(seen, answers=False)
+    return known.model_copy(update={"phase": JobPhase.FAILED, "failure_text": obstacle, "suspension_cause": None})
+
+
 def _without_job(seen: SeenJob) -> JobDecision:
     known = seen.resource.status
     if known is not None and known.phase in FINISHED:  # its control plane has forgotten it
@@ -140,16 +154,23 @@ def _obstacle(seen: SeenJob) -> str | None:
     """Why it cannot be submitted now. Once that is gone, it is."""
     spec, cluster = seen.resource.spec, seen.cluster
     if cluster is None:
-        return f"Hazelcast '{spec.hazelcast_resource_name}' not found"
+        return _cluster_obstacle(seen, answers=False)
     if not cluster.spec.jet.enabled:
         return JET_DISABLED
     if (spec.bucket_config is not None or spec.remote_url is not None) and not cluster.spec.jet.resource_upload_enabled:
         return UPLOAD_DISABLED
     if seen.older_namesake is not None:
         return f"JetJob {seen.older_namesake} already uses the same name"
-    if cluster.status is None or cluster.status.phase is not ClusterPhase.RUNNING:
-        return f"Hazelcast '{spec.hazelcast_resource_name}' is not running"
-    return _snapshot_obstacle(spec.initial_snapshot_resource_name, seen.snapshot)
+    answers = cluster.status is not None and cluster.status.phase is ClusterPhase.RUNNING
+    obstacle = _cluster_obstacle(seen, answers)
+    return obstacle or _snapshot_obstacle(spec.initial_snapshot_resource_name, seen.snapshot)
+
+
+def _cluster_obstacle(seen: SeenJob, answers: bool) -> str | None:
+    name = seen.resource.spec.hazelcast_resource_name
+    if seen.cluster is None:
+        return f"Hazelcast '{name}' not found"
+    return None if answers else f"Hazelcast '{name}' is not running"
 
 
 def _snapshot_obstacle(name: str | None, snapshot: JetJobSnapshot | None) -> str | None:

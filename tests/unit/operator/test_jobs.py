@@ -9,7 +9,7 @@ import pytest
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource, JobState, Progress
-from pitstop.operator.jobs import JobAction, JobDecision, SeenJob, decide_job, job_id, number_of
+from pitstop.operator.jobs import AWAY_SECONDS, JobAction, JobDecision, SeenJob, decide_away, decide_job, job_id, number_of
 from pitstop.operator.resources import Hazelcast, JetJob, JetJobSnapshot
 from pitstop.service.results import JobStatus
 
@@ -159,6 +159,39 @@ def test_a_finished_job_that_its_control_plane_has_forgotten_is_not_submitted_ag
     done = {"phase": "Completed", "id": 7, "completionTime": "2023-08-09T13:07:51Z"}
     decision = decide_job(seen(jet_job(done)))
     assert decision == JobDecision(None, jet_job(done).status)
+
+
+RAN = {
+    "phase": "Running",
+    "id": 7,
+    "submissionTime": "2023-08-09T12:22:04Z",
+    "observedGeneration": 1,
+    "artifactDigest": "sha256:abc",
+}
+
+
+@pytest.mark.parametrize(
+    ("of", "message"),
+    [
+        (cluster(phase="Pending"), "Hazelcast 'hazelcast' is not running"),
+        (RUNNING_CLUSTER, "Hazelcast 'hazelcast' is not running"),  # nobody has said yet that it is away
+        (None, "Hazelcast 'hazelcast' not found"),
+    ],
+)
+def test_a_job_whose_cluster_has_been_away_for_long_is_failed_and_nothing_else_of_it_changes(of, message):
+    away = seen(jet_job(RAN, state="Restarted"), generation=2, cluster=of)
+    assert decide_away(away, AWAY_SECONDS - 1) is None  # a pod that is replaced is away so long, too
+    status = decide_away(away, AWAY_SECONDS)
+    written = status.model_dump(by_alias=True, mode="json", exclude_none=True)
+    assert written == RAN | {"phase": "Failed", "failureText": message, "conditions": []}
+    # Once it is there again, it is as it is, and what was asked of it meanwhile is done.
+    back = decide_job(seen(jet_job(written, state="Restarted"), generation=2, actual=actual(JobState.RUNNING)))
+    assert (back.action, back.status.phase, back.status.failure_text) == (JobAction.RESTART, "Running", None)
+
+
+@pytest.mark.parametrize("phase", ["Completed", "ExecutionFailed"])
+def test_a_job_that_has_ended_has_no_need_of_its_cluster(phase):
+    assert decide_away(seen(jet_job(RAN | {"phase": phase}), cluster=None), 10 * AWAY_SECONDS) is None
 
 
 def test_the_code_of_a_job_is_told_by_its_server_not_by_who_has_submitted_it():

@@ -8,7 +8,17 @@ from pitstop.errors import NotFoundError, PitstopError, StoreError, UnreachableE
 from pitstop.operator import kinds
 from pitstop.operator.artifacts import code_of, entry_of
 from pitstop.operator.connections import Connection
-from pitstop.operator.jobs import SECRET_MISSING, JobAction, SeenJob, decide_job, failed, is_owed, job_id
+from pitstop.operator.jobs import (
+    AWAY_SECONDS,
+    SECRET_MISSING,
+    JobAction,
+    SeenJob,
+    decide_away,
+    decide_job,
+    failed,
+    is_owed,
+    job_id,
+)
 from pitstop.operator.kube.api import Object
 from pitstop.operator.reconciling.surroundings import (
     LATER_SECONDS,
@@ -36,7 +46,8 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
         return _let_go(around, found, cluster, connection)
     hold(around, kinds.JET_JOB, found, cluster, finalizer=True)
     if connection is None and resource.status is not None and resource.status.id is not None:
-        return None  # how it is cannot be seen now; whoever reaches its server again looks
+        return _say_unseen(around, found, resource, cluster)
+    around.absences.over(metadata["uid"])
     seen = _seen(around, found, resource, cluster, connection)
     decision = decide_job(seen)
     status, again = decision.status, None
@@ -67,6 +78,19 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
     assert status.phase is not None
     around.writer.status(kinds.JET_JOB, found, status, status.phase, status.failure_text or status.suspension_cause)
     return again
+
+
+def _say_unseen(around: Surroundings, found: Object, resource: JetJob, cluster: Object | None) -> float | None:
+    """How a submitted job is cannot be seen now; whoever reaches its server again looks."""
+    if resource.status is None or resource.status.phase in FINISHED:
+        return None
+    seconds = around.absences.seconds(found["metadata"]["uid"])
+    status = decide_away(_seen(around, found, resource, cluster, None), seconds)
+    if status is None:
+        return AWAY_SECONDS - seconds
+    assert status.phase is not None
+    around.writer.status(kinds.JET_JOB, found, status, status.phase, status.failure_text)
+    return None
 
 
 def _is_behind(around: Surroundings, found: Object) -> bool:
@@ -164,5 +188,6 @@ def _let_go(around: Surroundings, found: Object, cluster: Object | None, connect
             connection.service.cancel(identity)
             connection.ask_again(identity)
     around.retries.forget(found["metadata"]["uid"])
+    around.absences.over(found["metadata"]["uid"])
     around.writer.release(kinds.JET_JOB, found)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,6 +50,24 @@ class Retries:
             self._refused.pop(uid, None)
 
 
+class Absences:
+    """How long the servers of jobs have been away. ``clock``: seconds that never go back."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._since: dict[str, float] = {}
+
+    def seconds(self, uid: str) -> float:
+        """Since the first time that somebody asked for this resource, which counts from then on."""
+        with self._lock:
+            return self._clock() - self._since.setdefault(uid, self._clock())
+
+    def over(self, uid: str) -> None:
+        """Its server is there, or the resource is gone."""
+        with self._lock:
+            self._since.pop(uid, None)
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What is seen, and what can be asked."""
@@ -61,7 +80,8 @@ class Surroundings:
     files_from: Path | None = None
     """The only folder that file:// may lead into; None: none may."""
     retries: Retries = field(default_factory=Retries)
-    """Of all workers."""
+    absences: Absences = field(default_factory=Absences)
+    """These two are of all workers."""
 
     def secret(self, namespace: str, name: str) -> dict[str, str] | None:
         """What a Secret holds; None if there is none. Read whenever it is needed: nobody is to list them."""
