@@ -69,10 +69,22 @@ def test_a_lossless_restart_needs_a_place_to_keep_things(kubectl):
         (made("JetJobSnapshot", "s"), 'missing required field "jetJobResourceName"'),
         (snapshot(jetJobResourceName=""), "spec.jetJobResourceName: Invalid value"),
         (a_map(eventJournal={"capacity": 0}), "spec.eventJournal.capacity: Invalid value: 0"),
+        (a_map(name="a/b"), 'spec.name: Invalid value: "a/b"'),
+        (job(name="ends with a dot."), "spec.name: Invalid value"),
+        (snapshot(name="../up"), "spec.name: Invalid value"),
+        (job(name="0401-9f77-b9c0-0001"), "is the id of a job, or may become it, and cannot be its name: give spec.name"),
+        (job("0401-9f77-b9c0-0001"), "is the id of a job, or may become it, and cannot be its name: give spec.name"),
+        (a_map("m" * 201), "is longer than a name may be: give spec.name, 200 characters at most"),
+        (snapshot("s" * 201), "is longer than a name may be: give spec.name, 200 characters at most"),
     ],
 )
 def test_what_is_wrong_at_first_sight_is_refused(kubectl, wrong, sentence):
     assert sentence in refusal(kubectl, wrong)
+
+
+def test_names_are_those_that_a_cluster_takes(kubectl):
+    kubectl.apply(a_map("m1", name="Über 1"), snapshot("s1", name="日本"), job("0401-9f77-b9c0-0001", name="a.b_c-d"))
+    kubectl.apply(a_map("0401-9f77-b9c0-0001"), job("j" * 201, name="short"))
 
 
 @pytest.mark.parametrize(
@@ -143,4 +155,7 @@ def test_a_snapshot_stays_as_it_is_once_its_export_has_begun(kubectl):
 def test_what_a_field_means_is_explained(kubectl):
     text = kubectl("explain", "jetjob.spec.initialSnapshotResourceName")
     assert "The JetJobSnapshot from whose state it starts" in " ".join(text.split())
+    assert "What maxSize counts" in kubectl("explain", "map.spec.eviction.maxSizePolicy")
+    for field in ("apiVersion", "kind", "metadata"):
+        assert "<empty>" not in kubectl("explain", f"map.{field}")
     assert "1.35" in kubectl("version")

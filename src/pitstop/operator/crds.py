@@ -12,6 +12,7 @@ from typing import Any
 from pitstop.operator.resources import (
     FINISHED,
     GROUP,
+    LONGEST_NAME,
     VERSION,
     Drivers,
     Hazelcast,
@@ -34,7 +35,19 @@ NO_MEMBERS = "master k8s has no members that could run drivers"
 NEEDS_BASE_DIR = "losslessRestartEnabled needs spec.persistence.baseDir"
 ONE_SOURCE = "give bucketConfig or remoteURL, not both"
 
+NAME_TOO_LONG = f"is longer than a name may be: give spec.name, {LONGEST_NAME} characters at most"
+NAME_IS_AN_ID = "is the id of a job, or may become it, and cannot be its name: give spec.name"
+
 Document = dict[str, Any]
+OF_ALL_KINDS: Document = {
+    "apiVersion": {"type": "string", "description": f"Group and version: {GROUP}/{VERSION}"},
+    "kind": {"type": "string", "description": "What kind of resource it is"},
+    # Kubernetes describes it itself, and lets nothing but these two be said of it. Their length bounds what rules on them cost.
+    "metadata": {
+        "type": "object",
+        "properties": {name: {"type": "string", "maxLength": 253} for name in ("name", "generateName")},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -96,9 +109,7 @@ class Kind:
         """The CustomResourceDefinition."""
         subresources: Document = {"status": {}} | ({"scale": self.scale} if self.scale else {})
         schema = structural(self.model.model_json_schema(by_alias=True))
-        schema["properties"] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}} | (
-            schema["properties"]
-        )
+        schema["properties"] = OF_ALL_KINDS | schema["properties"]
         for part, rules in self.rules.items():
             place = schema["properties"][part] if part else schema
             place["x-kubernetes-validations"] = [rule.document() for rule in rules]
@@ -128,6 +139,17 @@ def unchanged(name: str) -> Rule:
     """That field of a spec stays as it was made, also if it was left out."""
     same = f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
     return Rule(same, UNCHANGED, f".{name}", forbidden=True)
+
+
+def _when_made(says: str, message: str, field: str) -> Rule:
+    """What holds for a new resource. One that was there before the rule can still be changed, and deleted."""
+    return Rule(f"oldSelf.hasValue() || {says}", message, field, also_when_created=True)
+
+
+NAMED_BY_ITSELF = _when_made(
+    f"has(self.spec.name) || size(self.metadata.name) <= {LONGEST_NAME}", NAME_TOO_LONG, ".metadata.name"
+)
+_NO_ID = "!{}.matches('^[0-9a-f]{{4}}(-[0-9a-f]{{4}}){{3}}$')"
 
 
 def _words(*values: str) -> str:
@@ -194,6 +216,7 @@ MAP = Kind(
         Column("Message", ".status.message", wide=True),
     ),
     {
+        "": (NAMED_BY_ITSELF,),
         "spec": (
             unchanged("name"),
             unchanged("hazelcastResourceName"),
@@ -204,7 +227,7 @@ MAP = Kind(
                 ".eventJournal",
                 forbidden=True,
             ),
-        )
+        ),
     },
 )
 JET_JOB = Kind(
@@ -221,12 +244,10 @@ JET_JOB = Kind(
     ),
     {
         "": (
-            Rule(
-                f"oldSelf.hasValue() || self.spec.state == '{_RUNNING}'",
-                NOT_RUNNING_AT_FIRST,
-                ".spec.state",
-                also_when_created=True,
-            ),
+            _when_made(f"self.spec.state == '{_RUNNING}'", NOT_RUNNING_AT_FIRST, ".spec.state"),
+            NAMED_BY_ITSELF,
+            _when_made(f"has(self.spec.name) || {_NO_ID.format('self.metadata.name')}", NAME_IS_AN_ID, ".metadata.name"),
+            _when_made(f"!has(self.spec.name) || {_NO_ID.format('self.spec.name')}", NAME_IS_AN_ID, ".spec.name"),
             Rule(f"{_SAME_STATE} || !({_PHASE} in {_words(*FINISHED)})", JOB_FINISHED, ".spec.state", forbidden=True),
             Rule(
                 f"{_SAME_STATE} || self.spec.state == '{_RUNNING}' || {_PHASE} in {_words(JobPhase.RUNNING, *FINISHED)}",
@@ -254,6 +275,7 @@ JET_JOB_SNAPSHOT = Kind(
     ),
     {
         "": (
+            NAMED_BY_ITSELF,
             Rule(
                 f"self.spec == oldSelf.spec || {_EXPORT} in {_words('', SnapshotState.WAITING)}",
                 UNCHANGED,

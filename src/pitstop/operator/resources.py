@@ -10,10 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 GROUP, VERSION = "hazelcast.com", "v1alpha1"
+USUAL_SIZE_POLICY = "PER_NODE"
 USUAL_MEMBERS, USUAL_JOURNAL, USUAL_SCALE_UP_DELAY = 3, 10_000, 10_000
 MOST_MEMBERS = 1000
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+LONGEST_NAME = 200
+NAME_PATTERN = r"^[\p{L}\p{N}]([\p{L}\p{N}_.\- ]*[\p{L}\p{N}_\-])?$"
+"""kit.ids.check_name as Kubernetes understands it, which refuses other names. One that is there already can still be deleted."""
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra={"pattern": NAME_PATTERN})]
 """Of a job, map or snapshot."""
 ResourceName = Annotated[str, Field(min_length=1, max_length=253)]
 Text = Annotated[str, Field(max_length=4096)]
@@ -207,7 +211,9 @@ class Eviction(Part):
 
     eviction_policy: Annotated[EvictionPolicy, Field(description="Which entries go first; NONE: none")] = EvictionPolicy.NONE
     max_size: Annotated[Count, Field(description="How many entries it holds; 0: no limit")] = 0
-    max_size_policy: Annotated[str, Field(max_length=64, description="What max_size counts")] = "PER_NODE"
+    max_size_policy: Annotated[str, Field(max_length=64, description="What maxSize counts; refused without one")] = (
+        USUAL_SIZE_POLICY
+    )
 
 
 class MapSpec(Part):
@@ -221,7 +227,10 @@ class MapSpec(Part):
     time_to_live_seconds: Annotated[Seconds, Field(description="Entries expire so long after they are written; 0: never")] = 0
     max_idle_seconds: Annotated[Seconds, Field(description="Entries expire so long after they were used; 0: never")] = 0
     eviction: Annotated[Eviction | None, Field(description="What happens when it is full")] = None
-    persistence_enabled: Annotated[bool, Field(description="Whether it survives the cluster; maps always do")] = False
+    persistence_enabled: Annotated[
+        bool,
+        Field(description="Changes nothing: every map survives all pods of its cluster, and goes with the Hazelcast resource"),
+    ] = False
 
 
 class MapState(StrEnum):

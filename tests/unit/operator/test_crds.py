@@ -1,10 +1,15 @@
 """What Kubernetes is told of our kinds (resources.md). That it understands and enforces it is shown in tests/kubernetes."""
 
+import re
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 import yaml
+from pydantic import Field, TypeAdapter, ValidationError
 
+from pitstop.errors import UsageError
+from pitstop.kit.ids import check_name
 from pitstop.operator.crds import KINDS, definitions, structural, template, written
 from pitstop.operator.resources import JetJob
 
@@ -86,10 +91,38 @@ def test_fields_and_their_defaults_are_the_documented_ones(kind):
 
 
 def test_every_part_has_one_type_and_every_field_a_description(kind):
-    for part in parts(version_of(kind)[1]["schema"]["openAPIV3Schema"]["properties"]["spec"]):
+    schema = version_of(kind)[1]["schema"]["openAPIV3Schema"]
+    assert set(schema["properties"].pop("metadata")) == {"type", "properties"}  # nothing else may be said of it
+    for part in parts(schema):
         assert isinstance(part["type"], str)
         assert not {"anyOf", "$ref", "$defs", "title", "const"} & part.keys()
         assert all(field["description"] for field in part.get("properties", {}).values())
+        # Fields are called as who writes a manifest knows them.
+        texts = " ".join(field["description"] for field in part.get("properties", {}).values())
+        assert not re.search(r"\b(?!processing_guarantee)[a-z]+_[a-z]+", texts), texts
+
+
+@pytest.mark.parametrize("kind", ["Map", "JetJob", "JetJobSnapshot"], indirect=True)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("transactions", "Über-1", "a b.c_d-e", "日本", "a", "x" * 200),
+        *("", "a/b", "../a", ".a", "-a", "_a", "a.", "a ", "a\n", "a\tb", "x" * 201, "a%b", "a:b"),
+    ],
+)
+def test_a_name_is_admitted_if_and_only_if_the_server_takes_it(kind, name):
+    field = spec_of(kind)["properties"]["name"]
+    rule = TypeAdapter(Annotated[str, Field(pattern=field["pattern"])])
+    admitted = field["minLength"] <= len(name) <= field["maxLength"] and not raises(rule.validate_python, name)
+    assert admitted is not raises(check_name, "map", name)
+
+
+def raises(ask, *arguments):
+    try:
+        ask(*arguments)
+    except (UsageError, ValidationError):
+        return True
+    return False
 
 
 def test_whoever_is_scaled_by_kubectl_says_how_many_there_are():
