@@ -93,6 +93,7 @@ def test_what_belongs_to_somebody_else_is_left_alone(kubectl):
     ("spec", "text"),
     [
         ({"eviction": {"evictionPolicy": "LRU"}}, "spec.eviction"),
+        ({"eviction": {"maxSizePolicy": "USED_HEAP_SIZE"}}, "spec.eviction.maxSizePolicy"),
         ({"maxIdleSeconds": 5}, "spec.maxIdleSeconds"),
         ({"eventJournal": {"timeToLiveSeconds": 5}}, "spec.eventJournal.timeToLiveSeconds"),
     ],
@@ -101,6 +102,17 @@ def test_a_map_refuses_what_our_maps_cannot_do(kubectl, spec, text):
     kubectl.apply(a_map(**spec))
     until_says(kubectl, "map", "transaction", "message", text)
     assert kubectl.get("map", "transaction")["status"]["state"] == "Failed"
+
+
+def test_a_map_that_somebody_holds_says_that_it_is_being_deleted(kubectl):
+    held = a_map()
+    held["metadata"]["finalizers"] = ["example.org/theirs"]
+    kubectl.apply(held)
+    until_says(kubectl, "map", "transaction", "state", "Pending")
+    kubectl("delete", "map", "transaction", "--wait=false")
+    until_says(kubectl, "map", "transaction", "state", "Terminating")
+    kubectl("patch", "map", "transaction", "--type=merge", '--patch={"metadata": {"finalizers": null}}')
+    kubectl.until(lambda: not kubectl.exists("map", "transaction"), SECONDS, "it is gone")
 
 
 def test_a_snapshot_needs_a_job_that_runs(kubectl):

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pitstop.operator.resources import ClusterPhase, EvictionPolicy, Hazelcast, Map, MapSpec, MapState, MapStatus
+from pitstop.operator.resources import (
+    USUAL_SIZE_POLICY,
+    ClusterPhase,
+    EvictionPolicy,
+    Hazelcast,
+    Map,
+    MapSpec,
+    MapState,
+    MapStatus,
+)
 from pitstop.service.results import MapFacts
 
 
@@ -20,6 +29,8 @@ class SeenMap:
     """The Hazelcast resource that it names; None if there is none."""
     facts: MapFacts | None = None
     """The map as its control plane shows it; None if it has none of that name."""
+    leaving: bool = False
+    """It is being deleted."""
 
     @property
     def map_name(self) -> str:
@@ -43,11 +54,14 @@ class MapDecision:
 
     settings: MapSettings | None
     status: MapStatus
+    """Once that is done."""
 
 
 def decide_map(seen: SeenMap) -> MapDecision:
     """What a Map asks for now."""
     spec, cluster = seen.resource.spec, seen.cluster
+    if seen.leaving:
+        return MapDecision(None, _status(seen, MapState.TERMINATING, None))
     missing = _missing(spec)
     if missing is not None:
         return MapDecision(None, _status(seen, MapState.FAILED, missing))
@@ -58,6 +72,11 @@ def decide_map(seen: SeenMap) -> MapDecision:
     wanted = _wanted(spec)
     actual = None if seen.facts is None else MapSettings(seen.facts.journal_capacity, seen.facts.ttl_seconds or 0)
     return MapDecision(wanted if actual != wanted else None, _status(seen, MapState.SUCCESS, None))
+
+
+def persisting_map(seen: SeenMap) -> MapStatus:
+    """What the status is to say while the cluster is being told how the map is to be."""
+    return _status(seen, MapState.PERSISTING, None)
 
 
 def refused_map(seen: SeenMap, reason: str) -> MapStatus:
@@ -78,6 +97,8 @@ def _missing(spec: MapSpec) -> str | None:
     eviction = spec.eviction
     if eviction is not None and (eviction.eviction_policy is not EvictionPolicy.NONE or eviction.max_size):
         return "spec.eviction: maps are kept on disk, and evict nothing"
+    if eviction is not None and eviction.max_size_policy != USUAL_SIZE_POLICY:
+        return "spec.eviction.maxSizePolicy: it says what maxSize counts, and maps have no greatest size"
     return None
 
 

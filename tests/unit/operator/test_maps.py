@@ -1,5 +1,7 @@
 """What a Map asks for (resources.md)."""
 
+import dataclasses
+
 import pytest
 
 from pitstop.operator.maps import MapSettings, SeenMap, decide_map
@@ -39,6 +41,11 @@ def test_a_map_that_is_there_is_configured_only_if_it_is_another_way(found, chan
     assert decision.status.state == "Success"
 
 
+def test_a_map_that_is_being_deleted_is_left_as_it_is():
+    decision = decide_map(dataclasses.replace(seen(facts=facts(9000)), leaving=True))
+    assert (decision.settings, decision.status.state) == (None, "Terminating")
+
+
 @pytest.mark.parametrize(
     ("cluster", "message"), [(None, "Hazelcast 'hazelcast' not found"), (PENDING, "Hazelcast 'hazelcast' is not running")]
 )
@@ -54,6 +61,7 @@ def test_a_map_waits_for_its_cluster(cluster, message):
         ({"eventJournal": {"timeToLiveSeconds": 5}}, "spec.eventJournal.timeToLiveSeconds: "),
         ({"eviction": {"evictionPolicy": "LRU"}}, "spec.eviction: "),
         ({"eviction": {"maxSize": 100}}, "spec.eviction: "),
+        ({"eviction": {"maxSizePolicy": "USED_HEAP_SIZE"}}, "spec.eviction.maxSizePolicy: "),
     ],
 )
 def test_what_maps_cannot_do_is_refused_and_not_left_out(spec, field):

@@ -5,18 +5,22 @@ from __future__ import annotations
 from pitstop.errors import UsageError
 from pitstop.operator import kinds
 from pitstop.operator.kube.api import Object
-from pitstop.operator.maps import SeenMap, decide_map, refused_map
+from pitstop.operator.maps import SeenMap, decide_map, persisting_map, refused_map
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, hold, is_leaving
-from pitstop.operator.resources import ClusterPhase, Hazelcast, Map
+from pitstop.operator.resources import ClusterPhase, Hazelcast, Map, MapStatus
 from pitstop.operator.world import read
 
 
 def reconcile_map(around: Surroundings, found: Object) -> float | None:
     """In how many seconds to look again, unless something changes before. What a map holds stays when its resource goes."""
     resource = read(Map, found)
-    if resource is None or is_leaving(found):
+    if resource is None:
         return None
     metadata = found["metadata"]
+    if is_leaving(found):  # somebody else holds it
+        seen = SeenMap(metadata["name"], metadata["generation"], resource, None, leaving=True)
+        _say(around, found, decide_map(seen).status)
+        return None
     there = around.world.find(kinds.HAZELCAST, metadata["namespace"], resource.spec.hazelcast_resource_name)
     cluster = read(Hazelcast, there)
     if there is not None:
@@ -32,10 +36,15 @@ def reconcile_map(around: Surroundings, found: Object) -> float | None:
     decision = decide_map(seen)
     status = decision.status
     if decision.settings is not None and connection is not None:
+        _say(around, found, persisting_map(seen))
         try:
             connection.service.map_configure(seen.map_name, decision.settings.journal_capacity, decision.settings.ttl_seconds)
         except UsageError as error:
             status = refused_map(seen, error.message)
+    _say(around, found, status)
+    return None
+
+
+def _say(around: Surroundings, found: Object, status: MapStatus) -> None:
     assert status.state is not None
     around.writer.status(kinds.MAP, found, status, status.state, status.message)
-    return None
