@@ -1,7 +1,7 @@
 """What a JetJob asks for, decided from what is seen (resources.md, JetJob). Nothing is done here.
 
 A decision depends on what is seen alone, not on what was decided before: whoever decides anew after a crash does the same. The
-one exception is ``Restarted``, which is carried out once for each generation of the spec.
+one exception is ``Restarted``, which is carried out once for each time that spec.state is changed to it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
+from typing import Any
 
 from pitstop.model.job import JobState
 from pitstop.operator.moments import moment
@@ -20,6 +21,7 @@ from pitstop.operator.resources import (
     Hazelcast,
     JetJob,
     JetJobSnapshot,
+    JetJobSpec,
     JetJobStatus,
     JobPhase,
     JobStateWanted,
@@ -31,6 +33,10 @@ JET_DISABLED = "spec.jet.enabled: Required value: jet engine must be enabled"
 UPLOAD_DISABLED = "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled"
 SECRET_MISSING = "Bucket credentials Secret not found"
 BY_USER = "Requested by user"
+CODE_STAYS = (
+    "bucketConfig or remoteURL was changed: the job goes on with the code that it was submitted with. For other code, make "
+    "another JetJob, with initialSnapshotResourceName if it is to go on from the state of this one."
+)
 AWAY_SECONDS = 120.0
 """How long the server of a submitted job may be away before its status says so: the pod of a control plane is replaced sooner."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -193,7 +199,7 @@ def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:
         return JobAction.CANCEL
     if wanted is JobStateWanted.SUSPENDED:
         return JobAction.SUSPEND if state in (JobState.RUNNING, JobState.STARTING, JobState.NOT_RUNNING) else None
-    if wanted is JobStateWanted.RESTARTED and _is_new(seen):
+    if is_owed(seen):
         return JobAction.RESTART if state is JobState.RUNNING else None
     if state is JobState.SUSPENDED:
         # A job that has suspended itself because it failed would only fail again: it waits for a new spec.
@@ -202,8 +208,37 @@ def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:
 
 
 def is_owed(seen: SeenJob) -> bool:
-    """A restart that this generation of the spec asks for, and that was not carried out yet."""
-    return seen.resource.spec.state is JobStateWanted.RESTARTED and _is_new(seen)
+    """A restart that this generation of the spec asks for, and that was not carried out yet.
+
+    It is asked for by a change of spec.state. Whoever changes it twice, and back, may do so between two looks: then there is a
+    newer generation in which nothing is changed. One in which only the rest is changed asks for no restart.
+    """
+    if seen.resource.spec.state is not JobStateWanted.RESTARTED or not _is_new(seen):
+        return False
+    known = seen.resource.status
+    return known is None or known.observed_state is not JobStateWanted.RESTARTED or not is_elsewhere(seen)
+
+
+def is_elsewhere(seen: SeenJob) -> bool:
+    """Whether the spec has the code elsewhere than the generation that was brought about last."""
+    known = seen.resource.status
+    return known is not None and known.observed_source is not None and known.observed_source != source_of(seen.resource.spec)
+
+
+def source_of(spec: JetJobSpec) -> str:
+    """Where a spec has the code, and by which Secret it is read: all that can be changed in it but ``state``."""
+    if spec.remote_url is not None:
+        return spec.remote_url
+    if spec.bucket_config is None:
+        return ""
+    secret = spec.bucket_config.secret_name
+    return spec.bucket_config.bucket_uri + (f" (Secret {secret})" if secret is not None else "")
+
+
+def observed(seen: SeenJob) -> dict[str, Any]:
+    """What a status says once this generation of the spec is brought about."""
+    spec = seen.resource.spec
+    return {"observed_generation": seen.generation, "observed_state": spec.state, "observed_source": source_of(spec)}
 
 
 def _is_new(seen: SeenJob) -> bool:
@@ -213,7 +248,7 @@ def _is_new(seen: SeenJob) -> bool:
 
 def _waiting(seen: SeenJob, phase: JobPhase, obstacle: str | None) -> JetJobStatus:
     return JetJobStatus(
-        observed_generation=seen.generation,
+        **observed(seen),
         conditions=list(seen.resource.status.conditions) if seen.resource.status is not None else [],
         phase=phase,
         failure_text=obstacle,
@@ -222,9 +257,11 @@ def _waiting(seen: SeenJob, phase: JobPhase, obstacle: str | None) -> JetJobStat
 
 def _status(seen: SeenJob, actual: JobStatus) -> JetJobStatus:
     before = seen.resource.status
-    owed = is_owed(seen) and not actual.status.terminal
+    about = observed(seen)
+    if before is not None and is_owed(seen) and not actual.status.terminal:
+        about |= {"observed_generation": before.observed_generation, "observed_state": before.observed_state}
     return JetJobStatus(
-        observed_generation=before.observed_generation if owed and before is not None else seen.generation,
+        **about,
         conditions=list(before.conditions) if before is not None else [],
         phase=PHASES[actual.status],
         id=number_of(actual.id),

@@ -347,6 +347,12 @@ class JetJobStatus(Status):
     failure_text: Annotated[str | None, Field(description="Why it failed")] = None
     suspension_cause: Annotated[str | None, Field(description="Why it is suspended")] = None
     artifact_digest: Annotated[str | None, Field(description="SHA-256 of the code that it runs")] = None
+    observed_state: Annotated[
+        JobStateWanted | None, Field(description="spec.state of the generation that was brought about last")
+    ] = None
+    observed_source: Annotated[
+        str | None, Field(description="Where the spec of that generation has the code; only what was there at the submit is used")
+    ] = None
 
 
 class JetJob(Part):

@@ -9,7 +9,18 @@ import pytest
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource, JobState, Progress
-from pitstop.operator.jobs import AWAY_SECONDS, JobAction, JobDecision, SeenJob, decide_away, decide_job, job_id, number_of
+from pitstop.operator.jobs import (
+    AWAY_SECONDS,
+    JobAction,
+    JobDecision,
+    SeenJob,
+    decide_away,
+    decide_job,
+    is_elsewhere,
+    job_id,
+    number_of,
+    source_of,
+)
 from pitstop.operator.resources import Hazelcast, JetJob, JetJobSnapshot
 from pitstop.service.results import JobStatus
 
@@ -139,6 +150,45 @@ def test_a_restart_is_asked_for_once_for_each_change_of_the_spec():
     then = decide_job(seen(after(first, state="Restarted"), generation=2, actual=actual(JobState.RUNNING)))
     changed = decide_job(seen(after(first, state="Restarted"), generation=4, actual=actual(JobState.RUNNING)))
     assert [decision.action for decision in (first, then, changed)] == [JobAction.RESTART, None, JobAction.RESTART]
+
+
+OTHER_BUCKET = BUCKET | {"secretName": "other"}
+
+
+def test_a_job_that_was_restarted_is_not_restarted_by_a_change_of_something_else():
+    first = decide_job(seen(jet_job(state="Restarted"), generation=2, actual=actual(JobState.RUNNING)))
+    assert first.status.observed_generation == 2
+    edited = seen(after(first, state="Restarted", bucketConfig=OTHER_BUCKET), generation=3, actual=actual(JobState.RUNNING))
+    assert is_elsewhere(edited)
+    second = decide_job(edited)
+    assert (second.action, second.status.observed_generation) == (None, 3)
+    told = seen(after(second, state="Restarted", bucketConfig=OTHER_BUCKET), generation=3, actual=actual(JobState.RUNNING))
+    assert not is_elsewhere(told)
+    again = decide_job(dataclasses.replace(told, generation=5))  # to Running and back between two looks
+    assert again.action is JobAction.RESTART
+
+
+def test_one_change_may_ask_for_a_restart_and_change_something_else():
+    first = decide_job(seen(jet_job(), generation=1, actual=actual(JobState.STARTING)))
+    both = after(first, state="Restarted", bucketConfig=OTHER_BUCKET)
+    early = decide_job(seen(both, generation=2, actual=actual(JobState.STARTING)))
+    assert (early.action, early.status.observed_generation) == (None, 1)  # not yet: it is owed
+    both = after(early, state="Restarted", bucketConfig=OTHER_BUCKET)
+    assert decide_job(seen(both, generation=2, actual=actual(JobState.RUNNING))).action is JobAction.RESTART
+    assert not is_elsewhere(seen(both, generation=2))  # said once
+
+
+@pytest.mark.parametrize(
+    ("spec", "source"),
+    [
+        ({}, "s3://jobs (Secret credentials)"),
+        ({"bucketConfig": {"bucketURI": "s3://jobs"}}, "s3://jobs"),
+        ({"bucketConfig": None, "remoteURL": "https://example.org/jobs.zip"}, "https://example.org/jobs.zip"),
+        ({"bucketConfig": None}, ""),
+    ],
+)
+def test_where_the_code_of_a_spec_is(spec, source):
+    assert source_of(jet_job(**spec).spec) == source
 
 
 def test_a_job_that_suspended_itself_because_it_failed_waits_for_a_new_spec():

@@ -10,14 +10,17 @@ from pitstop.operator.artifacts import code_of, entry_of
 from pitstop.operator.connections import Connection
 from pitstop.operator.jobs import (
     AWAY_SECONDS,
+    CODE_STAYS,
     SECRET_MISSING,
     JobAction,
     SeenJob,
     decide_away,
     decide_job,
     failed,
+    is_elsewhere,
     is_owed,
     job_id,
+    observed,
 )
 from pitstop.operator.kube.api import Object
 from pitstop.operator.reconciling.surroundings import (
@@ -50,6 +53,8 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
     around.absences.over(metadata["uid"])
     seen = _seen(around, found, resource, cluster, connection)
     decision = decide_job(seen)
+    if seen.actual is not None and not seen.actual.status.terminal and is_elsewhere(seen):
+        around.writer.event(kinds.JET_JOB, found, "CodeStays", CODE_STAYS, warning=True)
     status, again = decision.status, None
     if decision.action is not None and connection is not None:
         if wait := around.retries.seconds_left(seen.uid, seen.generation):
@@ -149,7 +154,7 @@ def _act(around: Surroundings, seen: SeenJob, action: JobAction, connection: Con
     connection.ask_again(identity)
     # What was asked is done: the spec of this generation is brought about once.
     status = decide_job(dataclasses.replace(seen, actual=connection.job(identity))).status
-    return status.model_copy(update={"observed_generation": seen.generation})
+    return status.model_copy(update=observed(seen))
 
 
 def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> None:
