@@ -12,7 +12,7 @@ from pitstop.operator.cluster_names import PORT, TOKEN_KEY, Named
 from pitstop.operator.clusters import SeenCluster, decide_cluster
 from pitstop.operator.connections import Address, Connection
 from pitstop.operator.kube.api import ApiFault, Kind, Object, code_of
-from pitstop.operator.reconciling.surroundings import LATER_SECONDS, SOON_SECONDS, Surroundings, is_leaving
+from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, is_leaving
 from pitstop.operator.resources import ClusterPhase, Hazelcast
 from pitstop.operator.world import owner_of, read
 
@@ -51,7 +51,10 @@ def reconcile_cluster(around: Surroundings, found: Object) -> float | None:
     status = decide_cluster(seen)
     assert status.phase is not None
     around.writer.status(kinds.HAZELCAST, found, status, status.phase, status.message)
-    return LATER_SECONDS if status.phase is ClusterPhase.FAILED else None
+    if status.phase is ClusterPhase.FAILED:
+        return around.retries.still_refused(cluster.uid, metadata["generation"])
+    around.retries.forget(cluster.uid)
+    return None
 
 
 def _missing_secret(around: Surroundings, cluster: Named) -> str | None:

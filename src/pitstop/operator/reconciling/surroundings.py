@@ -23,10 +23,13 @@ MOST_TIMES_LATER = 30.0
 
 
 class Retries:
-    """When what was refused is to be tried again: each time later, whatever else is a reason to look."""
+    """When what was refused is to be tried again: each time later, whatever else is a reason to look.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    ``clock``: seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
         self._refused: dict[str, tuple[int, int, float]] = {}
 
     def refused(self, uid: str, generation: int) -> float:
@@ -35,14 +38,18 @@ class Retries:
             known, count, _ = self._refused.get(uid, (generation, 0, 0.0))
             count = count + 1 if known == generation else 1
             seconds = LATER_SECONDS * min(2.0 ** (count - 1), MOST_TIMES_LATER)
-            self._refused[uid] = generation, count, time.monotonic() + seconds
+            self._refused[uid] = generation, count, self._clock() + seconds
             return seconds
 
     def seconds_left(self, uid: str, generation: int) -> float:
         """How long nothing is to be tried for this generation of a spec; 0: not at all."""
         with self._lock:
             known, _, due = self._refused.get(uid, (generation, 0, 0.0))
-            return max(0.0, due - time.monotonic()) if known == generation else 0.0
+            return max(0.0, due - self._clock()) if known == generation else 0.0
+
+    def still_refused(self, uid: str, generation: int) -> float:
+        """In how many seconds to look again at what is still so; a look before that is none of the times that make it later."""
+        return self.seconds_left(uid, generation) or self.refused(uid, generation)
 
     def forget(self, uid: str) -> None:
         """It went well, or is gone."""
