@@ -46,7 +46,7 @@ help:
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
-	@echo "make lint               ruff, mypy, import-linter"
+	@echo "make lint               ruff, mypy, import-linter, hadolint"
 
 install: $(STAMP)
 
@@ -139,6 +139,7 @@ lint: $(STAMP)
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/mypy --config-file= --check-untyped-defs --no-strict-optional --ignore-missing-imports benchmarks examples
 	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/hadolint deploy/Dockerfile
 
 pictures: $(STAMP)
 	@$(PY) -m pitstop.control.picture > docs/job-life.md

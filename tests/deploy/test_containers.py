@@ -202,7 +202,7 @@ def test_what_is_copied_is_there_and_not_ignored(instructions):
 def test_the_image_has_java_and_runs_as_nobody_of_rights(instructions):
     packages = " ".join(" ".join(value) for value in values(instructions, "RUN"))
     assert int(re.search(r"openjdk-(\d+)-jre-headless", packages)[1]) >= OLDEST
-    assert values(instructions, "USER") == [("pitstop",)]
+    assert values(instructions, "USER") == [("1000",)]
     assert "useradd --create-home --uid 1000 pitstop" in packages
 
 
