@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from pitstop.operator.jobs import AWAY_SECONDS
 from tests.kubernetes.manifests import snapshot
 from tests.kubernetes.operating import make_jar, operator
 from tests.kubernetes.rig.clients import ClientError
@@ -70,6 +71,16 @@ def test_a_job_is_restarted_once_for_each_time_that_it_is_asked_for(user):
     user.until_logged("transaction-v1", [1])
     assert user.phase("jetjob", "transaction-v1") == "Running"
     assert runs() == before + 1
+    edited = user.job("transaction-v1", state="Restarted")
+    edited["spec"]["bucketConfig"]["secretName"] = "another"
+    user.kubectl.apply(edited)
+    generation = user.kubectl.get("jetjob", "transaction-v1")["metadata"]["generation"]
+    user.kubectl.until(
+        lambda: user.status("jetjob", "transaction-v1")["observedGeneration"] == generation, SOON_SECONDS, "it is observed"
+    )
+    told = [each["reason"] for each in user.kubectl.list("event") if each["involvedObject"]["name"] == "transaction-v1"]
+    assert "CodeStays" in told
+    assert (user.phase("jetjob", "transaction-v1"), runs()) == ("Running", before + 1)
 
 
 def test_deleting_a_snapshot_removes_what_was_saved(user):
@@ -163,6 +174,39 @@ def test_a_rolling_restart_of_all_pods_loses_and_doubles_nothing(user):
     # The pods are new, and so are their logs: what was logged before is not logged again.
     user.kubectl.until(lambda: user.logged("transaction-v1") != [], JOB_SECONDS, "it goes on")
     assert user.logged("transaction-v1") == [3]
+
+
+def test_a_cluster_that_was_stopped_whole_has_all_that_it_had(cluster, user):
+    user.kubectl.apply(snapshot("before-the-stop"))
+    user.until("jetjobsnapshot", "before-the-stop", "Exported")
+    had = jobs(user), saved(user), user.pitstop("map", "entries", "transaction"), user.status("jetjob", "transaction-v1")
+    nodes = [each["metadata"]["name"] for each in cluster.kubectl.list("node")]
+    cluster.kubectl("cordon", *nodes)
+    try:
+        user.kubectl("delete", "pod", "--all", "--grace-period=1", "--wait=true", seconds=120)
+        user.kubectl.until(
+            lambda: user.phase("jetjob", "transaction-v1") == "Failed", AWAY_SECONDS + SOON_SECONDS, "the job is not seen"
+        )
+        status = user.status("jetjob", "transaction-v1")
+        assert status["failureText"] == "Hazelcast 'hazelcast' is not running"
+        assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "False"
+        assert (status["id"], status["submissionTime"]) == (had[3]["id"], had[3]["submissionTime"])
+    finally:
+        cluster.kubectl("uncordon", *nodes)
+    user.until("hazelcast", "hazelcast", "Running", UP_SECONDS)
+    user.until("jetjob", "transaction-v1", "Running", JOB_SECONDS)
+    user.put(4)
+    user.kubectl.until(lambda: user.logged("transaction-v1") != [], JOB_SECONDS, "it goes on")
+    assert user.logged("transaction-v1") == [4]  # by the new pods; the logs of the old ones went with them
+    assert (jobs(user), saved(user)) == had[:2]
+    user.pitstop("map", "delete", "transaction", "transaction-4")
+    assert user.pitstop("map", "entries", "transaction") == had[2]
+    assert user.status("jetjobsnapshot", "before-the-stop")["state"] == "Exported"
+
+
+def jobs(user):
+    """Name and id of each."""
+    return sorted((each["name"], each["id"]) for each in json.loads(user.pitstop("list-jobs", "--all", "-o", "json")))
 
 
 def test_what_was_changed_or_removed_by_hand_is_as_before(user):

@@ -73,7 +73,11 @@ class JetInstance(Part):
     """How the cluster runs its jobs."""
 
     lossless_restart_enabled: Annotated[
-        bool, Field(description="Jobs come back after all of the cluster was stopped; needs persistence.baseDir")
+        bool,
+        Field(
+            description="Changes nothing: jobs come back after all of the cluster was stopped whatever it says. true needs "
+            "persistence.baseDir"
+        ),
     ] = False
     scale_up_delay_millis: Annotated[
         int, Field(ge=0, description="How long jobs wait before they use a new member, in milliseconds")
