@@ -103,6 +103,8 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     folder = data.spare(spare_id)
     folder.root.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder.socket)
+    warm = threading.Event()
+    threading.Thread(target=_leave_when_alone, args=(data, warm), daemon=True).start()
     spark = session(folder.work)
     levels = RunLevels(spark, levels_of_workers(folder.work))
     levels.follow(data.log_levels)
@@ -110,6 +112,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
         warm_up(spark, folder.work / "warm-up")
     settings, database = RunnerSettings(data, store_url, STORE_FACTORY), open_database(store_url)
     standby = StandbyTasks(spark, settings, folder)
+    warm.set()
     write_handle(folder.ready, own_handle())
     answered = 0
     while not folder.assignment.exists():
@@ -127,6 +130,15 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     socket.close()
     levels.follow(data.log_levels, data.job(wanted["job"]).log_levels)
     return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
+
+
+def _leave_when_alone(data: DataFolder, warm: threading.Event) -> None:
+    """End the process if the control plane is gone before it is warm: Spark may wait for ever for a folder that went with it."""
+    while _control_alive(data):
+        if warm.wait(ORPHAN_CHECK_SECONDS):
+            return
+    if not warm.is_set():
+        os._exit(0)
 
 
 def _control_alive(data: DataFolder) -> bool:
