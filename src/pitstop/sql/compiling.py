@@ -6,7 +6,6 @@ A stage that keeps state is named after the sub-query, CTE or view that it is in
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,20 +14,17 @@ from typing import Any
 from sqlglot import exp
 
 from pitstop.errors import UsageError
-from pitstop.pipeline import aggregates
-from pitstop.pipeline.stages import Pipeline, Stage
-from pitstop.sql.aggregation import Aggregation, slug
+from pitstop.pipeline.stages import Pipeline
+from pitstop.sql import results
 from pitstop.sql.connectors import IMAP, columns_of, columns_of_entries, connector_of
-from pitstop.sql.dialect import spark_sql
 from pitstop.sql.joining import join
 from pitstop.sql.mappings import Mapping, View
 from pitstop.sql.mappings import Named as NamedThing
 from pitstop.sql.names import is_information, query_of
 from pitstop.sql.naming import StageNames
-from pitstop.sql.projecting import Projection, item, result_name, unstarred
 from pitstop.sql.queries import INFORMATION, STATE, is_aggregate, name_of_call, parse_query, place_of, wrong
-from pitstop.sql.refusals import name_of_window, refuse_unhandled, refuse_window
-from pitstop.sql.relations import WINDOW_COLUMNS, Named, Relation, spark_text, with_fields
+from pitstop.sql.refusals import refuse_unhandled, refuse_window
+from pitstop.sql.relations import Named, Relation, spark_text, with_fields
 from pitstop.sql.statements import Insert, Query, Writing
 from pitstop.sql.targets import written
 from pitstop.sql.types import quoted
@@ -154,104 +150,15 @@ class _Compiler:
             relation = replace(relation, stage=relation.stage.filter(condition))
         distinct = node.args.get("distinct") is not None
         naming = partial(names.name, last=not distinct)
-        found = self._grouped(node, relation, scope, naming) if grouped else self._projected(node, relation, scope)
+        if grouped:
+            totals = scope.last and self._writing is Writing.SINK
+            found = results.grouped(node, relation, scope.query, scope.last, naming, totals)
+        else:
+            found = results.projected(node, relation, scope.query, scope.last)
         if distinct:
-            found = self._distinct(found, scope, names.name)
+            found = results.distinct(found, scope.query, names.name)
         names.finish()
         return found
-
-    def _projected(self, node: exp.Select, relation: Relation, scope: _Scope) -> Relation:
-        result, time, kept = Projection(node, scope.query, scope.last), None, False
-        moments: dict[str, str] = {}
-        for each in unstarred(node.expressions, relation, scope.query):
-            if isinstance(each, Named):
-                text, name = quoted(each.column), each.name
-            elif relation.is_window_column(each.unalias()) and each.alias_or_name in WINDOW_COLUMNS:
-                kept = True
-                continue
-            else:
-                text = spark_text(each.unalias(), relation, scope.query)
-                name = result_name(each, text)
-            found = result.add(text, name)
-            if relation.time is not None and text == quoted(relation.time):
-                time = found
-            moments |= {moment: found for moment in relation.moments if text == quoted(moment)}
-        window = relation.window if kept or any(isinstance(each, exp.Star) for each in node.expressions) else None
-        if window is not None and time is None and relation.time is not None:
-            # Not asked for, and needed all the same.
-            time = relation.time
-            result.chosen.append(quoted(time))
-        made = Relation(relation.stage.select(*result.chosen), tuple(result.columns), relation.streaming, time, window)
-        return replace(made, moments=tuple(moments[each] for each in relation.moments if each in moments))
-
-    def _grouped(self, node: exp.Select, relation: Relation, scope: _Scope, name: Callable[[str], str]) -> Relation:
-        group = node.args.get("group")
-        wanted = [item(each, node, relation) for each in group.expressions] if group is not None else []
-        by_window = any(relation.is_window_column(each) for each in wanted)
-        if relation.window is not None and not by_window:
-            said = f"GROUP BY needs window_start or window_end of {name_of_window(relation)}"
-            raise wrong(group or node, scope.query, said)
-        stage = relation.stage
-        keys: dict[str, exp.Expr] = {}
-        for each in wanted:
-            if relation.is_window_column(each):
-                continue
-            if isinstance(each, exp.Column):
-                keys[relation.find(each, scope.query).column] = each
-                continue
-            text = spark_text(each, relation, scope.query)
-            key = slug(text, tuple(named.column for named in relation.columns))
-            stage = stage.with_columns(**{key: text})
-            keys[key] = each
-        # Totals stand beside the columns of their rows.
-        beside = tuple(each.column for each in relation.columns) if relation.window is None else ()
-        gathered = Aggregation(relation, scope.query, keys, beside)
-        result = Projection(node, scope.query, scope.last)
-        moments: dict[str, str] = {}
-        for each in node.expressions:
-            if isinstance(each, exp.Star):
-                raise wrong(node, scope.query, "SELECT * has no meaning with GROUP BY: name the columns")
-            text = spark_sql(gathered.over_results(each.unalias()))
-            found = result.add(text, result_name(each, text))
-            if relation.is_window_column(each.unalias()):
-                moments[each.unalias().name] = found
-        having = node.args.get("having")
-        condition = spark_sql(gathered.over_results(having.this)) if having is not None else None
-        made = self._aggregate(stage, relation, gathered, node, scope, name)
-        if condition is not None:
-            made = made.filter(condition)
-        times = tuple(moments[each] for each in reversed(WINDOW_COLUMNS) if each in moments)
-        return Relation(made.select(*result.chosen), tuple(result.columns), relation.streaming, moments=times)
-
-    def _aggregate(
-        self,
-        stage: Stage,
-        relation: Relation,
-        gathered: Aggregation,
-        node: exp.Select,
-        scope: _Scope,
-        name: Callable[[str], str],
-    ) -> Stage:
-        found = gathered.found or {"count_all": aggregates.count()}
-        keys = tuple(gathered.keys)
-        by = "-by-" + "-".join(keys) if keys else ""
-        if relation.window is not None:
-            return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **found)
-        if not (scope.last and self._writing is Writing.SINK) or node.args.get("having") is not None:
-            said = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"
-            raise wrong(node.args.get("group") or node, scope.query, said)
-        return stage.group_by(*keys).rolling_aggregate(name(f"totals{by}"), **found)
-
-    def _distinct(self, relation: Relation, scope: _Scope, name: Callable[[str], str]) -> Relation:
-        refuse_window(relation, scope.query)
-        columns = [each.column for each in relation.columns]
-        if relation.streaming and relation.time is None and relation.moments:
-            relation = relation.timed_by(relation.moments[0])
-        if relation.streaming and relation.time not in columns:
-            said = "DISTINCT would remember every row: name the time of events among its columns, and IMPOSE_ORDER before"
-            raise UsageError(scope.query.place.prefix + said)
-        title = name("distinct-" + "-".join(columns))
-        return replace(relation, stage=relation.stage.group_by(*columns).distinct(title))
 
     # FROM
 

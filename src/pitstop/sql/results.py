@@ -1,0 +1,116 @@
+"""What a SELECT gives: a row for each row, for each group of rows, or each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from pitstop.errors import UsageError
+from pitstop.pipeline import aggregates
+from pitstop.pipeline.stages import Stage
+from pitstop.sql.aggregation import Aggregation, slug
+from pitstop.sql.dialect import spark_sql
+from pitstop.sql.projecting import Projection, item, result_name, unstarred
+from pitstop.sql.queries import wrong
+from pitstop.sql.refusals import name_of_window, refuse_window
+from pitstop.sql.relations import WINDOW_COLUMNS, Named, Relation, spark_text
+from pitstop.sql.statements import Query
+from pitstop.sql.types import quoted
+
+
+def projected(node: exp.Select, relation: Relation, query: Query, last: bool) -> Relation:
+    """A row for each row. ``last``: they go straight into the sink. UsageError, with its place, for what cannot be selected."""
+    result, time, kept = Projection(node, query, last), None, False
+    moments: dict[str, str] = {}
+    for each in unstarred(node.expressions, relation, query):
+        if isinstance(each, Named):
+            text, name = quoted(each.column), each.name
+        elif relation.is_window_column(each.unalias()) and each.alias_or_name in WINDOW_COLUMNS:
+            kept = True
+            continue
+        else:
+            text = spark_text(each.unalias(), relation, query)
+            name = result_name(each, text)
+        found = result.add(text, name)
+        if relation.time is not None and text == quoted(relation.time):
+            time = found
+        moments |= {moment: found for moment in relation.moments if text == quoted(moment)}
+    window = relation.window if kept or any(isinstance(each, exp.Star) for each in node.expressions) else None
+    if window is not None and time is None and relation.time is not None:
+        # Not asked for, and needed all the same.
+        time = relation.time
+        result.chosen.append(quoted(time))
+    made = Relation(relation.stage.select(*result.chosen), tuple(result.columns), relation.streaming, time, window)
+    return replace(made, moments=tuple(moments[each] for each in relation.moments if each in moments))
+
+
+def grouped(node: exp.Select, relation: Relation, query: Query, last: bool, name: Callable[[str], str], totals: bool) -> Relation:
+    """A row for each group; ``name`` gives the stage its name, from what it computes.
+
+    ``totals``: groups that have no end may be told anew with each row. UsageError, with its place, for those that may not.
+    """
+    group = node.args.get("group")
+    wanted = [item(each, node, relation) for each in group.expressions] if group is not None else []
+    by_window = any(relation.is_window_column(each) for each in wanted)
+    if relation.window is not None and not by_window:
+        said = f"GROUP BY needs window_start or window_end of {name_of_window(relation)}"
+        raise wrong(group or node, query, said)
+    stage = relation.stage
+    keys: dict[str, exp.Expr] = {}
+    for each in wanted:
+        if relation.is_window_column(each):
+            continue
+        if isinstance(each, exp.Column):
+            keys[relation.find(each, query).column] = each
+            continue
+        text = spark_text(each, relation, query)
+        key = slug(text, tuple(named.column for named in relation.columns))
+        stage = stage.with_columns(**{key: text})
+        keys[key] = each
+    # Totals stand beside the columns of their rows.
+    beside = tuple(each.column for each in relation.columns) if relation.window is None else ()
+    gathered = Aggregation(relation, query, keys, beside)
+    result = Projection(node, query, last)
+    moments: dict[str, str] = {}
+    for each in node.expressions:
+        if isinstance(each, exp.Star):
+            raise wrong(node, query, "SELECT * has no meaning with GROUP BY: name the columns")
+        text = spark_sql(gathered.over_results(each.unalias()))
+        found = result.add(text, result_name(each, text))
+        if relation.is_window_column(each.unalias()):
+            moments[each.unalias().name] = found
+    having = node.args.get("having")
+    condition = spark_sql(gathered.over_results(having.this)) if having is not None else None
+    made = _aggregate(stage, node, gathered, name, totals)
+    if condition is not None:
+        made = made.filter(condition)
+    times = tuple(moments[each] for each in reversed(WINDOW_COLUMNS) if each in moments)
+    return Relation(made.select(*result.chosen), tuple(result.columns), relation.streaming, moments=times)
+
+
+def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Callable[[str], str], totals: bool) -> Stage:
+    relation = gathered.relation
+    found = gathered.found or {"count_all": aggregates.count()}
+    keys = tuple(gathered.keys)
+    by = "-by-" + "-".join(keys) if keys else ""
+    if relation.window is not None:
+        return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **found)
+    if not totals or node.args.get("having") is not None:
+        said = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"
+        raise wrong(node.args.get("group") or node, gathered.query, said)
+    return stage.group_by(*keys).rolling_aggregate(name(f"totals{by}"), **found)
+
+
+def distinct(relation: Relation, query: Query, name: Callable[[str], str]) -> Relation:
+    """Each of its rows once. UsageError, with its place, if that would have to remember them for ever."""
+    refuse_window(relation, query)
+    columns = [each.column for each in relation.columns]
+    if relation.streaming and relation.time is None and relation.moments:
+        relation = relation.timed_by(relation.moments[0])
+    if relation.streaming and relation.time not in columns:
+        said = "DISTINCT would remember every row: name the time of events among its columns, and IMPOSE_ORDER before"
+        raise UsageError(query.place.prefix + said)
+    title = name("distinct-" + "-".join(columns))
+    return replace(relation, stage=relation.stage.group_by(*columns).distinct(title))
