@@ -17,7 +17,7 @@ from prompt_toolkit.shortcuts import clear
 
 from pitstop.cli.context import Call, fail
 from pitstop.errors import PitstopError, UsageError
-from pitstop.sql.parsing import is_complete, keywords
+from pitstop.sql.splitting import is_complete, keywords
 
 COMMANDS = ("clear", "exit", "help", "history")
 HELP = """Statements end at a semicolon, and may take several lines:

@@ -13,7 +13,7 @@ from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
 from pitstop.pgwire.session import PitstopSession
 from pitstop.pgwire.texts import with_plain_texts
-from pitstop.sql.parsing import pieces
+from pitstop.sql.splitting import pieces
 
 
 def split_statements(text: str) -> list[str]:

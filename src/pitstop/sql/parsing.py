@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
@@ -59,25 +59,6 @@ NAMES = {
     "QUERY": "SELECT",
 }
 """What is expected, in words; keywords are called as they are written."""
-_OF_QUERIES = (
-    *(
-        "SELECT",
-        "FROM",
-        "WHERE",
-        "GROUP BY",
-        "HAVING",
-        "JOIN",
-        "LEFT JOIN",
-        "ON",
-        "USING",
-        "UNION ALL",
-        "DISTINCT",
-        "WITH",
-        "CASE",
-    ),
-    *("WHEN", "THEN", "ELSE", "BETWEEN", "INTERVAL", "AND", "VALUES", "ORDER BY", "LIMIT", "TABLE", "TUMBLE", "HOP", "SESSION"),
-    *("IMPOSE_ORDER", "DESCRIPTOR", "COUNT", "SUM", "AVG", "MIN", "MAX", "MIN_BY", "MAX_BY", "FILTER", "CAST", "STAGE"),
-)
 
 
 def parse(text: str) -> list[Statement]:
@@ -88,7 +69,7 @@ def parse(text: str) -> list[Statement]:
     if len(text) > MOST_LETTERS:
         raise UsageError(f"A text of statements has at most {MOST_LETTERS:,} letters.")
     try:
-        tree = _parser().parse(text)
+        tree = parser().parse(text)
         return list(_Statements(text).transform(tree))
     except UnexpectedInput as error:
         raise UsageError(_said(text, error)) from None
@@ -105,51 +86,9 @@ def named(text: str) -> Named:
     return statement.mapping if isinstance(statement, CreateMapping) else statement.view
 
 
-def is_complete(text: str) -> bool:
-    """Whether a text ends with the semicolon of its last statement, outside of quotes, comments and BEGIN ... END."""
-    last = None
-    try:
-        for token, ends in _tokens(text):
-            last = token, ends
-    except UnexpectedCharacters as error:
-        # A quote that is still open waits for its end; anything else is told at once.
-        return error.char not in ("'", '"', "/")
-    return last is not None and last[1]
-
-
-def pieces(text: str) -> list[str]:
-    """Each statement of a text as it is written there, right or wrong; the whole text if not even its words can be told apart."""
-    found, begin = [], 0
-    try:
-        for token, ends in _tokens(text):
-            if ends:
-                found.append(text[begin : token.start_pos])
-                begin = token.end_pos or len(text)
-    except UnexpectedCharacters:
-        return [text]
-    return [each for piece in (*found, text[begin:]) if (each := piece.strip())]
-
-
-def _tokens(text: str) -> Iterator[tuple[Token, bool]]:
-    """(each word and mark, whether it is the semicolon of a statement)."""
-    before, within = "", False
-    for token in _parser().lex(text, dont_ignore=False):
-        if token.type == "_BEGIN" and before == "_AS":
-            within = True
-        elif token.type == "_END":
-            within = False
-        before = token.type
-        yield token, token.type == "SEMICOLON" and not within
-
-
-def keywords() -> list[str]:
-    """All words of the language, and those of queries that stand in most of them."""
-    ours = {name for each in _parser().terminals if (name := each.name.removeprefix("_")).isalpha() and name not in NAMES}
-    return sorted(ours | set(_OF_QUERIES))
-
-
 @functools.cache
-def _parser() -> Lark:
+def parser() -> Lark:
+    """The grammar, read once."""
     grammar = files("pitstop.sql").joinpath("grammar.lark").read_text()
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
