@@ -12,6 +12,8 @@ from pitstop.spark.lowering.lowering import Lowering
 from pitstop.sql.compiling import compile_job
 from pitstop.sql.mappings import Mapping
 from pitstop.sql.parsing import parse
+from pitstop.sql.programs import read_program
+from tests.spark.harness import Harness
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -140,6 +142,11 @@ class Queries:
         )
         return in_job + having, at_once + having
 
+    def paired(self):
+        bound = "a.ts BETWEEN b.ts - INTERVAL '1' MINUTE AND b.ts + INTERVAL '1' MINUTE"
+        text = f"SELECT a.k, a.a, b.s, b.b FROM events AS a JOIN others AS b ON a.k = b.k AND {bound}"
+        return text, text
+
     def next(self):
         return self.pick(self.projection, self.joined, self.nested, self.united, self.distinct, self.windowed, self.windowed)
 
@@ -218,3 +225,50 @@ def test_a_job_in_sql_gets_the_plan_of_the_same_job_in_python(spark, known):
 
 def optimized(frame):
     return frame._jdf.queryExecution().optimizedPlan()
+
+
+STREAMED = f"""
+CREATE MAPPING raw ({COLUMNS}) TYPE File OPTIONS ('path' = '{{stream}}', 'format' = 'parquet', 'streaming' = 'true');
+CREATE MAPPING raw2 ({COLUMNS}) TYPE File OPTIONS ('path' = '{{stream}}', 'format' = 'parquet', 'streaming' = 'true');
+CREATE VIEW events AS SELECT * FROM TABLE(IMPOSE_ORDER(TABLE raw, DESCRIPTOR(ts), INTERVAL '5' HOURS));
+CREATE VIEW others AS SELECT * FROM TABLE(IMPOSE_ORDER(TABLE raw2, DESCRIPTOR(ts), INTERVAL '5' HOURS));
+CREATE MAPPING colours (name VARCHAR, code INT) TYPE File OPTIONS ('path' = '{{colours}}', 'format' = 'parquet');
+"""
+SCHEMA = "k string, a int, b double, s string, ts timestamp"
+LAST = ("last", 1, 1.0, "last", BEGIN + timedelta(days=30))
+"""A row so late that all windows before it have ended."""
+
+
+@pytest.mark.long
+def test_queries_on_a_stream_give_the_rows_of_spark_sql(spark, known, tmp_path):
+    queries = Queries(SEED + 2)
+    asked = [(True, queries.windowed()) for _ in range(4)]
+    asked += [(False, make()) for make in (queries.projection, queries.joined, queries.nested, queries.united, queries.paired)]
+    stream = str(tmp_path / "stream")
+    events = spark.createDataFrame(list(seeded_rows(random.Random(SEED))), SCHEMA)
+    events.coalesce(1).write.parquet(stream)
+    text = STREAMED.format(stream=stream, colours=known["colours"].options["path"])
+    events.createOrReplaceTempView("others")
+    bodies = []
+    for number, (_, (in_job, at_once)) in enumerate(asked):
+        kinds = [field.dataType.simpleString() for field in spark.sql(at_once).schema.fields]
+        columns = ", ".join(f"d{place} {'VARCHAR' if kind == 'string' else kind}" for place, kind in enumerate(kinds))
+        options = f"('path' = '{tmp_path / f'out{number}'}', 'format' = 'parquet')"
+        text += f"CREATE MAPPING out{number} ({columns}) TYPE File OPTIONS {options};\n"
+        hinted = in_job.replace("SELECT", f"SELECT /*+ STAGE(stage{number}) */", 1) if "window_start" in in_job else in_job
+        bodies.append(f"INSERT INTO out{number} {hinted};")
+    pipeline = read_program(f"{text}CREATE JOB j AS BEGIN {' '.join(bodies)} END").definition().build(())
+    harness = Harness(spark, tmp_path)
+    running = harness.start(pipeline, tmp_path / "checkpoint", 2)
+    running.query.processAllAvailable()
+    spark.createDataFrame([LAST], SCHEMA).coalesce(1).write.mode("append").parquet(stream)
+    running.query.processAllAvailable()
+    harness.settle(running)
+    running.stop(60)
+    everything = events.union(spark.createDataFrame([LAST], SCHEMA))
+    everything.createOrReplaceTempView("others")
+    for number, (windowed, (in_job, at_once)) in enumerate(asked):
+        (events if windowed else everything).createOrReplaceTempView("read")
+        expected = counted(spark.sql(at_once.replace("events", "read")).collect())
+        found = counted(spark.read.parquet(str(tmp_path / f"out{number}")).collect())
+        assert found == expected, f"query {number}: {in_job}"

@@ -1,5 +1,6 @@
 """A SELECT that takes too long, or that nobody wants any more, ends wherever it is, also while its tables are made."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import count
 
@@ -35,7 +36,9 @@ def select(spark, tmp_path, maps, asking, seconds=600.0):
     told = []
     selecting = Selecting(spark, maps, SourceSettings(), tmp_path)
     asked = Select(1, "SELECT COUNT(*) FROM endless", 1, 1, seconds=seconds)
-    selecting.run(asked, KNOWN, lambda columns, rows: told.append((columns, rows)), asking)
+    # In a thread of its own, as the server does it: what is cancelled is all that the thread asks Spark for.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(selecting.run, asked, KNOWN, lambda columns, rows: told.append((columns, rows)), asking).result(120)
     return told
 
 

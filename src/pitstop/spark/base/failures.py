@@ -6,13 +6,13 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JNetworkError
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError, PipelineError, PitstopError, is_of_the_machine
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.expressions import raised_in
+from pitstop.spark.internals.jvm import is_lost_java
 
 _WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
 """What Spark says when a Python worker did not start in its ten seconds, or died."""
@@ -130,7 +130,7 @@ def explain_run(error: Exception) -> Exception:
     machine = next((one for one in chain if is_of_the_machine(one)), None)
     if machine is not None or any(words in said for words in _NO_ROOM):
         return EngineError(f"The run could not go on: {machine or _line_with(_NO_ROOM, said)}", trace=trace, away=True)
-    if any(isinstance(one, Py4JNetworkError) for one in chain) or any(words in said for words in _SPARK_LOST):
+    if any(map(is_lost_java, chain)) or any(words in said for words in _SPARK_LOST):
         return EngineError(f"The run has no Spark, or has lost it: {first_line(error)}", trace=trace, restartable=True)
     if _says((*_EXECUTOR_LOST, *_WORKER_LOST), said, None):
         return EngineError(f"The run could not go on: {first_line(error)}", trace=trace, restartable=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 
 
@@ -29,6 +30,11 @@ def end(spark: SparkSession, seconds: float) -> None:
     connection.shutdown()
     connection.proc.stdin.close()
     connection.proc.wait(seconds)
+
+
+def is_lost_java(error: BaseException) -> bool:
+    """True if an error says that nothing answers in the JVM any more."""
+    return isinstance(error, Py4JNetworkError)
 
 
 def session_of(spark: SparkSession) -> Any:
