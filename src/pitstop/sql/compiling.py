@@ -81,12 +81,16 @@ class _Compiler:
         if insert.writing is not connector.writing:
             other = f", use {connector.writing} INTO" if connector.writing is Writing.SINK else ""
             raise UsageError(insert.place.prefix + f"{insert.writing} INTO clause is not supported for {connector.name}{other}")
+        name = f"into-{mapping.name}"
+        if any(node.name == name for node in self.pipeline.nodes):
+            said = f"The job writes into '{mapping.name}' already: put both queries together by UNION ALL"
+            raise UsageError(insert.place.prefix + said)
         self._writing = insert.writing
         relation = self.rows(insert.query)
         refuse_window(relation, insert.query)
         self._line = insert.place.line
         stage = relation.stage.select(*written(insert, mapping, relation))
-        stage.write_to(connector.sink(mapping), name=f"into-{mapping.name}")
+        stage.write_to(connector.sink(mapping), name=name)
 
     def rows(self, query: Query) -> Relation:
         """What a query gives."""

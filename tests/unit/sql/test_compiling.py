@@ -373,6 +373,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         (f"INSERT INTO log SELECT COLLECT_LIST(vin ORDER BY ts) AS v FROM {MINUTES} GROUP BY window_start", "has no ORDER BY"),
         (f"INSERT INTO log SELECT APPROX_COUNT_DISTINCT(vin, 0.1) AS v FROM {MINUTES} GROUP BY window_start", "is not possible"),
         ("INSERT INTO log SELECT a. FROM pings", "column"),
+        ("BEGIN INSERT INTO log SELECT vin FROM pings; INSERT INTO log SELECT ts FROM pings; END", "writes into 'log' already"),
         (
             "INSERT INTO log SELECT /*+ BROADCAST(pings) */ vin FROM pings",
             r"The only hints are STAGE\(name\) and STAGE\(name, usual name\)",
