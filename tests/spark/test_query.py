@@ -24,7 +24,10 @@ def test_a_function_that_fails_is_told_by_its_own_error_and_not_tried_again(spar
     p = ps.Pipeline()
     stage = numbers(p, rows=2000, step=1000).group_by("key").map_stateful("own", lambda state, row: 1 / 0, "n bigint", "n bigint")
     stage.write_to(ps.sinks.noop(), name="out")
-    with pytest.raises(ps.PitstopError, match=r"^An epoch failed: ZeroDivisionError: division by zero$") as caught:
+    said = (
+        r"^An epoch failed: stage 'own' fails for the row Row\(seq=.*\): ZeroDivisionError: division by zero\. Mend its function"
+    )
+    with pytest.raises(ps.PitstopError, match=said) as caught:
         Harness(spark, tmp_path).run(p)
     assert "restartable" not in caught.value.details
 

@@ -59,20 +59,27 @@ class Audited:
             await self._app(scope, receive, send)
             return
         headers, state = Headers(scope=scope), scope.setdefault("state", {})
-        found, at, status = self._access.identity(headers), time.time(), 500
+        found, at, status, done = self._access.identity(headers), time.time(), 500, False
+
+        async def note() -> None:
+            nonlocal done
+            if not done and found is not None:
+                done = True
+                for entry in _entries(scope, headers, found, at, status, state.get(_DEEDS)):
+                    await self._note(entry)
 
         async def noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+            elif not message.get("more_body"):
+                await note()  # before whoever asked has the whole answer
             await send(message)
 
         try:
             await self._app(scope, receive, noted)
         finally:
-            if found is not None:
-                for entry in _entries(scope, headers, found, at, status, state.get(_DEEDS)):
-                    await self._note(entry)
+            await note()
 
     async def _note(self, entry: AuditEntry) -> None:
         log.info(entry.text)
