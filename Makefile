@@ -11,6 +11,7 @@ SCHEDULES ?= 5000
 MINUTES ?= 10
 MEASURES ?=
 BEFORE ?=
+KEYS ?=
 SHORT ?=
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
@@ -21,7 +22,7 @@ LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes
 
 .PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
-	bench bench-beside lint lock pictures clean
+	bench bench-beside bench-peers lint lock pictures clean
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
@@ -44,6 +45,7 @@ help:
 	@echo "make kubernetes-rig     a real Kubernetes for tests, built once;  make test-kubernetes [SHORT=1]: the tests on it; needs root"
 	@echo "make tutorial           the tutorial of docs/kubernetes.md on it, with the real kubectl: each answer is compared; needs root"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
+	@echo "make bench-peers [KEYS=1000000]  a keyed aggregate beside Spark by hand, Flink and Jet; needs a JDK"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
 	@echo "make lint               ruff, mypy, import-linter, hadolint"
@@ -129,6 +131,9 @@ test-kubernetes: $(STAMP) kubernetes-rig
 
 bench: $(WEB)
 	@$(PY) benchmarks/run.py $(MEASURES)
+
+bench-peers: $(STAMP)
+	@$(PY) benchmarks/peers.py "$$(scripts/peers)" $(KEYS)
 
 bench-beside: $(STAMP)
 	@$(PY) benchmarks/beside.py $(BEFORE) $(MEASURES)

@@ -37,7 +37,9 @@ from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from update_gap import START_SECONDS, serving, spare_ready
 
-KEYS, STEP, EPOCHS = 1_000_000, 500_000, 12
+KEYS, STEP, EPOCHS = int(os.environ.get("KEYS", "1_000_000")), 500_000, 12
+FIRST = KEYS // STEP
+"""The epoch by which all keys are in state."""
 ROWS = STEP * 40
 STORE = os.environ.get("STORE", "memory")
 EVENTS = os.environ.get("EVENTS", "")
@@ -95,10 +97,10 @@ def start_pitstop(folder, lineage=None, snapshot=None, more=False):
 
 
 def speed(checkpoint):
-    """Rows a second after the first epoch, which also starts the workers."""
-    assert wait_until(lambda: checkpoint.committed() >= 0, 600, step=0.002)
+    """Rows a second after the first epochs, which also start the workers and fill the state."""
+    assert wait_until(lambda: checkpoint.committed() >= FIRST, 600, step=0.002)
     began, first = time.monotonic(), checkpoint.committed()
-    assert wait_until(lambda: checkpoint.committed() >= EPOCHS, 1200, step=0.002)
+    assert wait_until(lambda: checkpoint.committed() >= FIRST + EPOCHS, 1200, step=0.002)
     return {"rows_per_second": STEP * (checkpoint.committed() - first) / (time.monotonic() - began)}
 
 
