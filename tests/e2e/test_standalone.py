@@ -12,7 +12,7 @@ from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_in, kill_all
-from pitstop.launchers.spark_standalone import followed_master, log_parts, start_master, start_worker
+from pitstop.launchers.spark_standalone import FollowedMaster, log_parts, start_master, start_worker
 from pitstop.model.cluster import SparkCluster
 from pitstop.model.data_folder import DataFolder
 
@@ -67,11 +67,11 @@ def test_a_worker_that_does_not_know_the_secret_joins_nothing(master, environmen
     folders = {secret: DataFolder(tmp_path).member(name) for name, secret in (("friend", SECRET), ("stranger", "a guess"))}
     started = [start_worker(folder, "127.0.0.1", SparkCluster(url, secret), 1, environment) for secret, folder in folders.items()]
     try:
-        assert wait_until(lambda: followed_master(folders[SECRET]) == url, 60)
+        assert wait_until(lambda: FollowedMaster(folders[SECRET]).look() == url, 60)
         refused = folders["a guess"].log
         assert wait_until(lambda: "Failed to connect to master" in refused.read_text(), 60)
         assert "SaslException" in refused.read_text()
-        assert followed_master(folders["a guess"]) is None
+        assert FollowedMaster(folders["a guess"]).look() is None
         told = folders[SECRET].spark_settings.read_text()
         assert "spark.executor.logs.rolling.strategy size" in told
         assert f"spark.executor.logs.rolling.maxSize {64 << 20}" in told

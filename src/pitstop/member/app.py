@@ -21,7 +21,7 @@ from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_in, has_children, is_of_this_boot, kill_all, own_handle, write_handle
 from pitstop.launchers.runner_processes import RunnerProcesses
-from pitstop.launchers.spark_standalone import drain, followed_master, log_parts, start_worker
+from pitstop.launchers.spark_standalone import FollowedMaster, drain, log_parts, start_worker
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.member.hosting import HostedRuns
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
@@ -70,13 +70,13 @@ class SparkWorker:
         self._process = start_worker(
             folder, settings.host, cluster, cores, environment, Rotation(settings.log_bytes, settings.log_files)
         )
-        self._folder = folder
+        self._folder, self._followed = folder, FollowedMaster(folder)
 
     def ended(self) -> bool:
         return self._process.poll() is not None
 
     def works_for(self, master: str) -> bool:
-        return followed_master(self._folder) == master
+        return self._followed.look() == master
 
     def drain(self) -> None:
         drain(self._process)

@@ -18,7 +18,7 @@ from pitstop.kit.private import keep_private
 from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
 from pitstop.launchers.wake import UnixSocketWake
-from pitstop.model.data_folder import DataFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
@@ -104,7 +104,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     folder.root.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder.socket)
     warm = threading.Event()
-    threading.Thread(target=_leave_when_alone, args=(data, warm), daemon=True).start()
+    threading.Thread(target=_leave_when_alone, args=(data, folder, warm), daemon=True).start()
     spark = session(folder.work)
     levels = RunLevels(spark, levels_of_workers(folder.work))
     levels.follow(data.log_levels)
@@ -132,12 +132,15 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
 
 
-def _leave_when_alone(data: DataFolder, warm: threading.Event) -> None:
-    """End the process if the control plane is gone before it is warm: Spark may wait for ever for a folder that went with it."""
+def _leave_when_alone(data: DataFolder, folder: SpareFolder, warm: threading.Event) -> None:
+    """End the process if the control plane is gone before it is warm: Spark may wait for ever for a folder that went with it.
+
+    Not one that has been given a run already: that goes on without a control plane.
+    """
     while _control_alive(data):
         if warm.wait(ORPHAN_CHECK_SECONDS):
             return
-    if not warm.is_set():
+    if not warm.is_set() and not folder.assignment.exists():
         os._exit(0)
 
 

@@ -12,7 +12,7 @@ from pitstop.control.compatibility import Judge
 from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
 from pitstop.control.scaling import quorum_of
 from pitstop.control.snapshot_use import is_unread, job_that_needs
-from pitstop.errors import ConflictError, EngineError, NotFoundError, PitstopError, UsageError, WaitTimeoutError
+from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id
 from pitstop.maps.ports import MapStore
 from pitstop.model.audit import AuditEntry
@@ -272,7 +272,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
                     if self._snapshot_record(snapshot).path != record.path:
                         raise ConflictError(f"Snapshot '{snapshot}' was replaced while rows were put into it: do it again.")
                     self._registry.add_snapshot(new)
-            except PitstopError:
+            except (ConflictError, NotFoundError):
+                # Refused. After any other error it may be registered all the same: what no name leads to is swept up.
                 shutil.rmtree(new.path, ignore_errors=True)
                 raise
 
