@@ -45,7 +45,12 @@ def deeds_of(request: Request) -> list[Deed]:
     return deeds
 
 
-_DEEDS = "deeds"
+async def note_now(request: Request) -> None:
+    """Record it before its answer's end, once: who has read what ends it for them may not wait for that."""
+    await request.scope["state"][_NOTE]()
+
+
+_DEEDS, _NOTE = "deeds", "note"
 
 
 class Audited:
@@ -76,6 +81,7 @@ class Audited:
                 await note()  # before whoever asked has the whole answer
             await send(message)
 
+        state[_NOTE] = note
         try:
             await self._app(scope, receive, noted)
         finally:

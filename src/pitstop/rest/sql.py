@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
 from pitstop.rest.access import Access, Role
-from pitstop.rest.auditing import Deed, deeds_of
+from pitstop.rest.auditing import Deed, deeds_of, note_now
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import following, reading, working
 from pitstop.service.api import ServerService
@@ -59,7 +59,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
         if found is None or found.role is not Role.OPERATOR:
             await reading(_refuse_changes, service, statements, deeds)
         first = await working(_carry_out, service, statements[0], deeds)
-        return _Lines(_lines(service, first, statements[1:], deeds), first)
+        return _Lines(_lines(service, first, statements[1:], request), first)
 
     return routes
 
@@ -106,7 +106,8 @@ def _only_looks(service: ServerService, statement: Statement) -> bool:
         return isinstance(statement, Query)
 
 
-async def _lines(service: ServerService, first: Result, rest: list[Statement], deeds: list[Deed]) -> AsyncIterator[bytes]:
+async def _lines(service: ServerService, first: Result, rest: list[Statement], request: Request) -> AsyncIterator[bytes]:
+    deeds = deeds_of(request)
     try:
         async for line in _lines_of(first):
             yield line
@@ -114,6 +115,7 @@ async def _lines(service: ServerService, first: Result, rest: list[Statement], d
             async for line in _lines_of(await working(_carry_out, service, statement, deeds)):
                 yield line
     except PitstopError as error:
+        await note_now(request)
         yield _line({"error": error.to_dict()})
 
 
