@@ -7,8 +7,9 @@ import pytest
 
 from tests.kubernetes.fleet import Fleet
 from tests.kubernetes.manifests import cluster_of, job, snapshot
-from tests.kubernetes.operating import operator
+from tests.kubernetes.operating import IMAGES, operator
 from tests.kubernetes.rig.cluster import API_SERVER, ETCD
+from tests.kubernetes.rig.node import Node
 from tests.kubernetes.rig.processes import RigError
 from tests.kubernetes.user import JOB_SECONDS, UP_SECONDS, UPLOADS, User
 
@@ -21,8 +22,9 @@ AWAY_SECONDS = 60.0
 class Faults:
     """What may fail under a job: each returns once it is mended as far as anybody would mend it by hand."""
 
-    def __init__(self, cluster, node, operating, namespace, fleet):
+    def __init__(self, cluster, node, operating, namespace, fleet, folder):
         self.cluster, self.node, self.operating, self.namespace, self.fleet = cluster, node, operating, namespace, fleet
+        self.folder = folder
 
     def all(self):
         """In an order that the seed decides."""
@@ -33,6 +35,7 @@ class Faults:
             self.the_node_is_lost,
             self.a_member_dies,
             self.the_control_plane_dies,
+            self.the_node_is_drained,
         ]
         random.Random(SEED).shuffle(found)
         return found
@@ -71,6 +74,32 @@ class Faults:
     def the_control_plane_dies(self):
         self.node.signal(self.namespace, "hazelcast-control-plane-0", "hazelcast")
 
+    def the_node_is_drained(self):
+        """The cluster moves to another node, where the job goes on, and back: its pods go by evictions, as its budget lets."""
+        with Node.start(self.cluster, self.folder, "node-2", IMAGES) as other:
+            for left, reached in ((self.node, other), (other, self.node)):
+                self.drain(left.name)
+                self.cluster.kubectl.until(lambda to=reached: self.homes() == {to.name}, UP_SECONDS, f"all are on {reached.name}")
+                before = len(self.fleet.ingested)
+                self.cluster.kubectl.until(
+                    lambda count=before: len(self.fleet.ingested) > count, JOB_SECONDS, f"pings are ingested on {reached.name}"
+                )
+                self.cluster.kubectl("uncordon", left.name)
+
+    def drain(self, name):
+        ours = "--pod-selector=app.kubernetes.io/instance=hazelcast"
+        limit = f"--timeout={UP_SECONDS:.0f}s"
+        self.cluster.kubectl("drain", name, ours, "--delete-emptydir-data", limit, seconds=UP_SECONDS + 10)
+
+    def homes(self):
+        """The nodes of the pods that are ready; None among them for others."""
+        pods = self.cluster.kubectl.within(self.namespace).list("pods", "app.kubernetes.io/instance=hazelcast")
+        conditions = [{each["type"]: each["status"] for each in pod["status"].get("conditions", [])} for pod in pods]
+        return {
+            pod["spec"].get("nodeName") if known.get("Ready") == "True" else None
+            for pod, known in zip(pods, conditions, strict=True)
+        }
+
 
 def children(kubectl):
     """What the cluster has made, by kind and name."""
@@ -78,7 +107,7 @@ def children(kubectl):
     return sorted(kubectl("get", kinds, "--output=name").split())
 
 
-def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, kubectl, tmp_path):
+def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, kubectl, tmp_path, tmp_path_factory):
     user = User(kubectl, tmp_path)
     options = (f"--files-from={tmp_path}", f"--namespace={kubectl.namespace}", f"--lease-namespace={kubectl.namespace}")
     with Fleet(tmp_path) as fleet, operator(cluster, tmp_path / "operator", *options) as operating:
@@ -98,7 +127,7 @@ def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, kubectl, tmp
         until_more_come("at first")
         made = children(kubectl)
 
-        faults = Faults(cluster, node, operating, kubectl.namespace, fleet)
+        faults = Faults(cluster, node, operating, kubectl.namespace, fleet, tmp_path_factory.mktemp("node-2"))
         half = len(faults.all()) // 2
         for fault in faults.all()[:half]:
             fault()

@@ -77,11 +77,15 @@ def _network_policy(cluster: Named) -> Object:
 
 
 def _disruption_budget(cluster: Named) -> Object:
-    """Who drains nodes takes one pod of a cluster at a time.
+    """Who drains nodes takes one pod of a cluster at a time, or all of one that is on a single node.
+
+    Of the latter, a pod that was taken can come up nowhere before the others have left the node with the volume: one at a time
+    would let that node never be drained.
 
     Not those that Spark makes: their controller is a pod, and of such Kubernetes cannot say how many there are to be; it would
     let no pod of the cluster be taken at all.
     """
     ours = [{"key": PART_LABEL, "operator": "In", "values": [CONTROL_PLANE, MEMBER]}]
-    spec = {"maxUnavailable": 1, "selector": {"matchLabels": labels(cluster), "matchExpressions": ours}}
+    most = 1 if cluster.resource.spec.store_secret_name else "100%"
+    spec = {"maxUnavailable": most, "selector": {"matchLabels": labels(cluster), "matchExpressions": ours}}
     return {"metadata": metadata(cluster, cluster.name), "spec": spec}

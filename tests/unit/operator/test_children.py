@@ -83,6 +83,7 @@ def test_a_store_in_a_file_keeps_all_pods_on_one_node():
     assert "podAffinity" in members["affinity"]
     assert "shared-file" in members["containers"][0]["args"]
     assert made(named())["PersistentVolumeClaim", "hazelcast-data"]["spec"]["accessModes"] == ["ReadWriteOnce"]
+    assert made(named())["PodDisruptionBudget", "hazelcast"]["spec"]["maxUnavailable"] == "100%"  # all at once
 
 
 def test_a_store_of_its_own_lets_pods_be_anywhere():
@@ -92,6 +93,7 @@ def test_a_store_of_its_own_lets_pods_be_anywhere():
     variables = {each["name"]: each for each in members["containers"][0]["env"]}
     assert variables["PITSTOP_STORE"]["valueFrom"]["secretKeyRef"] == {"name": "postgres", "key": "url"}
     assert made(cluster)["PersistentVolumeClaim", "hazelcast-data"]["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert made(cluster)["PodDisruptionBudget", "hazelcast"]["spec"]["maxUnavailable"] == 1
 
 
 def test_the_volume_is_where_persistence_says():
