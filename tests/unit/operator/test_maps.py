@@ -1,6 +1,7 @@
 """What a Map asks for (resources.md)."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from pitstop.operator.maps import MapSettings, SeenMap, decide_map
 from pitstop.operator.resources import Hazelcast, Map
 from pitstop.service.results import MapFacts
 
+DOCS = Path(__file__).parents[3] / "docs" / "kubernetes.md"
 RUNNING = Hazelcast.model_validate({"status": {"phase": "Running"}})
 PENDING = Hazelcast.model_validate({"status": {"phase": "Pending"}})
 
@@ -68,3 +70,4 @@ def test_what_maps_cannot_do_is_refused_and_not_left_out(spec, field):
     decision = decide_map(seen(**spec))
     assert (decision.settings, decision.status.state) == (None, "Failed")
     assert decision.status.message.startswith(field)
+    assert f"`{decision.status.message.removeprefix(field)}`" in DOCS.read_text()
