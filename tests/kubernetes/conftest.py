@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kubernetes.interrupting_proxy import InterruptingProxy
 from tests.kubernetes.operating import IMAGES
 from tests.kubernetes.rig.cluster import Cluster
 from tests.kubernetes.rig.node import Node
@@ -65,3 +66,10 @@ def namespace(cluster):
 def kubectl(cluster, namespace):
     """kubectl in the test's own namespace."""
     return cluster.kubectl.within(namespace)
+
+
+@pytest.fixture
+def proxy(cluster, tmp_path):
+    """A way to the API server that tests cut."""
+    with InterruptingProxy(cluster, tmp_path).serving() as found:
+        yield found

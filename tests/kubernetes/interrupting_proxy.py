@@ -15,7 +15,7 @@ import httpx2
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.kubernetes.rig.cluster import Cluster
@@ -23,7 +23,19 @@ from tests.kubernetes.rig.cluster import Cluster
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 NEVER = -1
 HOP_BY_HOP = ("connection", "content-length", "host", "transfer-encoding")
+EXPIRED = b'"code":410'
 Answer = Callable[[Request], Response | None]
+
+
+def is_watch(request: Request) -> bool:
+    """Whether it asks for changes as they come."""
+    return request.query_params.get("watch") == "true"
+
+
+def refusal(status: int, reason: str) -> Response:
+    """As the API server refuses."""
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason, "code": status}
+    return JSONResponse(body, status)
 
 
 class InterruptingProxy:
@@ -44,6 +56,10 @@ class InterruptingProxy:
         self._left, self._cut, self._cut_first = NEVER, lambda: None, True
         self.answer_itself: Answer = lambda _: None
         """What the proxy says instead of the API server, if anything."""
+        self.watches_end = False
+        """Each watch ends where its next change would come."""
+        self.expired = 0
+        """How often the API server itself has said of a watch that it has expired."""
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[InterruptingProxy]:
@@ -90,6 +106,10 @@ class InterruptingProxy:
         async def parts() -> AsyncIterator[bytes]:
             try:
                 async for part in answer.aiter_raw():
+                    if is_watch(request):
+                        if self.watches_end:
+                            return
+                        self.expired += EXPIRED in part
                     yield part
             except httpx2.HTTPError:
                 return  # the API server has gone: so does the watch

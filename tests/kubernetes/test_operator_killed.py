@@ -6,9 +6,8 @@ import random
 import threading
 
 import pytest
-from starlette.responses import JSONResponse
 
-from tests.kubernetes.interrupting_proxy import InterruptingProxy
+from tests.kubernetes.interrupting_proxy import refusal
 from tests.kubernetes.manifests import a_map, cluster_of, job, snapshot
 from tests.kubernetes.operating import LICENCE, make_jar, operator
 from tests.kubernetes.rig.cluster import API_SERVER, ETCD
@@ -17,12 +16,6 @@ from tests.kubernetes.user import JOB_SECONDS, SOON_SECONDS, UP_SECONDS, UPLOADS
 pytestmark = pytest.mark.long
 
 SEED = 15
-
-
-@pytest.fixture
-def proxy(cluster, tmp_path):
-    with InterruptingProxy(cluster, tmp_path).serving() as found:
-        yield found
 
 
 class DyingOperator:
@@ -87,17 +80,12 @@ def test_an_operator_that_dies_between_any_two_requests_does_everything_once(kub
         kubectl("delete", "hazelcast", "hazelcast", "--wait=true", seconds=120)
 
 
-def refusing(status, reason):
-    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason, "code": status}
-    return JSONResponse(body, status)
-
-
 @pytest.mark.parametrize(("status", "reason"), [(409, "Conflict"), (429, "TooManyRequests"), (500, "InternalError")])
 def test_what_the_api_server_refuses_for_a_while_is_done_later(kubectl, proxy, tmp_path, status, reason):
     chance = random.Random(SEED)
 
     def answer(request):
-        return refusing(status, reason) if request.method == "PATCH" and chance.random() < 0.7 else None
+        return refusal(status, reason) if request.method == "PATCH" and chance.random() < 0.7 else None
 
     proxy.answer_itself = answer
     options = (f"--namespace={kubectl.namespace}", f"--lease-namespace={kubectl.namespace}")
