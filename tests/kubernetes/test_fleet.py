@@ -1,11 +1,13 @@
 """The fleet's ingest on Kubernetes, updated by manifests, while everything under it fails: each ping is there once."""
 
+import contextlib
 import random
 import time
 
 import pytest
 
 from tests.kubernetes.fleet import Fleet
+from tests.kubernetes.interrupting_proxy import WRITES, is_watch, refusal
 from tests.kubernetes.manifests import cluster_of, job, snapshot
 from tests.kubernetes.operating import IMAGES, operator
 from tests.kubernetes.rig.cluster import API_SERVER, ETCD
@@ -17,6 +19,8 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 SEED = 15
 AWAY_SECONDS = 60.0
+REFUSED = 0.2
+"""Of all requests but those for the lease: an operator that loses it ends, which is another fault."""
 
 
 class Faults:
@@ -101,16 +105,35 @@ class Faults:
         }
 
 
+@contextlib.contextmanager
+def the_api_server_refuses(proxy):
+    """409 Conflict and 429 Too Many Requests to the operator, until this is left; yields how often each was told."""
+    chance, told = random.Random(SEED), {409: 0, 429: 0}
+
+    def answer(request):
+        if is_watch(request) or "leases" in request.url.path or chance.random() > REFUSED:
+            return None
+        conflict = request.method in WRITES and chance.random() < 0.5
+        told[409 if conflict else 429] += 1
+        return refusal(409, "Conflict") if conflict else refusal(429, "TooManyRequests")
+
+    proxy.answer_itself = answer
+    try:
+        yield told
+    finally:
+        proxy.answer_itself = lambda _: None
+
+
 def children(kubectl):
     """What the cluster has made, by kind and name."""
     kinds = "statefulset,service,persistentvolumeclaim,networkpolicy,poddisruptionbudget,secret,pod"
     return sorted(kubectl("get", kinds, "--output=name").split())
 
 
-def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, kubectl, tmp_path, tmp_path_factory):
+def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, proxy, kubectl, tmp_path, tmp_path_factory):
     user = User(kubectl, tmp_path)
     options = (f"--files-from={tmp_path}", f"--namespace={kubectl.namespace}", f"--lease-namespace={kubectl.namespace}")
-    with Fleet(tmp_path) as fleet, operator(cluster, tmp_path / "operator", *options) as operating:
+    with Fleet(tmp_path) as fleet, operator(proxy, tmp_path / "operator", *options) as operating:
 
         def ingest(name, file, **more):
             bucket = {"bucketURI": f"file://{fleet.bucket}"}
@@ -134,11 +157,15 @@ def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, kubectl, tmp
             until_more_come(f"though {fault.__name__}")
 
         user.until("jetjob", "ingest", "Running", JOB_SECONDS)
-        kubectl.apply(snapshot("before", jetJobResourceName="ingest", cancelJob=True))
-        user.until("jetjobsnapshot", "before", "Exported", JOB_SECONDS)
-        kubectl.apply(ingest("ingest-2", "ingest_v2.py", arguments=fleet.arguments, initialSnapshotResourceName="before"))
-        user.until("jetjob", "ingest-2", "Running", JOB_SECONDS)
-        until_more_come("by the next version")
+        with the_api_server_refuses(proxy) as told:
+            kubectl("delete", "service", "hazelcast-pods")
+            kubectl.apply(snapshot("before", jetJobResourceName="ingest", cancelJob=True))
+            user.until("jetjobsnapshot", "before", "Exported", JOB_SECONDS)
+            kubectl.apply(ingest("ingest-2", "ingest_v2.py", arguments=fleet.arguments, initialSnapshotResourceName="before"))
+            user.until("jetjob", "ingest-2", "Running", JOB_SECONDS)
+            until_more_come("by the next version")
+            kubectl.until(lambda: kubectl.exists("service", "hazelcast-pods"), JOB_SECONDS, "the service is there again")
+        assert min(told.values()) > 0
 
         for fault in faults.all()[half:]:
             fault()
