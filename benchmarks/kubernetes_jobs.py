@@ -1,4 +1,5 @@
-"""How soon a JetJob runs that is applied while a runner is warm, and how soon a JetJobSnapshot is exported.
+"""How soon a JetJob runs that is applied while a runner is warm, how soon a JetJobSnapshot is exported, and how soon a status
+says what the command line has done to a job.
 
 Prints one line of JSON; ``{}`` if there is no Kubernetes (make kubernetes-rig), or if this is not root.
 """
@@ -10,15 +11,14 @@ import os
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from lightkube import KubeConfig
 from tests.kubernetes.manifests import snapshot
 from tests.kubernetes.operating import IMAGES, make_jar, operator
+from tests.kubernetes.phases import Phases
 from tests.kubernetes.rig.cluster import Cluster
 from tests.kubernetes.rig.node import Node
 from tests.kubernetes.rig.tools import Tools
@@ -27,49 +27,30 @@ from tests.kubernetes.user import JOB_SECONDS, User
 from kubernetes import DEFINITIONS
 from pitstop.kit.waiting import wait_until
 from pitstop.operator.kinds import JET_JOB, JET_JOB_SNAPSHOT
-from pitstop.operator.kube.api import Api
-from pitstop.operator.kube.cache import Cache
 
 ROUNDS = 5
-
-
-class Moments:
-    """When a resource of a kind was first seen in each phase."""
-
-    def __init__(self, kind, config: KubeConfig) -> None:
-        self.of: dict[tuple[str, str], float] = {}
-        cache = Cache(kind, lambda: Api(config), self._changed)
-        threading.Thread(target=cache.follow, args=(threading.Event(),), daemon=True).start()
-
-    def _changed(self, found: dict) -> None:
-        status = found.get("status", {})
-        self.of.setdefault((found["metadata"]["name"], status.get("phase") or status.get("state") or ""), time.monotonic())
-
-    def wait(self, name: str, phase: str) -> float:
-        assert wait_until(lambda: (name, phase) in self.of, JOB_SECONDS, 0.02), f"{name} is not {phase}"
-        return self.of[name, phase]
 
 
 def a_runner_is_warm(cluster: Cluster) -> bool:
     return any(not ready.with_name("assignment.json").exists() for ready in cluster.claims.glob("**/spares/*/ready"))
 
 
-def rounds(cluster: Cluster, user: User) -> tuple[list[float], list[float]]:
-    """Seconds from ``kubectl apply`` to Running, and to Exported."""
-    config = KubeConfig.from_file(cluster.kubeconfig)
-    jobs, snapshots = Moments(JET_JOB, config), Moments(JET_JOB_SNAPSHOT, config)
-    running, exported = [], []
+def rounds(cluster: Cluster, user: User) -> tuple[list[float], list[float], list[float]]:
+    """Seconds from ``kubectl apply`` to Running, and to Exported; from each change of a job's state until its status says so."""
+    jobs, snapshots = Phases(cluster, JET_JOB), Phases(cluster, JET_JOB_SNAPSHOT)
+    running, exported, said = [], [], []
     for number in range(ROUNDS):
         assert wait_until(lambda: a_runner_is_warm(cluster), JOB_SECONDS, 0.5), "no runner is warm"
         name = f"transaction-{number}"
-        began = time.monotonic()
+        began = time.time()
         user.kubectl.apply(user.job(name))
-        running.append(jobs.wait(name, "Running") - began)
-        began = time.monotonic()
+        running.append(jobs.wait(name, "Running", JOB_SECONDS) - began)
+        began = time.time()
         user.kubectl.apply(snapshot(f"snapshot-{number}", jetJobResourceName=name))
-        exported.append(snapshots.wait(f"snapshot-{number}", "Exported") - began)
+        exported.append(snapshots.wait(f"snapshot-{number}", "Exported", JOB_SECONDS) - began)
+        said += user.restart_by_command(name, jobs)
         user.kubectl("delete", "jetjob", name, "--wait=true", seconds=JOB_SECONDS)
-    return running, exported
+    return running, exported, said
 
 
 def main() -> None:
@@ -87,7 +68,7 @@ def main() -> None:
         ):
             user = User(cluster.kubectl.within("default"), folder)
             user.start_cluster()
-            running, exported = rounds(cluster, user)
+            running, exported, said = rounds(cluster, user)
     print(
         json.dumps(
             {
@@ -95,6 +76,8 @@ def main() -> None:
                 "running_max": max(running),
                 "exported_median": statistics.median(exported),
                 "exported_max": max(exported),
+                "said_median": statistics.median(said),
+                "said_max": max(said),
             }
         )
     )

@@ -263,6 +263,8 @@ def operator(results, say):
     results.append(result("operator_job_running", found["running_median"], "s", "-", True, how))
     how = f"kubectl apply of a JetJobSnapshot to Exported; the longest of 5 took {found['exported_max']:.1f} s"
     results.append(result("operator_snapshot_exported", found["exported_median"], "s", "-", True, how))
+    how = f"five jobs restarted by the command line: from each change of state to the status; median {found['said_median']:.2f} s"
+    results.append(result("operator_status_said", found["said_max"], "s", "<= 2", found["said_max"] <= 2, how))
 
 
 def sql(results, say):

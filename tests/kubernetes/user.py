@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pitstop.model.job import JobState
+from pitstop.operator.jobs import PHASES
 from tests.kubernetes.manifests import a_map, cluster_of, job
 from tests.kubernetes.operating import JAR, LICENCE
+from tests.kubernetes.phases import Phases
 from tests.kubernetes.rig.clients import Kubectl
 
 UP_SECONDS, JOB_SECONDS, SOON_SECONDS = 400.0, 300.0, 60.0
@@ -59,6 +64,31 @@ class User:
     def pitstop(self, *arguments: str) -> str:
         """The command line, in the control plane's pod."""
         return self.kubectl("exec", "hazelcast-control-plane-0", "--container=hazelcast", "--", "pitstop", *arguments)
+
+    def restart_by_command(self, name: str, phases: Phases) -> list[float]:
+        """Restart the job of a JetJob by the command line; for each change of its state, the seconds until its status said so,
+        or what has come of it meanwhile, as ``phases`` saw it."""
+        before = len(self._changes(name))
+        self.pitstop("restart", name)
+
+        def runs_anew() -> bool:
+            changes = self._changes(name)[before:]
+            runs = bool(changes) and changes[-1][1] == PHASES[JobState.RUNNING].value
+            return runs and phases.first(name, changes[-1][1], after=changes[-1][0]) is not None
+
+        self.kubectl.until(runs_anew, JOB_SECONDS, f"{name} runs anew, and its status says so")
+        changes = self._changes(name)[before:]
+        said = [phases.first(name, phase, at) for at, phase in changes]
+        return [min(then for then in said[number:] if then is not None) - at for number, (at, _) in enumerate(changes)]
+
+    def _changes(self, name: str) -> list[tuple[float, str]]:
+        """When the job came into which phase, by its own record."""
+        events = json.loads(self.pitstop("events", name, "--output=json"))
+        return [
+            (datetime.fromisoformat(each["at"]).replace(tzinfo=UTC).timestamp(), PHASES[JobState(each["new"])].value)
+            for each in events
+            if each["kind"] == "state"
+        ]
 
     def put(self, *numbers: int) -> None:
         """Transactions."""
