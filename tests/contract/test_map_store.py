@@ -134,6 +134,38 @@ def test_an_entry_that_has_expired_is_in_the_journal_also_without_a_write_with_t
     assert maps.journal("m", 2, 10).events == ()
 
 
+def test_all_maps_are_told_of_at_once_as_each_is_alone(store):
+    maps, clock = store.maps, store.clock
+    assert maps.overview() == []
+    maps.configure(MapConfig("quiet", journal_capacity=0))
+    maps.configure(MapConfig("short", journal_capacity=2, ttl_seconds=10))
+    maps.put_all("short", [("a", "1"), ("b", "1"), ("c", "1")])
+    maps.put_all("long", [("a", "1"), ("b", "1")])
+    maps.delete("long", "a")
+    clock.advance(9)
+    maps.put_all("short", [("c", "2")])
+    clock.advance(1)
+    told = {each.config.name: each for each in maps.overview()}
+    assert [(name, each.size) for name, each in told.items()] == [("long", 1), ("quiet", 0), ("short", 1)]
+    assert (told["short"].bounds.oldest, told["short"].bounds.newest) == (5, 6), "those of a and b, which have expired"
+    for name, each in told.items():
+        assert (each.config, each.size, each.bounds) == (maps.config(name), maps.size(name), maps.bounds(name))
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_of_many_maps_is_read_as_often_as_of_one(tmp_path, kind, monkeypatch):
+    database = open_database(DATABASES[kind](tmp_path))
+    maps, reads, read = SqlMapStore(database), [], database.read_rows
+    monkeypatch.setattr(database, "read_rows", lambda: reads.append(1) or read())
+    names = [f"map-{number:03}" for number in range(100)]
+    for name in names:
+        maps.configure(MapConfig(name))
+    reads.clear()
+    assert [each.config.name for each in maps.overview()] == names
+    assert len(reads) == 1
+    database.close()
+
+
 @pytest.mark.parametrize("kind", DATABASES)
 def test_more_expired_entries_than_one_write_removes_are_purged_together(tmp_path, kind):
     now = [100.0]

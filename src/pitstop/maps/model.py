@@ -116,6 +116,16 @@ class JournalBounds:
 
 
 @dataclass(frozen=True)
+class MapOverview:
+    """A map without its entries and events."""
+
+    config: MapConfig
+    size: int
+    """Entries that have not expired."""
+    bounds: JournalBounds
+
+
+@dataclass(frozen=True)
 class JournalSlice:
     events: tuple[JournalEvent, ...]
     lost: int

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig
+from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, MapOverview
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class MapStore(Protocol):
     def config(self, name: str) -> MapConfig | None: ...
 
     def names(self) -> list[str]: ...
+
+    def overview(self) -> list[MapOverview]:
+        """All maps, by name, as ``config``, ``size`` and ``bounds`` tell of each; many take as many queries as one."""
+        ...
 
     def drop(self, name: str) -> bool:
         """Remove the map, its entries and its journal."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pitstop.errors import UsageError
 from pitstop.kit.ids import check_name
 from pitstop.kit.wire import check_text
-from pitstop.maps.model import Entry, MapConfig
+from pitstop.maps.model import Entry, MapConfig, MapOverview
 from pitstop.maps.ports import MapStore
 from pitstop.service.results import JournalPage, MapFacts
 
@@ -17,7 +17,7 @@ class MapVerbs:
         self._maps = maps
 
     def maps(self) -> list[MapFacts]:
-        return [self._map_facts(name) for name in self._maps.names()]
+        return [_facts(found) for found in self._maps.overview()]
 
     def map_get(self, name: str, key: str) -> str | None:
         entry = self.map_entry(name, key)
@@ -57,13 +57,7 @@ class MapVerbs:
         lost = found.lost if after is not None else 0
         return JournalPage(list(found.events), lost, found.bounds.oldest, found.bounds.newest)
 
-    def _map_facts(self, name: str) -> MapFacts:
-        config, bounds = self._maps.config(name), self._maps.bounds(name)
-        return MapFacts(
-            name=name,
-            size=self._maps.size(name),
-            journal_capacity=config.journal_capacity if config else 0,
-            ttl_seconds=config.ttl_seconds if config else None,
-            oldest=bounds.oldest if bounds else 1,
-            newest=bounds.newest if bounds else 0,
-        )
+
+def _facts(found: MapOverview) -> MapFacts:
+    config, bounds = found.config, found.bounds
+    return MapFacts(config.name, found.size, config.journal_capacity, config.ttl_seconds, bounds.oldest, bounds.newest)

@@ -14,7 +14,7 @@ from typing import Any
 from pitstop.errors import FencedError
 from pitstop.kit.ids import check_name
 from pitstop.maps.journal import Event, Stored, Update, apply_changes, change_of, expirations, removals
-from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, MapConfig
+from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, MapConfig, MapOverview
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.store.dialects.ports import Cursor
 from pitstop.store.map_undo import OldEntry, keeping_old
@@ -47,6 +47,17 @@ def find_map(cursor: Cursor, name: str) -> MapRow | None:
     """The map, for whoever only reads it."""
     row = cursor.execute(_FIND, (name,)).fetchone()
     return MapRow(*row) if row else None
+
+
+def look_over(cursor: Cursor, now: float) -> Iterable[tuple[MapOverview, int]]:
+    """Each map by name, and how many of its entries have expired and are not yet purged."""
+    # Each part of a row is one look into an index, however many entries and events there are.
+    oldest = "(SELECT MIN(sequence) FROM map_journal WHERE map_id = maps.id)"
+    expired = "(SELECT COUNT(*) FROM map_entries WHERE map_id = maps.id AND expires <= ?)"
+    found = cursor.execute(f"SELECT name, {oldest}, {expired}, {_COLUMNS} FROM maps ORDER BY name", (now,))
+    for name, first, gone, *columns in found:
+        row = MapRow(*columns)
+        yield MapOverview(MapConfig.kept(name, row.capacity, row.ttl), row.stored - gone, _bounds(row, first)), gone
 
 
 def hold_map(cursor: Cursor, name: str) -> MapRow | None:
@@ -257,6 +268,10 @@ def some_expired(cursor: Cursor, found: MapRow, now: float) -> bool:
 
 def journal_bounds(cursor: Cursor, found: MapRow) -> JournalBounds:
     oldest = cursor.execute("SELECT MIN(sequence) FROM map_journal WHERE map_id = ?", (found.id,)).fetchone()[0]
+    return _bounds(found, oldest)
+
+
+def _bounds(found: MapRow, oldest: int | None) -> JournalBounds:
     return JournalBounds(found.incarnation, found.newest + 1 if oldest is None else int(oldest), found.newest)
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from pitstop.maps.journal import Update, lost, past_prefix
-from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, check_version
+from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, MapOverview, check_version
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.store import map_rows as rows
 from pitstop.store.database import Database, open_database
@@ -38,6 +38,17 @@ class SqlMapStore:
     def names(self) -> list[str]:
         with self._database.read_rows() as cursor:
             return [name for (name,) in cursor.execute("SELECT name FROM maps ORDER BY name")]
+
+    def overview(self) -> list[MapOverview]:
+        with self._database.read_rows() as cursor:
+            found = list(rows.look_over(cursor, self._now()))
+        due = [each.config.name for each, expired in found if expired]
+        if not due:
+            return [each for each, _ in found]
+        for name in due:
+            self.purge_expired(name)
+        with self._database.read_rows() as cursor:
+            return [each for each, _ in rows.look_over(cursor, self._now())]
 
     def drop(self, name: str) -> bool:
         with self._database.write_rows() as cursor:

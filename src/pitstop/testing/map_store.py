@@ -11,7 +11,7 @@ from pitstop.errors import FencedError
 from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.ids import check_name
 from pitstop.maps.journal import Event, Stored, Update, apply_changes, change_of, expirations, lost, removals
-from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig, check_version
+from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig, MapOverview, check_version
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.testing.registry import MemoryRegistry
 
@@ -62,6 +62,12 @@ class MemoryMapStore:
     def names(self) -> list[str]:
         with self._lock:
             return sorted(self._maps)
+
+    def overview(self) -> list[MapOverview]:
+        with self._lock:
+            for each in self._maps.values():
+                self._expire(each)
+            return [MapOverview(found.config, len(found.entries), found.bounds) for _, found in sorted(self._maps.items())]
 
     def drop(self, name: str) -> bool:
         with self._lock:
