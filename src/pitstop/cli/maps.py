@@ -16,6 +16,7 @@ from pitstop.cli.terminal import in_one_line
 from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
 from pitstop.kit.wire import json_text
+from pitstop.maps.condition import FORM
 from pitstop.maps.model import Entry, JournalEvent
 from pitstop.service.api import Service
 
@@ -84,10 +85,13 @@ def entries(
     call: Call,
     name: Name,
     prefix: Annotated[str, typer.Option(help="Only keys that begin so")] = "",
+    where: Annotated[str | None, typer.Option(help=f"Only those with such a value: {FORM}")] = None,
     limit: AtMost = None,
 ) -> None:
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
-    found = islice(_entries(call.service(), name, prefix, min(PAGE, limit or PAGE)), limit)
+    service, page = call.service(), min(PAGE, limit or PAGE)
+    wanted = _entries(service, name, prefix, page) if where is None else _searched(service, name, where, prefix, page)
+    found = islice(wanted, limit)
     if call.structured:
         call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in found])
         return
@@ -145,6 +149,14 @@ def _entries(service: Service, name: str, prefix: str, page: int) -> Iterator[En
     while found := service.map_entries(name, prefix, after, page):
         yield from found
         after = found[-1].key
+
+
+def _searched(service: Service, name: str, where: str, prefix: str, page: int) -> Iterator[Entry]:
+    found = service.map_search(name, where, prefix, None, page)
+    yield from found.entries
+    while found.stopped_at is not None:
+        found = service.map_search(name, where, prefix, found.stopped_at, page)
+        yield from found.entries
 
 
 def _events(call: Call, name: str, after: int | None, page: int) -> Iterator[JournalEvent]:

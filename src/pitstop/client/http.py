@@ -36,6 +36,7 @@ from pitstop.service.kept_artifacts import Artifact
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
+    FoundEntries,
     JobEvents,
     JobStatus,
     JournalPage,
@@ -261,6 +262,9 @@ class HttpService:
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         return self._get(list[Entry], _map(name) + "/entries", prefix=prefix, after=after, limit=limit)
+
+    def map_search(self, name: str, where: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> FoundEntries:
+        return self._get(FoundEntries, _map(name) + "/search", where=where, prefix=prefix, after=after, limit=limit)
 
     def map_size(self, name: str) -> int:
         return int(self._send("GET", _map(name) + "/size")["size"])

@@ -8,13 +8,14 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.errors import NotFoundError
 from pitstop.kit.wire import json_text
+from pitstop.maps.condition import FORM
 from pitstop.maps.model import Entry
 from pitstop.rest.models import MOST_NUMBER, DeletedModel, EntriesBody, MapSettingsBody, SizeModel
 from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
-from pitstop.service.results import JournalPage, MapFacts
+from pitstop.service.results import FoundEntries, JournalPage, MapFacts
 
 Name = Annotated[str, Path(description="Name of a map")]
 Key = Annotated[str, Query(description="Any text")]
@@ -72,6 +73,17 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
     ) -> list[Entry]:
         """By key, a page at a time."""
         return await reading(service.map_entries, name, prefix, after, limit)
+
+    @routes.get("/maps/{name}/search", summary="Search a map's entries")
+    async def search_map(
+        name: Name,
+        where: Annotated[str, Query(max_length=2_000, description=f"Which entries are wanted: {FORM}")],
+        prefix: Annotated[str, Query(description="Only keys that begin so")] = "",
+        after: Annotated[str | None, Query(description="Where the search before has stopped")] = None,
+        limit: Limit = 1000,
+    ) -> FoundEntries:
+        """By key. Looks at 10,000 entries, and for a second, at most, and says where it has stopped."""
+        return await reading(service.map_search, name, where, prefix, after, limit)
 
     @routes.post("/maps/{name}/entries", status_code=204, summary="Put entries")
     async def put_map_entries(name: Name, body: EntriesBody) -> None:

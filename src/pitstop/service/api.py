@@ -21,6 +21,7 @@ from pitstop.service.kept_artifacts import Artifact
 from pitstop.service.results import (
     CheckResult,
     ClusterInfo,
+    FoundEntries,
     JobEvents,
     JobStatus,
     JournalPage,
@@ -280,6 +281,13 @@ class Service(Protocol):
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         """At most ``limit`` entries by key, of those that begin with ``prefix`` and come after key ``after``."""
+        ...
+
+    def map_search(self, name: str, where: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> FoundEntries:
+        """As ``map_entries``, those whose values fulfil a condition (maps.condition); UsageError if it cannot be read.
+
+        One call looks at 10,000 entries and for a second at most, and says where it has stopped.
+        """
         ...
 
     def map_size(self, name: str) -> int:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 from pitstop.errors import UsageError
 from pitstop.kit.ids import check_name
 from pitstop.kit.wire import check_text
+from pitstop.maps.condition import read_condition
 from pitstop.maps.model import Entry, MapConfig, MapOverview
 from pitstop.maps.ports import MapStore
-from pitstop.service.results import JournalPage, MapFacts
+from pitstop.service.results import FoundEntries, JournalPage, MapFacts
+
+MOST_SEARCHED = 10_000
+"""Entries that one search looks at."""
+SEARCHED_SECONDS = 1.0
+"""How long one search looks at them, a portion more or less."""
+_PORTION = 500
 
 
 class MapVerbs:
@@ -40,6 +49,23 @@ class MapVerbs:
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         return self._maps.entries(name, prefix, after, limit)
+
+    def map_search(self, name: str, where: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> FoundEntries:
+        wanted, end = read_condition(where), time.monotonic() + SEARCHED_SECONDS
+        found: list[Entry] = []
+        looked_at = 0
+        while True:
+            page = self._maps.entries(name, prefix, after, _PORTION)
+            for entry in page:
+                looked_at, after = looked_at + 1, entry.key
+                if wanted.holds(entry.value):
+                    found.append(entry)
+                    if len(found) == limit:
+                        return FoundEntries(found, looked_at, after)
+            if len(page) < _PORTION:
+                return FoundEntries(found, looked_at, None)
+            if looked_at >= MOST_SEARCHED or time.monotonic() >= end:
+                return FoundEntries(found, looked_at, after)
 
     def map_size(self, name: str) -> int:
         return self._maps.size(name)

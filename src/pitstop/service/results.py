@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitstop.kit.log_levels import LogLevel
 from pitstop.kit.wire import Moment, described
-from pitstop.maps.model import JournalEvent
+from pitstop.maps.model import Entry, JournalEvent
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
@@ -335,6 +335,19 @@ class MapFacts:
     """Sequence of the oldest event kept."""
     newest: int
     """Sequence of the newest event; less than oldest if there is none."""
+
+
+@described
+@dataclass(frozen=True)
+class FoundEntries:
+    """What one search through a map has found. It looks at so many entries, and so long, at most."""
+
+    entries: list[Entry]
+    """Those that are wanted, by key."""
+    looked_at: int
+    """Entries that were looked at, those of other values included."""
+    stopped_at: str | None
+    """The key at which it stopped: there may be more behind it; null: all to the end were looked at."""
 
 
 @described

@@ -46,6 +46,9 @@ def test_maps_are_read_and_written(cli):
     assert cli("map", "entries", "cars")[1] == 'a\t{"x": 1}\nb\t"plain ä text"\nc\t-1.5\nd\t"NaN"\n'
     assert cli("map", "entries", "cars", "--limit", 2)[1].count("\n") == 2
     assert cli("map", "entries", "cars", "--prefix", "c")[1] == "c\t-1.5\n"
+    assert cli("map", "entries", "cars", "--where", "x = 1")[1] == 'a\t{"x": 1}\n'
+    assert cli("map", "entries", "cars", "--where", "contains N", "--prefix", "d")[1] == 'd\t"NaN"\n'
+    assert cli("map", "entries", "cars", "--where", "x 1")[2].startswith("ERROR: The condition 'x 1' cannot be read: write a ")
     assert cli("map", "delete", "cars", "a") == (0, "Deleted 'a' from map 'cars'.\n", "")
     assert cli("map", "configure", "cars", "--journal-capacity", 2) == (0, "Configured map 'cars'.\n", "")
     assert cli("map", "list")[1].splitlines() == [
@@ -80,6 +83,8 @@ def test_long_maps_and_journals_are_printed_whole(cli, state):
     assert cli("map", "entries", "m")[1].count("\n") == 2345
     assert len(json.loads(cli("map", "journal", "m", "-o", "json")[1])) == 2345
     assert len(json.loads(cli("map", "entries", "m", "--limit", "1234", "-o", "json")[1])) == 1234
+    assert cli("map", "entries", "m", "--where", ">= 5")[1].count("\n") == 2340
+    assert cli("map", "entries", "m", "--where", ">= 5", "--limit", 1005)[1].splitlines()[-1] == "k1009\t1009"
 
 
 def test_snapshot_inspect_shows_offsets_and_each_stages_state(cli, state):

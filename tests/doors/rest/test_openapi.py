@@ -86,6 +86,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("PUT", "/api/v1/maps/{name}"),
         ("GET", "/api/v1/maps/{name}/size"),
         ("GET", "/api/v1/maps/{name}/entries"),
+        ("GET", "/api/v1/maps/{name}/search"),
         ("POST", "/api/v1/maps/{name}/entries"),
         ("GET", "/api/v1/maps/{name}/entry"),
         ("DELETE", "/api/v1/maps/{name}/entry"),

@@ -17,6 +17,7 @@ export type Snapshot = Schemas["SnapshotRecord"];
 export type SnapshotManifest = Schemas["SnapshotManifest"];
 export type MapFacts = Schemas["MapFacts"];
 export type MapEntry = Schemas["Entry"];
+export type FoundEntries = Schemas["FoundEntries"];
 export type JournalEvent = Schemas["JournalEvent"];
 export type Cluster = Schemas["ClusterInfo"];
 export type Member = Schemas["MemberInfo"];

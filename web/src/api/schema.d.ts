@@ -733,6 +733,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/maps/{name}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search a map's entries
+         * @description By key. Looks at 10,000 entries, and for a second, at most, and says where it has stopped.
+         */
+        get: operations["search_map"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/maps/{name}/size": {
         parameters: {
             query?: never;
@@ -1372,6 +1392,27 @@ export interface components {
          * @enum {string}
          */
         FeedKind: "job" | "progress" | "snapshot" | "map" | "operation" | "cluster";
+        /**
+         * FoundEntries
+         * @description What one search through a map has found. It looks at so many entries, and so long, at most.
+         */
+        FoundEntries: {
+            /**
+             * Entries
+             * @description Those that are wanted, by key.
+             */
+            entries: components["schemas"]["Entry"][];
+            /**
+             * Looked At
+             * @description Entries that were looked at, those of other values included.
+             */
+            looked_at: number;
+            /**
+             * Stopped At
+             * @description The key at which it stopped: there may be more behind it; null: all to the end were looked at.
+             */
+            stopped_at: string | null;
+        };
         /**
          * GoBackBody
          * @description How to go back to an earlier version.
@@ -5073,6 +5114,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JournalPage"];
+                };
+            };
+            /** @description What was asked for is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_map: {
+        parameters: {
+            query: {
+                /** @description Which entries are wanted: a field, one of = != < <= > >= contains, and a value, as in speed > 80, fault.codes contains P0301; without a field it is the value of the entry itself, as in > 80 */
+                where: string;
+                /** @description Only keys that begin so */
+                prefix?: string;
+                /** @description Where the search before has stopped */
+                after?: string | null;
+                /** @description At most so many */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of a map */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundEntries"];
                 };
             };
             /** @description What was asked for is wrong, unknown or not allowed now */

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pitstop.client import Client
 from pitstop.errors import ConflictError, UsageError
+from pitstop.service import map_verbs
 from pitstop.service.results import MapFacts
 from tests.doors.doors import MOMENT
 
@@ -39,6 +40,37 @@ def test_entries_come_in_pages_by_key(pair):
     assert [entry.key for entry in first + second] == [f"k{i:02}" for i in range(7)]
     assert first[0].created == pytest.approx(MOMENT, abs=1e-6)
     assert (service.map_size("m"), service.map_size("nosuch"), service.map_entries("nosuch")) == (8, 0, [])
+
+
+def test_entries_are_searched_by_what_is_in_their_values(pair):
+    service, _ = pair
+    service.map_put("m", {f"k{number:02}": json.dumps({"speed": number}) for number in range(20)} | {"other": '{"speed": 99}'})
+    found = service.map_search("m", "speed >= 15", prefix="k", limit=3)
+    assert [(entry.key, json.loads(entry.value)) for entry in found.entries] == [(f"k{n}", {"speed": n}) for n in (15, 16, 17)]
+    assert (found.looked_at, found.stopped_at) == (18, "k17")
+    rest = service.map_search("m", "speed >= 15", prefix="k", after=found.stopped_at, limit=3)
+    assert ([entry.key for entry in rest.entries], rest.looked_at, rest.stopped_at) == (["k18", "k19"], 2, None)
+    assert service.map_search("nosuch", "speed > 1").entries == []
+    with pytest.raises(UsageError, match="The condition 'speed' cannot be read: write a field"):
+        service.map_search("m", "speed")
+
+
+def test_a_search_looks_at_so_many_entries_at_most_and_says_where_it_has_stopped(pair, monkeypatch):
+    service, _ = pair
+    monkeypatch.setattr(map_verbs, "SEARCHED_SECONDS", 60.0)
+    service.map_put("many", {f"{number:05}": str(number) for number in range(10_700)})
+    found = service.map_search("many", "= 10600")
+    assert (found.entries, found.looked_at, found.stopped_at) == ([], 10_000, "09999")
+    rest = service.map_search("many", "= 10600", after=found.stopped_at)
+    assert ([entry.key for entry in rest.entries], rest.looked_at, rest.stopped_at) == (["10600"], 700, None)
+
+
+def test_a_search_takes_so_long_at_most(pair, monkeypatch):
+    service, _ = pair
+    service.map_put("many", {f"{number:05}": str(number) for number in range(1_200)})
+    monkeypatch.setattr(map_verbs, "SEARCHED_SECONDS", 0.0)
+    found = service.map_search("many", "= 1100")
+    assert (found.entries, found.looked_at, found.stopped_at) == ([], 500, "00499")
 
 
 def test_a_journal_tells_what_happened_and_what_it_has_lost(pair):

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { curlLine } from "../../logic/commands";
-import { configureCommand, deleteCommand, firstPutLine, getCommand, putCommand } from "./commands";
+import {
+  configureCommand,
+  deleteCommand,
+  eventCommand,
+  firstPutLine,
+  getCommand,
+  putCommand,
+  searchCommand,
+} from "./commands";
 
 test("keys and values that look like options are none", () => {
   expect(getCommand("m", "k").cli).toEqual(["pitstop", "map", "get", "m", "k"]);
@@ -13,6 +21,15 @@ test("requests carry the key and the version that is expected", () => {
   expect(deleteCommand("m", "k", 7).path).toBe("/api/v1/maps/m/entry?key=k&version=7");
   expect(putCommand("m", 'k"', ' {"a":1}\n', 0).bodyText).toBe('{"entries":{"k\\"":{"a":1}},"expected_version":0}');
   expect(configureCommand("m", 5, 0)).toMatchObject({ method: "PUT", path: "/api/v1/maps/m" });
+});
+
+test("an event is the one behind the event before it", () => {
+  expect(eventCommand("m", 8).cli).toEqual(["pitstop", "map", "journal", "--after", "7", "--limit", "1", "m"]);
+  expect(eventCommand("m", 8).path).toBe("/api/v1/maps/m/journal?after=7&limit=1");
+});
+
+test("a search has its condition as it was written", () => {
+  expect(searchCommand("m", "a&b = 'c'", "k").path).toBe("/api/v1/maps/m/search?where=a%26b+%3D+%27c%27&prefix=k");
 });
 
 test("a value stands in the line for curl to the last digit, as it was written", () => {

@@ -40,6 +40,25 @@ export function deleteCommand(map: string, key: string, version: number): Comman
   };
 }
 
+/** Gives the entries whose values fulfil a condition. */
+export function searchCommand(map: string, where: string, prefix: string): Command {
+  return {
+    cli: ["pitstop", "map", "entries", "--prefix", prefix, "--where", where, ...operands(map)],
+    method: "GET",
+    path: `${pathTo("maps", map, "search")}?${new URLSearchParams({ where, prefix })}`,
+  };
+}
+
+/** Gives one event of the journal, as long as that keeps it. */
+export function eventCommand(map: string, sequence: number): Command {
+  const place = { after: String(sequence - 1), limit: "1" };
+  return {
+    cli: ["pitstop", "map", "journal", "--after", place.after, "--limit", place.limit, ...operands(map)],
+    method: "GET",
+    path: `${pathTo("maps", map, "journal")}?${new URLSearchParams(place)}`,
+  };
+}
+
 export function configureCommand(map: string, journal_capacity: number, ttl_seconds: number): Command {
   const settings = ["--journal-capacity", String(journal_capacity), "--ttl-seconds", String(ttl_seconds)];
   return {
