@@ -70,14 +70,22 @@ TRIED = {
     "Argo CD: a panel tells of the operation before": [
         "screens/update/changeOver.test.ts::what a later update does is none of its events"
     ],
+    "AKHQ: a list of 1,500 takes 50 s; Temporal: the page waits until all is read": [
+        "tests/page/test_large.py::test_fifteen_hundred_maps_are_listed_at_once_and_the_last_one_is_found",
+        "tests/contract/test_map_store.py::test_of_many_maps_is_read_as_often_as_of_one",
+    ],
+    "Redpanda Console, kafka-ui: filters cannot be saved": [
+        "tests/page/test_large.py::test_a_filter_of_jobs_is_saved_chosen_again_in_another_window_and_forgotten",
+        "screens/jobs/saved.test.ts::a saved filter has its title once, and they stand in the order of their titles",
+    ],
+    "Redpanda Console: nothing can be copied of a tombstone": [
+        "tests/page/test_large.py::test_of_an_entry_that_was_removed_the_event_can_be_copied_as_it_was"
+    ],
+    "kafka-ui: entries cannot be filtered by a field on the server": [
+        "tests/page/test_large.py::test_entries_are_searched_by_a_field_on_the_server_which_says_when_it_has_stopped",
+        "tests/doors/client/contract/test_maps.py::test_a_search_looks_at_so_many_entries_at_most_and_says_where_it_has_stopped",
+    ],
 }
-OPEN = {
-    "AKHQ: a list of 1,500 takes 50 s; Temporal: the page waits until all is read": "make bench MEASURES=page has 1,000 jobs",
-    "Redpanda Console, kafka-ui: filters cannot be saved": "an address with its filters can be kept; there is no list of them",
-    "Redpanda Console: nothing can be copied of a tombstone": "an event of the journal has no button to copy it",
-    "kafka-ui: entries cannot be filtered by a field on the server": "by key and prefix only; by field in SQL",
-}
-"""Not done: what there is instead."""
 
 
 @pytest.mark.parametrize(("complaint", "test"), [(complaint, test) for complaint, tests in TRIED.items() for test in tests])

@@ -76,7 +76,7 @@ const maps = createRoute({
 const map = createRoute({
   getParentRoute: () => root,
   path: "/maps/$map",
-  validateSearch: texts("tab", "prefix", "key", "longitude", "latitude", "colour", "follow"),
+  validateSearch: texts("tab", "prefix", "where", "key", "longitude", "latitude", "colour", "follow"),
   component: screen(() => import("../screens/maps/MapScreen"), "MapScreen"),
 });
 const sql = createRoute({

@@ -9,6 +9,7 @@ import { DataTable } from "../../parts/DataTable";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { jobColumns } from "./columns";
 import { lastSnapshots, matching, STATES, statesOf } from "./filter";
+import { SavedFilters } from "./SavedFilters";
 
 const route = getRouteApi("/jobs");
 
@@ -57,6 +58,7 @@ export function Jobs() {
             ))}
           </Group>
         </Checkbox.Group>
+        <SavedFilters now={search} onChoose={(filter) => void go({ search: filter as never })} />
       </Group>
       <Loaded query={jobs} height={400}>
         {(all) => {

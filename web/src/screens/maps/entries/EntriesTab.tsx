@@ -3,50 +3,61 @@ import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
-import { answeredExactly, api, type MapEntry, type MapFacts } from "../../../api/client";
+import type { MapEntry, MapFacts } from "../../../api/client";
 import { count } from "../../../logic/format";
+import { CopyAs } from "../../../parts/CopyAs";
 import { type Column, DataTable } from "../../../parts/DataTable";
 import { Empty, Loaded } from "../../../parts/Trouble";
 import { When } from "../../../parts/When";
+import { searchCommand } from "../commands";
 import { keyText } from "../keys";
 import { PrefixInput } from "../PrefixInput";
 import { useMapChanges } from "../useMapChanges";
 import { shortValue } from "../values/difference";
+import { readPage } from "./calls";
+import { searchWords } from "./searched";
 
 const route = getRouteApi("/maps/$map");
 const PAGE = 100;
+/** A search is work for the server, and maps may change all the time. */
+const SEARCHED_AGAIN_MS = 5000;
 
-type Change = (change: { key?: string; prefix?: string }) => void;
+type Change = (change: { key?: string; prefix?: string; where?: string | undefined }) => void;
 
 /** The entries of a map, a page at a time: the whole of it is never read. */
 export function EntriesTab({ facts, change }: { facts: MapFacts; change: Change }) {
-  const { prefix = "" } = route.useSearch();
+  const { prefix = "", where = "" } = route.useSearch();
   return (
     <Stack gap="sm">
       <Group align="end">
         <PrefixInput />
+        <WhereInput
+          key={where}
+          map={facts.name}
+          prefix={prefix}
+          where={where}
+          onFind={(next) => change({ where: next })}
+        />
         <ExactKey onFind={(key) => change({ key })} />
       </Group>
-      <Pages key={prefix} facts={facts} prefix={prefix} change={change} />
+      <Pages key={`${prefix}\n${where}`} facts={facts} prefix={prefix} where={where} change={change} />
     </Stack>
   );
 }
 
-function Pages({ facts, prefix, change }: { facts: MapFacts; prefix: string; change: Change }) {
+type PagesProps = { facts: MapFacts; prefix: string; where: string; change: Change };
+
+function Pages({ facts, prefix, where, change }: PagesProps) {
   const search = route.useSearch();
   /** The last key before each page that was shown, up to this one. */
   const [before, setBefore] = useState<string[]>([]);
   const after = before.at(-1);
   const page = useQuery({
-    queryKey: ["map", facts.name, "entries", prefix, after ?? null],
-    queryFn: ({ signal }) => {
-      const query = { prefix, limit: PAGE + 1, ...(after === undefined ? {} : { after }) };
-      const params = { path: { name: facts.name }, query };
-      return answeredExactly<MapEntry[]>(api.GET("/api/v1/maps/{name}/entries", { params, parseAs: "text", signal }));
-    },
+    queryKey: ["map", facts.name, "entries", prefix, where, after ?? null],
+    queryFn: ({ signal }) => readPage(facts.name, { prefix, where, after, limit: PAGE }, signal),
     placeholderData: keepPreviousData,
   });
-  useMapChanges(facts, 1000, () => void page.refetch());
+  useMapChanges(facts, where ? SEARCHED_AGAIN_MS : 1000, () => void page.refetch());
   const columns = useMemo<Column<MapEntry>[]>(
     () => [
       {
@@ -77,9 +88,10 @@ function Pages({ facts, prefix, change }: { facts: MapFacts; prefix: string; cha
   return (
     <Loaded query={page} height={400}>
       {(found) => {
-        const rows = found.slice(0, PAGE);
-        const last = rows.at(-1)?.key;
+        const rows = found.entries;
         const start = before.length * PAGE;
+        // What is shown until the next page has come is the page before.
+        const behind = page.isPlaceholderData ? 1 : 0;
         return (
           <>
             <DataTable
@@ -92,15 +104,22 @@ function Pages({ facts, prefix, change }: { facts: MapFacts; prefix: string; cha
               onOpen={(entry) => change({ key: entry.key })}
               height="calc(100dvh - 400px)"
               empty={
-                <Empty title={prefix ? "No key begins so" : "There is no entry"}>
-                  {prefix ? "Keys are compared sign by sign: capitals count." : "The map's first write adds one."}
-                </Empty>
+                where ? (
+                  <Empty title="None of these entries has such a value" />
+                ) : (
+                  <Empty title={prefix ? "No key begins so" : "There is no entry"}>
+                    {prefix ? "Keys are compared sign by sign: capitals count." : "The map's first write adds one."}
+                  </Empty>
+                )
               }
             />
             <Group justify="space-between">
               <Text size="sm" c="dimmed" role="status">
-                {rows.length ? `${count(start + 1)} to ${count(start + rows.length)}` : "None"}
-                {prefix ? " of those that begin so" : ` of ${count(facts.size)}`}, by key
+                {where
+                  ? searchWords(found, before.length > behind)
+                  : `${rows.length ? `${count(start + 1)} to ${count(start + rows.length)}` : "None"}${
+                      prefix ? " of those that begin so" : ` of ${count(facts.size)}`
+                    }, by key`}
               </Text>
               <Group gap="xs">
                 <Button
@@ -116,10 +135,10 @@ function Pages({ facts, prefix, change }: { facts: MapFacts; prefix: string; cha
                   variant="default"
                   size="xs"
                   rightSection={<IconChevronRight size={14} />}
-                  disabled={found.length <= PAGE || page.isPlaceholderData}
-                  onClick={() => last !== undefined && setBefore([...before, last])}
+                  disabled={found.next === null || page.isPlaceholderData}
+                  onClick={() => found.next !== null && setBefore([...before, found.next])}
                 >
-                  Next
+                  {where ? "Look further" : "Next"}
                 </Button>
               </Group>
             </Group>
@@ -127,6 +146,36 @@ function Pages({ facts, prefix, change }: { facts: MapFacts; prefix: string; cha
         );
       }}
     </Loaded>
+  );
+}
+
+/** What values have to be like: it is asked of the server once it is written to its end. */
+function WhereInput(props: {
+  map: string;
+  prefix: string;
+  where: string;
+  onFind: (where: string | undefined) => void;
+}) {
+  const [text, setText] = useState(props.where);
+  const find = (event: FormEvent) => {
+    event.preventDefault();
+    props.onFind(text.trim() || undefined);
+  };
+  return (
+    <form onSubmit={find}>
+      <Group align="end" gap="xs" wrap="nowrap">
+        <TextInput
+          label="Value"
+          placeholder="speed > 80"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button type="submit" variant="default" disabled={text.trim() === props.where}>
+          Search
+        </Button>
+        <CopyAs command={searchCommand(props.map, text.trim(), props.prefix)} label="this search" />
+      </Group>
+    </form>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Anchor, Button, CopyButton, Drawer, Group, Stack, Text } from "@mantine/core";
+import { Anchor, Drawer, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -6,6 +6,7 @@ import { type MapFacts, ProblemError } from "../../../api/client";
 import { shellLine } from "../../../logic/commands";
 import { count } from "../../../logic/format";
 import { ActionButton } from "../../../parts/ActionButton";
+import { Copied } from "../../../parts/Copied";
 import { CopyAs } from "../../../parts/CopyAs";
 import { confirm, tellProblem } from "../../../parts/confirm";
 import { Empty, Loaded, ProblemAlert } from "../../../parts/Trouble";
@@ -161,17 +162,5 @@ function Value({ facts, entry, onEdit, onClose }: ValueProps) {
         </ActionButton>
       </Group>
     </>
-  );
-}
-
-function Copied({ label, text }: { label: string; text: string }) {
-  return (
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <Button size="compact-sm" variant="default" onClick={copy}>
-          {copied ? "Copied" : label}
-        </Button>
-      )}
-    </CopyButton>
   );
 }

@@ -2,16 +2,19 @@ import { Anchor, Group, Modal, Stack, Text } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { JournalEvent } from "../../../api/client";
 import { count } from "../../../logic/format";
+import { Copied } from "../../../parts/Copied";
+import { CopyAs } from "../../../parts/CopyAs";
 import { When } from "../../../parts/When";
+import { eventCommand } from "../commands";
 import { keyText } from "../keys";
 import { DifferenceTable } from "../values/DifferenceTable";
-import { changesOf } from "./changes";
+import { changesOf, eventText } from "./changes";
 import { KindBadge } from "./KindBadge";
 
 const route = getRouteApi("/maps/$map");
 
 /** All that one event of the journal has changed. */
-export function EventDialog({ event, onClose }: { event: JournalEvent; onClose: () => void }) {
+export function EventDialog({ map, event, onClose }: { map: string; event: JournalEvent; onClose: () => void }) {
   const search = route.useSearch();
   const found = changesOf(event);
   return (
@@ -38,6 +41,11 @@ export function EventDialog({ event, onClose }: { event: JournalEvent; onClose: 
         ) : (
           <Text size="sm">It was written again with the same value.</Text>
         )}
+        <Group gap="xs">
+          <Copied label="Copy key" text={event.key} />
+          <Copied label="Copy event" text={eventText(event)} />
+          <CopyAs command={eventCommand(map, event.sequence)} label="reading this event" />
+        </Group>
       </Stack>
     </Modal>
   );

@@ -84,7 +84,7 @@ export function JournalTab({ facts }: { facts: MapFacts }) {
         The newest first, {count(KEPT)} at most.
         {prefix && facts.newest - facts.oldest > SEARCHED ? ` Searched: the newest ${count(SEARCHED)} events.` : ""}
       </Text>
-      {opened && <EventDialog event={opened} onClose={() => setOpened(null)} />}
+      {opened && <EventDialog map={facts.name} event={opened} onClose={() => setOpened(null)} />}
     </Stack>
   );
 }

@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-BrWV58oo.js";import{$t as t,S as n}from"./IconAlertTriangle-sh8bICtY.js";var r=t();function i({job:t}){return(0,r.jsx)(e,{component:n,to:`/jobs/$job`,params:{job:t.id},inherit:!0,children:t.name??t.id})}export{i as t};

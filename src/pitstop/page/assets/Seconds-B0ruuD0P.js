@@ -1,1 +1,0 @@
-import{$t as e,Vn as t,Xn as n}from"./IconAlertTriangle-sh8bICtY.js";import{n as r}from"./When-DrcbJ-Vu.js";var i=n(t(),1),a=e();function o(){let e=r(),[t]=(0,i.useState)(()=>Date.now());return(0,a.jsxs)(`span`,{className:`figure`,"aria-hidden":`true`,children:[Math.max(0,Math.round((e-t)/1e3)),` s`]})}export{o as t};

@@ -1,1 +1,0 @@
-import{$t as e,Ht as t,Yt as n}from"./IconAlertTriangle-sh8bICtY.js";import{w as r}from"./index-e6JQjcdK.js";var i=e(),a=t(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};
