@@ -52,6 +52,28 @@ def test_a_screen_is_accessible_in_light_and_dark(seat, path):
         assert here.violations() == [], scheme
 
 
+SHIFTS = """() => {
+  window.shifted = [];
+  const note = shift => shift.hadRecentInput || window.shifted.push(
+    [shift.value, shift.sources.map(each => each.node?.outerHTML?.slice(0, 120) ?? "")]);
+  new PerformanceObserver(list => list.getEntries().forEach(note)).observe({ type: "layout-shift", buffered: true });
+}"""
+MOST_SHIFTED = 0.1
+"""Of the window, all moves together: what is good by Web Vitals (CLS)."""
+
+
+@every_screen
+def test_a_screen_does_not_jump_while_what_it_shows_comes_in(seat, path):
+    here = seat()
+    here.context.add_init_script(f"({SHIFTS})()")
+    page = here.go(path)
+    page.get_by_text("Connected").first.wait_for()
+    page.locator("[role=status][aria-label=Loading]").first.wait_for(state="detached")
+    at_rest(page)
+    shifted = page.evaluate("window.shifted")
+    assert sum(value for value, _ in shifted) < MOST_SHIFTED, shifted
+
+
 @every_screen
 def test_a_screen_fits_small_and_large_windows(seat, path):
     page = seat(viewport={"width": 390, "height": 844}).go(path)
