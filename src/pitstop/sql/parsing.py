@@ -61,6 +61,17 @@ NAMES = {
 """What is expected, in words; keywords are called as they are written."""
 
 
+_NO_CONNECTIONS = "There are no data connections: each mapping says in its OPTIONS where its rows are"
+_NO_TYPES = "There are no types with names of their own: a value with parts is a STRUCT<name: type, ...>"
+NOT_HERE = {
+    "TYPE": _NO_TYPES,
+    "TYPES": _NO_TYPES,
+    "DATA": _NO_CONNECTIONS,
+    "RESOURCES": _NO_CONNECTIONS,
+}
+"""Of Jet's statements (jet.md §4.1) those that there are not: the word where that is seen, and what is said of them."""
+
+
 def parse(text: str) -> list[Statement]:
     """The statements of a text, one after the other; none of them is carried out if one is wrong.
 
@@ -102,6 +113,9 @@ def _said(text: str, error: UnexpectedInput) -> str:
         assert isinstance(error, UnexpectedCharacters)
         found, expected = f"'{error.char}'", error.allowed or set()
         place = Place(error.line, error.column, error.line, error.column)
+    not_here = NOT_HERE.get(found.strip("'").upper())
+    if not_here is not None and expected & {"MAPPINGS", "_MAPPING", "_TYPE"}:
+        return place.prefix + not_here
     wanted = " or ".join(sorted(NAMES.get(name, name.removeprefix("_")) for name in expected))
     return f"{place.prefix}Encountered {found}, expected {wanted}"
 

@@ -83,6 +83,26 @@ def test_what_is_wrong_is_told_with_its_place(text, message):
     assert message in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SHOW TYPES", "From line 1, column 6 to line 1, column 10: There are no types with names of their own"),
+        ("create type car (vin VARCHAR)", "From line 1, column 8 to line 1, column 11: There are no types with names"),
+        ("SHOW DATA CONNECTIONS", "From line 1, column 6 to line 1, column 9: There are no data connections: each mapping"),
+        ("SHOW RESOURCES FOR db", "From line 1, column 6 to line 1, column 14: There are no data connections"),
+        ("CREATE OR REPLACE DATA CONNECTION db TYPE Kafka", "column 19 to line 1, column 22: There are no data"),
+        ("DROP DATA CONNECTION IF EXISTS db", "column 6 to line 1, column 9: There are no data connections"),
+        ("CREATE MAPPING m (a INT) DATA CONNECTION db", "column 26 to line 1, column 29: There are no data connections"),
+        ("CREATE MAPPING m EXTERNAL NAME x data connection db OBJECT TYPE t", "column 34 to line 1, column 37: There are"),
+        ("ALTER JOB j DATA", "column 13 to line 1, column 16: Encountered 'DATA', expected ; or OPTIONS"),
+    ],
+)
+def test_statements_of_jet_that_there_are_not_are_refused_in_a_sentence_of_their_own(text, message):
+    with pytest.raises(UsageError) as refused:
+        parse(text)
+    assert message in refused.value.message
+
+
 def test_nothing_is_half_understood():
     with pytest.raises(UsageError):
         parse("DROP JOB a; DROP JOB")
