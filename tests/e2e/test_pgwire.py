@@ -1,32 +1,23 @@
-"""psycopg, and psql where there is one, carry statements out over the PostgreSQL protocol."""
+"""psycopg carries statements out over the PostgreSQL protocol; psql and JDBC: tests/postgres."""
 
-import os
-import shutil
-import subprocess
-import sys
 import threading
 
 import psycopg
 import pytest
 
 from pitstop.kit.waiting import wait_until
+from tests import gateways
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(400)]
 
 
 @pytest.fixture
 def gateway(stack, tmp_path):
-    """How psycopg and psql connect."""
+    """How psycopg connects."""
     client = stack.start_server()
     token = (stack.data / "token").read_text().strip()
-    command = [sys.executable, "-m", "pitstop.cli.main", "--url", stack.url, "pgwire", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PITSTOP_TOKEN": token})
-    try:
-        said = process.stdout.readline().partition("'")[2].partition("'")[0]
+    with gateways.gateway(stack.url, token) as said:
         yield client, said, token
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def test_clients_of_postgresql_carry_statements_out(gateway):
@@ -58,18 +49,6 @@ def test_clients_of_postgresql_carry_statements_out(gateway):
         assert "Pitstop" in connection.execute("SHOW server_version").fetchone()[0]
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         psycopg.connect(where, password="wrong")
-    if shutil.which("psql"):
-        psql = ["psql", where, "--no-psqlrc", "--tuples-only", "--no-align", "--command"]
-        asked = {"env": os.environ | {"PGPASSWORD": token}, "capture_output": True, "text": True, "timeout": 60}
-        assert subprocess.run([*psql, "SHOW MAPPINGS"], **asked).stdout.split() == ["cars", "log", "numbers"]
-        several = "SELECT to_char(DATE '2026-03-01', 'yyyy') AS y; SHOW MAPPINGS"
-        assert subprocess.run([*psql, several], **asked).stdout.split() == ["2026", "cars", "log", "numbers"]
-        subprocess.run([*psql, "CREATE MAPPING nothing TYPE Noop"], **asked, check=True)
-        bodies = "INSERT INTO log SELECT 1 AS a FROM numbers; INSERT INTO nothing SELECT 2 AS b FROM numbers;"
-        done = subprocess.run([*psql, f"CREATE JOB two AS BEGIN {bodies} END; DROP JOB two"], **asked)
-        assert done.returncode == 0, done.stderr
-        assert "cars" in subprocess.run([*psql, "\\d"], **asked).stdout
-        assert "speed" in subprocess.run([*psql, "\\d cars"], **asked).stdout
     assert wait_until(lambda: client.jobs() == [], 20)
 
 

@@ -13,7 +13,7 @@ from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
 from pitstop.pgwire.session import PitstopSession
 from pitstop.pgwire.texts import with_plain_texts
-from pitstop.sql.splitting import pieces
+from pitstop.sql.splitting import from_first_word, pieces
 
 
 def split_statements(text: str) -> list[str]:
@@ -21,8 +21,19 @@ def split_statements(text: str) -> list[str]:
     return pieces(with_plain_texts(text)) or [text]
 
 
+def command_tag(sql: str, rows: int) -> str:
+    """What clients show of a statement that was carried out: OK for those of ours that give no rows (jet.md §4.2)."""
+    found: str = _tag_of_postgres(from_first_word(sql), rows)
+    return "OK" if found.split()[0] in _WITHOUT_ROWS else found
+
+
+_tag_of_postgres = connection.command_tag
+_WITHOUT_ROWS = ("CREATE", "ALTER", "DROP", "SINK", "INSERT")
+"""Theirs would tell their first word, and of INSERT a number of rows that nobody has counted."""
+
 # Theirs writes each of several statements anew in PostgreSQL's dialect, and cuts a job's BEGIN ... END into pieces.
 connection.split_statements = split_statements
+connection.command_tag = command_tag
 
 
 class _OneToken(IdentityProvider):

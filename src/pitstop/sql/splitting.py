@@ -54,6 +54,15 @@ def pieces(text: str) -> list[str]:
     return [each for piece in (*found, text[begin:]) if (each := piece.strip())]
 
 
+def from_first_word(text: str) -> str:
+    """A text without the comments before its first word; as it is if that is no word of ours."""
+    try:
+        token, _ = next(_tokens(text), (None, False))
+    except UnexpectedCharacters:
+        return text
+    return text[token.start_pos :] if token is not None else text
+
+
 def _tokens(text: str) -> Iterator[tuple[Token, bool]]:
     """(each word and mark, whether it is the semicolon of a statement)."""
     before, within = "", False

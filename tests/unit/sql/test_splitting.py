@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.sql.splitting import is_complete, keywords, pieces
+from pitstop.sql.splitting import from_first_word, is_complete, keywords, pieces
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,20 @@ def test_a_statement_ends_at_its_semicolon(text, complete):
 )
 def test_a_text_falls_into_its_statements_as_they_are_written(text, expected):
     assert pieces(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-- so\n/* and */ DROP JOB a -- so", "DROP JOB a -- so"),
+        ("SET x TO $1", "SET x TO $1"),
+        ("$1", "$1"),
+        ("-- nothing", "-- nothing"),
+        ("", ""),
+    ],
+)
+def test_comments_before_the_first_word_are_left_out(text, expected):
+    assert from_first_word(text) == expected
 
 
 def test_the_words_of_the_language_are_known():
