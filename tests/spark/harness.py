@@ -53,8 +53,8 @@ class Harness:
     """How long a source may take to be read: an epoch of a long plan takes a while on a machine that has other work."""
     settle_seconds = 60
 
-    def __init__(self, spark, folder: Path):
-        self.spark, self.folder, self.runs = spark, folder, 0
+    def __init__(self, spark, folder: Path, maps=None):
+        self.spark, self.folder, self.maps, self.runs = spark, folder, maps, 0
         self.report = None
         self.messages = []
         self.settings = SourceSettings(agreements=str(folder / "agreements"))
@@ -99,7 +99,14 @@ class Harness:
         facts["sources"] = [[slot.stage, slot.reader] for slot in plan.source_slots]
         Checkpoint(checkpoint).write_facts(facts)
         environment = Environment(
-            "id", "job", f"run{self.runs}", ProcessingGuarantee.EXACTLY_ONCE, self.folder, self.log, sources=self.settings
+            "id",
+            "job",
+            f"run{self.runs}",
+            ProcessingGuarantee.EXACTLY_ONCE,
+            self.folder,
+            self.log,
+            maps=self.maps,
+            sources=self.settings,
         )
         return RunningQuery.start(self.spark, built, environment, checkpoint)
 

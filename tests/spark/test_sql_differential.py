@@ -1,8 +1,10 @@
 """Seeded random queries: the stages that a job in SQL becomes give the rows that Spark SQL gives on the same data at once."""
 
+import json
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 
@@ -13,6 +15,8 @@ from pitstop.sql.compiling import compile_job
 from pitstop.sql.mappings import Mapping
 from pitstop.sql.parsing import parse
 from pitstop.sql.programs import read_program
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.maps import SqlMapStore
 from tests.spark.harness import Harness
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -125,22 +129,38 @@ class Queries:
 
     def windowed(self):
         size, slide = self.pick((10, 10), (30, 30), (30, 10), (60, 20))
-        keys = [self.pick("k", "s", "a % 3") for _ in range(self._chosen.randrange(0, 3))]
+        spans = f"INTERVAL '{size}' MINUTES" if size == slide else f"INTERVAL '{slide}' MINUTES, INTERVAL '{size}' MINUTES"
+        call = f"{'TUMBLE' if size == slide else 'HOP'}(TABLE events, DESCRIPTOR(ts), {spans})"
+        return self._of_windows(call, f"window(ts, '{size} minutes', '{slide} minutes')", least_keys=0)
+
+    def session(self):
+        # No two events are exactly so long apart: to Spark they would be of one session, and of two to us.
+        timeout = self.pick(120.5, 300.5, 900.5)
+        call = f"SESSION(TABLE events, DESCRIPTOR(ts), INTERVAL '{timeout}' SECONDS)"
+        return self._of_windows(call, f"session_window(ts, '{int(timeout * 1000)} milliseconds')", least_keys=1)
+
+    def _of_windows(self, call, window, least_keys):
+        keys = [self.pick("k", "s", "a % 3") for _ in range(self._chosen.randrange(least_keys, 3))]
         keys = list(dict.fromkeys(keys))
         parts = [f"{each} AS g{number}" for number, each in enumerate(keys)]
         parts += [f"{self.aggregate()} AS c{number}" for number in range(self._chosen.randrange(1, 4))]
         parts += ["COUNT(*) * 2 + 1 AS odd"] if self._chosen.random() < 0.3 else []
         having = f" HAVING COUNT(*) > {self._chosen.randrange(1, 4)}" if self._chosen.random() < 0.4 else ""
         where = self.where()
-        spans = f"INTERVAL '{size}' MINUTES" if size == slide else f"INTERVAL '{slide}' MINUTES, INTERVAL '{size}' MINUTES"
-        call = f"TABLE({'TUMBLE' if size == slide else 'HOP'}(TABLE events, DESCRIPTOR(ts), {spans}))"
         groups = ", ".join(["window_start", "window_end", *keys])
-        in_job = f"SELECT window_start, window_end, {', '.join(parts)} FROM {call}{where} GROUP BY {groups}"
-        window = f"window(ts, '{size} minutes', '{slide} minutes')"
+        in_job = f"SELECT window_start, window_end, {', '.join(parts)} FROM TABLE({call}){where} GROUP BY {groups}"
         at_once = (
             f"SELECT {window}.start, {window}.end, {', '.join(parts)} FROM events{where} GROUP BY {', '.join([window, *keys])}"
         )
         return in_job + having, at_once + having
+
+    def totals(self):
+        """Without a window: what is in a map in the end."""
+        key = self.pick("k", "coalesce(s, 'none')", "concat(k, '/', CAST(a % 3 AS STRING))")
+        parts = [f"{self.aggregate()} AS c{number}" for number in range(self._chosen.randrange(1, 4))]
+        where = " WHERE a IS NOT NULL" if "a %" in key else self.where()
+        text = f"SELECT {key} AS key, {', '.join(parts)} FROM events{where} GROUP BY {key}"
+        return text, text
 
     def paired(self):
         bound = "a.ts BETWEEN b.ts - INTERVAL '1' MINUTE AND b.ts + INTERVAL '1' MINUTE"
@@ -148,7 +168,8 @@ class Queries:
         return text, text
 
     def next(self):
-        return self.pick(self.projection, self.joined, self.nested, self.united, self.distinct, self.windowed, self.windowed)
+        some = (self.projection, self.joined, self.nested, self.united, self.distinct, self.windowed, self.windowed, self.session)
+        return self.pick(*some)
 
 
 @pytest.fixture(scope="module")
@@ -243,6 +264,7 @@ LAST = ("last", 1, 1.0, "last", BEGIN + timedelta(days=30))
 def test_queries_on_a_stream_give_the_rows_of_spark_sql(spark, known, tmp_path):
     queries = Queries(SEED + 2)
     asked = [(True, queries.windowed()) for _ in range(4)]
+    asked += [(True, queries.session()) for _ in range(2)]
     asked += [(False, make()) for make in (queries.projection, queries.joined, queries.nested, queries.united, queries.paired)]
     stream = str(tmp_path / "stream")
     events = spark.createDataFrame(list(seeded_rows(random.Random(SEED))), SCHEMA)
@@ -258,13 +280,7 @@ def test_queries_on_a_stream_give_the_rows_of_spark_sql(spark, known, tmp_path):
         hinted = in_job.replace("SELECT", f"SELECT /*+ STAGE(stage{number}) */", 1) if "window_start" in in_job else in_job
         bodies.append(f"INSERT INTO out{number} {hinted};")
     pipeline = read_program(f"{text}CREATE JOB j AS BEGIN {' '.join(bodies)} END").definition().build(())
-    harness = Harness(spark, tmp_path)
-    running = harness.start(pipeline, tmp_path / "checkpoint", 2)
-    running.query.processAllAvailable()
-    spark.createDataFrame([LAST], SCHEMA).coalesce(1).write.mode("append").parquet(stream)
-    running.query.processAllAvailable()
-    harness.settle(running)
-    running.stop(60)
+    run_with_a_last_row(Harness(spark, tmp_path), pipeline, stream)
     everything = events.union(spark.createDataFrame([LAST], SCHEMA))
     everything.createOrReplaceTempView("others")
     for number, (windowed, (in_job, at_once)) in enumerate(asked):
@@ -272,3 +288,44 @@ def test_queries_on_a_stream_give_the_rows_of_spark_sql(spark, known, tmp_path):
         expected = counted(spark.sql(at_once.replace("events", "read")).collect())
         found = counted(spark.read.parquet(str(tmp_path / f"out{number}")).collect())
         assert found == expected, f"query {number}: {in_job}"
+
+
+def run_with_a_last_row(harness, pipeline, stream):
+    running = harness.start(pipeline, harness.folder / "checkpoint", 2)
+    running.query.processAllAvailable()
+    harness.spark.createDataFrame([LAST], SCHEMA).coalesce(1).write.mode("append").parquet(stream)
+    running.query.processAllAvailable()
+    harness.settle(running)
+    running.stop(60)
+
+
+@pytest.mark.long
+def test_totals_of_a_stream_are_those_of_spark_sql(spark, known, tmp_path):
+    queries = Queries(SEED + 3)
+    asked = [queries.totals() for _ in range(8)]
+    stream = str(tmp_path / "stream")
+    events = spark.createDataFrame(list(seeded_rows(random.Random(SEED))), SCHEMA)
+    events.repartition(3).write.parquet(stream)
+    everything = events.union(spark.createDataFrame([LAST], SCHEMA))
+    text, bodies = STREAMED.format(stream=stream, colours=known["colours"].options["path"]), []
+    for number, (in_job, at_once) in enumerate(asked):
+        kinds = [field.dataType.simpleString() for field in spark.sql(at_once).schema.fields[1:]]
+        columns = ", ".join(f"c{place} {'VARCHAR' if kind == 'string' else kind}" for place, kind in enumerate(kinds))
+        text += f"CREATE MAPPING totals{number} (__key VARCHAR, {columns}) TYPE IMap;\n"
+        hinted = in_job.replace("SELECT", f"SELECT /*+ STAGE(stage{number}) */", 1)
+        bodies.append(f"SINK INTO totals{number} {hinted};")
+    pipeline = read_program(f"{text}CREATE JOB j AS BEGIN {' '.join(bodies)} END").definition().build(())
+    maps = SqlMapStore(open_database(sqlite_url(tmp_path / "store.db")))
+    run_with_a_last_row(Harness(spark, tmp_path, maps), pipeline, stream)
+    everything.createOrReplaceTempView("everything")
+    for number, (in_job, at_once) in enumerate(asked):
+        rows = spark.sql(at_once.replace("events", "everything")).collect()
+        expected = {row[0]: [plain(value) for value in row[1:]] for row in rows}
+        entries = {entry.key: json.loads(entry.value) for entry in maps.entries(f"totals{number}", after=None, limit=100)}
+        found = {key: [plain(entry.get(f"c{place}")) for place in range(len(rows[0]) - 1)] for key, entry in entries.items()}
+        assert found == expected, f"query {number}: {in_job}"
+
+
+def plain(value):
+    """Numbers to eleven digits, whatever they are kept as."""
+    return float(f"{value:.11g}") if isinstance(value, (int, float, Decimal)) else value
