@@ -161,6 +161,47 @@ def test_a_query_means_what_was_written(client):
         client.sql("CREATE MAPPING both (n INT, N INT) TYPE File OPTIONS ('path' = '/nowhere')")
 
 
+def test_one_entry_is_answered_as_spark_answers(client):
+    """A condition beside the key lets Spark carry a query out."""
+    columns = ("text VARCHAR", "tiny TINYINT", "whole INT", "long BIGINT", "number DOUBLE", "truth BOOLEAN")
+    client.sql(f"CREATE MAPPING mixed (__key VARCHAR, {', '.join(columns)}) TYPE IMap")
+    client.sql("CREATE MAPPING texts EXTERNAL NAME mixed (__key VARCHAR, this VARCHAR) TYPE IMap")
+    client.sql("CREATE MAPPING wholes EXTERNAL NAME mixed (__key VARCHAR, this BIGINT) TYPE IMap")
+    values = (
+        None,
+        "",
+        "\u00e9\n'\\",
+        "12",
+        "true",
+        "1.5",
+        True,
+        False,
+        0,
+        -1,
+        127,
+        128,
+        2**31,
+        2**53 + 1,
+        2**63,
+        1.0,
+        -0.0,
+        1e300,
+    )
+    values = (*values, [1], {"a": 1})
+    names = [column.split()[0] for column in columns]
+    entries = {f"each {n}": dict.fromkeys(names, value) for n, value in enumerate(values)}
+    entries |= {f"one {n}": {name: value} for n, value in enumerate(values) for name in names[n % 6 :: 6]}
+    entries |= {f"bare {n}": value for n, value in enumerate(values)}
+    client.map("mixed").put_all(entries)
+    for mapping in ("mixed", "texts", "wholes"):
+        rows_of_spark = map(dict, client.sql(f"SELECT * FROM {mapping} WHERE length(__key) > 0"))
+        everything = {row["__key"]: repr(row) for row in rows_of_spark}
+        assert everything.keys() == entries.keys()
+        for key in entries:
+            (row,) = client.sql(f"SELECT * FROM {mapping} WHERE __key = '{key}'")
+            assert repr(dict(row)) == everything[key], (mapping, entries[key])
+
+
 def test_of_several_inserts_of_one_key_one_is_carried_out(client, stack):
     rows(client, "SELECT 1")
     told, refused = [], []

@@ -11,6 +11,7 @@ from pitstop.service.api import Service
 from pitstop.service.sql_results import Column, Result, Row, SqlType
 from pitstop.sql.catalog import Catalog
 from pitstop.sql.connectors import IMAP, columns_of, connector_of
+from pitstop.sql.keyed import NotPlainError, keyed
 from pitstop.sql.mappings import Mapping, Named, View
 from pitstop.sql.names import reads, streams
 from pitstop.sql.statements import Query
@@ -49,6 +50,9 @@ class NoQueries:
 def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -> Result:
     """The rows of a query, which come while they are asked for. UsageError, with its place, for what is wrong with it."""
     known = catalog.all()
+    plain = _by_key(query, service, known)
+    if plain is not None:
+        return plain
     read = reads([query], known)
     answers = queries.run(
         lambda number: Select(
@@ -75,6 +79,19 @@ def only_maps(query: Query, known: dict[str, Named]) -> bool:
     """True if a query reads entries of maps, and what information_schema tells, and nothing else."""
     read = reads([query], known)
     return not read.states and all(connector_of(each) is IMAP for each in read.mappings)
+
+
+def _by_key(query: Query, service: Service, known: dict[str, Named]) -> Result | None:
+    """The row of a query that one entry of a map is enough for, which then needs no other process; None for any other query."""
+    asked = keyed(query, known)
+    if asked is None:
+        return None
+    entry = service.map_entry(asked.mapping.outside, asked.key)
+    try:
+        rows = [asked.row(entry.value)] if entry is not None else []
+    except NotPlainError:
+        return None
+    return Result.of(tuple(Column(name, shown_type(column.type)) for name, column in asked.columns), rows)
 
 
 class _Batches:

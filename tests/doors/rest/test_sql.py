@@ -77,6 +77,18 @@ def test_viewers_change_nothing(ask, state, statement):
     assert ask("SHOW JOBS", "nobody's")[0] == 401
 
 
+def test_a_query_for_columns_of_one_entry_needs_no_process(ask, state):
+    ask("CREATE MAPPING cars (__key VARCHAR, owner VARCHAR, speed DOUBLE) TYPE IMap")
+    state.map_put("cars", {"v1": '{"owner": "Ada", "speed": 3}', "v2": '{"owner": 7}'})
+    columns = [{"name": "who", "type": "STRING"}, {"name": "speed", "type": "DOUBLE"}]
+    for token in (OPERATOR, VIEWER):
+        found = ask("SELECT owner AS who, speed FROM cars WHERE __key = 'v1'", token)
+        assert found == (200, [{"columns": columns}, {"row": ["Ada", 3.0]}, {"rows": 1}])
+    assert ask("SELECT * FROM cars WHERE __key = 'v9'")[1][1:] == [{"rows": 0}]
+    for text in ("SELECT owner FROM cars WHERE __key = 'v2'", "SELECT upper(owner) FROM cars WHERE __key = 'v1'"):
+        assert "carries no SELECT out" in ask(text)[1]["message"]
+
+
 def test_a_job_is_made_once_if_it_is_not_to_be_made_twice(ask):
     ask(MAPPINGS + SEED)
     status, problem = ask(SEED)

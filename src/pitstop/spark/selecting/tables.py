@@ -23,7 +23,8 @@ from pitstop.spark.base.failures import first_line
 from pitstop.spark.lowering.source import good_rows, read_static, with_parsed
 from pitstop.spark.state import in_snapshot
 from pitstop.sql.compiling import compile_query
-from pitstop.sql.connectors import IMAP, KEY, connector_of
+from pitstop.sql.connectors import IMAP, connector_of
+from pitstop.sql.keyed import has_text_keys, wanted_keys
 from pitstop.sql.mappings import Mapping, Named, View, identifier
 from pitstop.sql.names import is_information, is_of_cte, query_of, state_of
 from pitstop.sql.queries import INFORMATION, parse_query, wrong
@@ -83,7 +84,7 @@ class Tables:
             raise wrong(table, query, f"Object '{table.name}' not found")
         if isinstance(known, View):
             return self._view(known.name, lambda: self._of_view(known))
-        keys = _wanted_keys(tree, table) if _has_text_keys(known) else None
+        keys = wanted_keys(tree, table) if has_text_keys(known) else None
         return self._view(f"{known.name} {keys}", lambda: self._of_mapping(known, keys))
 
     def _view(self, meaning: str, make: Callable[[], DataFrame]) -> str:
@@ -182,36 +183,3 @@ def _batch(keys: list[str], values: list[str]) -> pa.RecordBatch:
 
 def _title(table: exp.Table) -> str:
     return table.name if isinstance(table.this, exp.Identifier) else "state"
-
-
-def _has_text_keys(mapping: Mapping) -> bool:
-    return connector_of(mapping) is IMAP and all(column.type == "string" for column in mapping.columns if column.name == KEY)
-
-
-def _wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
-    """The keys that a query asks a map for, if it reads that map alone and by its key; None: all."""
-    if not isinstance(tree, exp.Select) or tree.args.get("joins") or list(tree.find_all(exp.Table)) != [table]:
-        return None
-    renamed = table.args.get("alias") is not None and table.args["alias"].columns
-    if tree.args["from_"].this is not table or renamed:  # another column may be called so
-        return None
-    where = tree.args.get("where")
-    for part in _ands(where.this) if where is not None else ():
-        of_key = isinstance(part.this, exp.Column) and part.this.name == KEY
-        if of_key and isinstance(part, exp.EQ) and _is_text(part.expression):
-            return [part.expression.name]
-        if of_key and isinstance(part, exp.In) and part.expressions and all(map(_is_text, part.expressions)):
-            return list(dict.fromkeys(each.name for each in part.expressions))
-    return None
-
-
-def _ands(node: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.And):
-        yield from _ands(node.this)
-        yield from _ands(node.expression)
-    else:
-        yield node
-
-
-def _is_text(node: exp.Expr | None) -> bool:
-    return isinstance(node, exp.Literal) and bool(node.is_string)

@@ -1,0 +1,179 @@
+"""Queries that ask a map for some of its keys, and those of them that need no more than one entry to be answered."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from pitstop.sql.connectors import IMAP, KEY, connector_of, is_single
+from pitstop.sql.mappings import Column, Mapping, Named
+from pitstop.sql.queries import parse_query
+from pitstop.sql.statements import Query
+
+EXACT = 1 << 53
+"""Up to here a double is every whole number."""
+
+
+class NotPlainError(Exception):
+    """A value is not plainly what its column says: what becomes of it then, only Spark knows."""
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A query for columns of an entry, as they are."""
+
+    mapping: Mapping
+    key: str
+    columns: tuple[tuple[str, Column], ...]
+    """(name in the result, column of the mapping)."""
+
+    def row(self, value: str) -> tuple[Any, ...]:
+        """That of the entry, whose value is JSON; NotPlainError if Spark would have to convert a part of it."""
+        found, single = json.loads(value), is_single(self.mapping)
+        if not single and not isinstance(found, dict):
+            raise NotPlainError
+        values = {
+            column.name: self.key if column.name == KEY else _plain(found if single else found.get(column.outside), column.type)
+            for column in self.mapping.columns
+        }
+        return tuple(values[column.name] for _, column in self.columns)
+
+
+def keyed(query: Query, known: AnyMapping[str, Named]) -> Keyed | None:
+    """What a query asks for, if it is ``SELECT columns FROM map WHERE __key = 'text'``, and no more.
+
+    UsageError, with its place, for what is no query.
+    """
+    tree = parse_query(query)
+    if not isinstance(tree, exp.Select) or any(value and part not in _PARTS for part, value in tree.args.items()):
+        return None
+    table = _plain_table(tree)
+    if table is None:
+        return None
+    mapping, where = known.get(table.name), tree.args.get("where")
+    if not isinstance(mapping, Mapping) or not has_text_keys(mapping) or where is None or isinstance(where.this, exp.And):
+        return None
+    keys = wanted_keys(tree, table)
+    columns = _columns(tree, table, mapping)
+    if keys is None or len(keys) != 1 or columns is None or not all(map(_is_known, mapping.columns)):
+        return None
+    return Keyed(mapping, keys[0], columns)
+
+
+def has_text_keys(mapping: Named) -> bool:
+    """True for a map whose keys are texts to its mapping, too."""
+    if not isinstance(mapping, Mapping) or connector_of(mapping) is not IMAP:
+        return False
+    return all(column.type == "string" for column in mapping.columns if column.name == KEY)
+
+
+def wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
+    """The keys that a query asks a map for, if it reads that map alone and by its key; None: all."""
+    if not isinstance(tree, exp.Select) or tree.args.get("joins") or list(tree.find_all(exp.Table)) != [table]:
+        return None
+    renamed = table.args.get("alias") is not None and table.args["alias"].columns
+    if tree.args["from_"].this is not table or renamed:  # another column may be called so
+        return None
+    where = tree.args.get("where")
+    for part in _ands(where.this) if where is not None else ():
+        of_key = isinstance(part.this, exp.Column) and part.this.name == KEY
+        if of_key and isinstance(part, exp.EQ) and _is_text(part.expression):
+            return [part.expression.name]
+        if of_key and isinstance(part, exp.In) and part.expressions and all(map(_is_text, part.expressions)):
+            return list(dict.fromkeys(each.name for each in part.expressions))
+    return None
+
+
+_PARTS = ("expressions", "from_", "where")
+
+
+def _plain_table(tree: exp.Select) -> exp.Table | None:
+    """What stands in FROM, if it is a name alone, or with an alias."""
+    table = tree.args["from_"].this if tree.args.get("from_") is not None else None
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        return None
+    return None if any(value for part, value in table.args.items() if part not in ("this", "alias")) else table
+
+
+def _columns(tree: exp.Select, table: exp.Table, mapping: Mapping) -> tuple[tuple[str, Column], ...] | None:
+    """What is selected, if it is columns alone."""
+    known = {column.name: column for column in mapping.columns}
+    found: list[tuple[str, Column]] = []
+    for each in [*tree.expressions, tree.args["where"].this.this]:
+        if isinstance(each, exp.Star) and not any(each.args.values()):
+            found += known.items()
+            continue
+        column = each.this if isinstance(each, exp.Alias) else each
+        if not isinstance(column, exp.Column) or not isinstance(column.this, exp.Identifier) or column.name not in known:
+            return None
+        if column.args.get("db") is not None or column.table not in ("", table.alias_or_name):
+            return None
+        found.append((each.alias_or_name, known[column.name]))
+    return tuple(found[:-1])  # the last one is the key of the condition
+
+
+def _ands(node: exp.Expr) -> Iterator[exp.Expr]:
+    if isinstance(node, exp.And):
+        yield from _ands(node.this)
+        yield from _ands(node.expression)
+    else:
+        yield node
+
+
+def _is_text(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Literal) and bool(node.is_string)
+
+
+def _is_known(column: Column) -> bool:
+    return column.name == KEY or column.type in _READ
+
+
+def _plain(value: Any, type_: str) -> Any:
+    """A value of JSON as one of that type."""
+    return None if value is None else _READ[type_](value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise NotPlainError
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise NotPlainError
+    return value
+
+
+def _whole(bits: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            raise NotPlainError
+        return value
+
+    return read
+
+
+def _double(value: Any) -> float:
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= EXACT
+    if not whole and not (isinstance(value, float) and math.isfinite(value)):
+        raise NotPlainError
+    return float(value)
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "string": _text,
+    "boolean": _truth,
+    "tinyint": _whole(8),
+    "smallint": _whole(16),
+    "int": _whole(32),
+    "bigint": _whole(64),
+    "double": _double,
+}
+"""Type -> how a value of JSON is one of it, if it needs no conversion."""
