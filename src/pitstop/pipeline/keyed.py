@@ -140,6 +140,11 @@ class WindowedStage(Generic[S]):
         """
         wanted = self._by_input(name, aggregates)
         _check_aggregates(name, {column: a for part in wanted for column, a in part.items()}, self._keys[0])
+        if isinstance(self._window, Session) and not self._keys[0]:
+            raise PipelineError(
+                f"Stage '{name}' has sessions of no key, which Spark does not have on a stream: group its rows by a column; "
+                "for one group of all rows, by one that is the same in all."
+            )
         times = []
         for stage in self._stages:
             time = stage.timestamp_column()

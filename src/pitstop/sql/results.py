@@ -10,6 +10,7 @@ from sqlglot import exp
 from pitstop.errors import UsageError
 from pitstop.pipeline import aggregates
 from pitstop.pipeline.stages import Stage
+from pitstop.pipeline.windows import Session
 from pitstop.sql.aggregation import Aggregation, slug
 from pitstop.sql.dialect import spark_sql
 from pitstop.sql.projecting import Projection, item, result_name, unstarred
@@ -96,6 +97,9 @@ def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Call
     keys = tuple(gathered.keys)
     by = "-by-" + "-".join(keys) if keys else ""
     if relation.window is not None:
+        if isinstance(relation.window, Session) and not keys:
+            said = "GROUP BY needs a column beside those of SESSION; for one group of all rows, one that is the same in all"
+            raise wrong(node.args.get("group") or node, gathered.query, said)
         return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **found)
     if not totals or node.args.get("having") is not None:
         said = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"

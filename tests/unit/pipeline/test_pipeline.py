@@ -54,6 +54,14 @@ def test_a_window_without_event_time_says_what_is_missing():
         stage.group_by("sequence").window(ps.tumbling("1 s")).aggregate("w", n=ps.count())
 
 
+def test_sessions_of_no_key_are_refused():
+    _, stage = numbers()
+    timed = stage.with_timestamps("time")
+    timed.group_by().window(ps.tumbling("1 s")).aggregate("all", n=ps.count())
+    with pytest.raises(PipelineError, match="Stage 's' has sessions of no key"):
+        timed.group_by().window(ps.session("1 s")).aggregate("s", n=ps.count())
+
+
 def test_stateless_stages_get_names_of_their_own():
     p, stage = numbers()
     stage.filter("true").filter("true").write_to(ps.sinks.noop(), name="out")

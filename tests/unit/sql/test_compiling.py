@@ -382,6 +382,11 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO log SELECT * FROM pings p RIGHT JOIN cars c ON c.__key = p.vin", r"A join is \[INNER\] JOIN or LEFT"),
         ("INSERT INTO log SELECT * FROM pings p JOIN cars c ON p.vin > c.__key", "A join needs equal columns"),
         ("INSERT INTO log SELECT * FROM SNAPSHOT s STAGE t", "no job can read it"),
+        (
+            "INSERT INTO log SELECT COUNT(*) AS n FROM TABLE(SESSION(TABLE ordered, DESCRIPTOR(ts), INTERVAL '30' SECONDS)) "
+            "GROUP BY window_start, window_end",
+            "GROUP BY needs a column beside those of SESSION; for one group of all rows, one",
+        ),
     ],
 )
 def test_what_is_no_job_is_refused_with_a_sentence_and_its_place(body, message):
