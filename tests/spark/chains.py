@@ -210,6 +210,33 @@ def plain_join(rows):
     return found
 
 
+def outer_join(within):
+    """A third of the other side's rows is left, so that some rows find no match."""
+
+    def add(chain, stage):
+        other = chain.others().filter("v % 3 = 0").select("key", "v as w", "ts as at")
+        made = stage.join(chain.named("outer"), other, on="key", within=within / 1000, how="left")
+        return made.select("key", "v + coalesce(w, -1) as v", "ts")
+
+    return add
+
+
+def plain_outer_join(rows):
+    others, found = by_key([row for row in other_rows(max(ms for _, _, ms in rows) + WITHIN) if row[1] % 3 == 0]), []
+    times = {key: [at for _, at in own] for key, own in others.items()}
+    for key, v, ms in rows:
+        near = slice(bisect_left(times[key], ms - WITHIN), bisect_right(times[key], ms + WITHIN))
+        found += [(key, v + w, ms) for w, _ in others[key][near]] or [(key, v - 1, ms)]
+    return found
+
+
+def early(chain, stage):
+    """Early results go to sinks alone: what follows gets those of windows that have ended."""
+    name = chain.named("early")
+    made = stage.group_by("key").window(TUMBLING).early_results(1).aggregate(name, total=ps.sum("v"))
+    return shaped(made.filter("not is_early"), "total", "window_end")
+
+
 def by_start(start, end):
     return start
 
@@ -227,6 +254,8 @@ KINDS = {
         Kind("distinct", distinct(), plain_distinct, 0),
         Kind("distinct within", distinct(within=REMEMBERED / 1000), plain_distinct, 0),
         Kind("join", join(WITHIN), plain_join, WITHIN),
+        Kind("left outer join", outer_join(WITHIN), plain_outer_join, WITHIN),
+        Kind("window with early results", early, plain_windows(SIZE, SIZE), SIZE, sets_time=True),
     )
 }
 """Those that can be first and second, by their names."""

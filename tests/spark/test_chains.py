@@ -294,13 +294,16 @@ INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.facto
 
 
 @pytest.fixture(scope="module")
-def runs(spark, tmp_path_factory):
+def runs(spark, tmp_path_factory, request):
+    """The chains of the pairs that are to be tried: all, or those that ``-k`` has selected."""
+    chosen = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    pairs = {(each["first"], each["second"]) for each in chosen if "first" in each}
     for name, value in INTERPRETED.items():
         spark.conf.set(name, value)
 
     @functools.cache
     def of(first):
-        chains = [(first, second) for second in KINDS if refusal(first, second) is None]
+        chains = [(first, second) for second in KINDS if (first, second) in pairs and refusal(first, second) is None]
         return Runs(FilesHarness(spark, tmp_path_factory.mktemp("runs")), chains)
 
     yield of
@@ -326,7 +329,8 @@ def test_every_stage_follows_every_other(runs, first, second):
 ALL = tuple(shown for leg in LEGS for shown in leg.shows)
 
 
-def page():
+def page(before):
+    """The page after this run; ``before`` has the cells of pairs that it has not tried."""
     lines = [
         "# Stages with state behind one another",
         "",
@@ -342,8 +346,17 @@ def page():
         f"|---|{'---|' * len(KINDS)}",
     ]
     for first in FIRST:
-        lines.append(f"| {first} | {' | '.join(_cell(found.get((first, second), ())) for second in KINDS)} |")
+        pairs = [(first, second) for second in KINDS]
+        cells = [_cell(found[pair]) if pair in found else before.get(pair, "not tried") for pair in pairs]
+        lines.append(f"| {first} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
+
+
+def _told(text):
+    """(first, second) -> its cell on the page."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    seconds = rows[0][1:] if rows else []
+    return {(first, second): cell for first, *cells in rows[1:] for second, cell in zip(seconds, cells, strict=True)}
 
 
 def _cell(shown):
@@ -355,7 +368,7 @@ def page_so_far():
     """The page is written after each pair: a run that is cut off has shown something, too."""
     yield
     if found and os.environ.get("PITSTOP_WRITE_MATRIX"):
-        PAGE.write_text(page())
+        PAGE.write_text(page(_told(PAGE.read_text())))
 
 
 @pytest.mark.matrix
