@@ -1,13 +1,14 @@
 """Values of every type come through sinks, state and snapshots as Spark's own batch result has them."""
 
 import math
+import os
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
@@ -16,12 +17,12 @@ from pitstop.kit.waiting import wait_until
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.internals.arrow import arrow_schema
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1000)]
 
 FIRST = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ALL_YEARS = datetime(1, 1, 2), datetime(9999, 12, 30)
 NANOSECONDS = datetime(1700, 1, 1), datetime(2260, 1, 1)
-"""What pandas can tell: rows of Python functions go through it."""
+"""What fits into 64 bits of nanoseconds."""
 ROWS = 12
 """In each of two files; the second is read by the second version of the job."""
 
@@ -77,7 +78,7 @@ NESTED = {
     ),
 }
 COLUMNS = FLAT | FAR | NEAR | NESTED
-KEPT = FLAT | NEAR | NESTED
+KEPT = COLUMNS
 """What a Python function keeps in its state."""
 LAST = ", ".join(f"last_{name} {kind}" for name, (kind, _) in KEPT.items())
 SCHEMA = "seq bigint, key string, at timestamp, " + ", ".join(f"`{name}` {kind}" for name, (kind, _) in COLUMNS.items())
@@ -95,6 +96,15 @@ AGGREGATES = {
         (f"last_{column}", ps.last(column)),
     )
 }
+
+STAGES = ("rows", "windows", "rolled", "kept", "sessions", "distinct", "joined")
+SPAN = "at - near_moment"
+"""An interval, which no file and no state of a function of one's own can hold."""
+SESSION_AGGREGATES = {"low_span": ps.min("span"), "high_span": ps.max("span"), "last_span": ps.last("span")} | AGGREGATES
+KEYS = [name for name in COLUMNS if name != "pairs"]
+"""Those that rows can be grouped by."""
+IN_CSV = [name for name in (*FLAT, *FAR, *NEAR) if name != "bytes"]
+JOINED = ["seq", *COLUMNS, *[f"right_{name}" for name in COLUMNS]]
 
 
 class Tables:
@@ -129,17 +139,27 @@ def keep_last(state, row):
 
 def pipeline(folder, out):
     """The job, and its sinks that keep what they get."""
-    p, sinks = ps.Pipeline(), {name: Tables() for name in ("rows", "windows", "rolled", "kept")}
+    p, sinks = ps.Pipeline(), {name: Tables() for name in STAGES}
     rows = p.read_from(ps.sources.files(folder, "parquet", schema=SCHEMA, streaming=True), name="table")
     by_key = rows.with_timestamps("at").group_by("key")
     windows = by_key.window(ps.tumbling("1 hour")).aggregate("windows", total=ps.sum("exact"), **AGGREGATES)
     few = rows.select("seq", "key", "exact").group_by("key")
     rolled = few.rolling_aggregate("rolled", total=ps.sum("exact"), high=ps.max("exact"))
     kept = rows.select("seq", "key", *KEPT).group_by("key").map_stateful("kept", keep_last, LAST, f"seq bigint, {LAST}")
-    for name, stage in (("rows", rows), ("windows", windows), ("rolled", rolled), ("kept", kept)):
+    timed = rows.with_columns(span=SPAN).with_timestamps("at", name="for sessions")
+    sessions = timed.group_by("key").window(ps.session("1 hour")).aggregate("sessions", **SESSION_AGGREGATES)
+    twins = rows.select("seq", *KEYS, "explode(array(1, 2)) as twin").group_by("seq", *KEYS).distinct("distinct")
+    distinct = twins.select("seq", *KEYS)
+    left = rows.select("seq", "at", *COLUMNS).with_timestamps("at", name="left")
+    right = rows.select("seq", "at as right_at", *[f"`{name}` as right_{name}" for name in COLUMNS])
+    joined = left.join("joined", right.with_timestamps("right_at", name="right"), on="seq", within="1 second")
+    stages = (rows, windows, rolled, kept, sessions, distinct, joined.select(*JOINED))
+    for name, stage in zip(STAGES, stages, strict=True):
         stage.write_to(ps.sinks.custom(sinks[name]), name=f"to {name}")
     rows.write_to(ps.sinks.files(out / "parquet", format="parquet"), name="to parquet")
     rows.write_to(ps.sinks.files(out / "json", format="json"), name="to json")
+    rows.select("seq", *IN_CSV).write_to(ps.sinks.files(out / "csv", format="csv"), name="to csv")
+    rows.write_to(ps.sinks.logger(), name="to log")
     rows.write_to(ps.sinks.map("values", key="seq", value="struct(*)"), name="to map")
     return p, sinks
 
@@ -186,9 +206,11 @@ def run(spark, folder, version):
     def done():
         if not job.active:
             raise job._run.failure()
-        return job.progress.input_rows >= ROWS + version and (not version or len(sinks["windows"].rows) >= 3)
+        return job.progress.input_rows >= ROWS + version and (
+            not version or all(len(sinks[name].rows) >= 3 for name in ("windows", "sessions"))
+        )
 
-    assert wait_until(done, 180)
+    assert wait_until(done, 400)
     job.cancel_and_export_snapshot(str(version))
     return job, sinks
 
@@ -198,11 +220,47 @@ def folders(tmp_path_factory):
     return lambda: tmp_path_factory.mktemp("values")
 
 
-@settings(max_examples=2, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), derandomize=True)
-@given(TABLES)
-def test_values_of_every_type_are_what_spark_makes_of_them_at_once(spark, folders, table):
-    folder = folders()
+FIRST_SEED = int(os.environ.get("PITSTOP_SEED", "0"))
+"""What the first table is made from; ``PITSTOP_SEED`` is another one, such as that of a run that has failed."""
+MORE_SEEDS = range(FIRST_SEED + 1, FIRST_SEED + 3)
+DEEP_EXAMPLES = int(os.environ.get("PITSTOP_EXAMPLES", "12"))
+
+
+def has_values(table):
+    """False for the simplest of all tables, with which each search begins: nothing but nulls."""
+    return any(value is not None for row in table for value in row.values())
+
+
+def tables(examples, number):
+    """The test on so many tables, made from a seed."""
+
+    def of(test):
+        chosen = settings(
+            max_examples=examples, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None
+        )
+        return seed(number)(chosen(given(TABLES.filter(has_values))(test)))
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "number", [FIRST_SEED, *(pytest.param(number, marks=[pytest.mark.long, pytest.mark.deep]) for number in MORE_SEEDS)]
+)
+def test_values_of_every_type_are_what_spark_makes_of_them_at_once(spark, folders, capsys, number):
+    tables(1, number)(lambda table: compare(spark, folders(), table, capsys))()
+
+
+@pytest.mark.long
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_values_of_many_tables_are_what_spark_makes_of_them_at_once(spark, folders, capsys):
+    tables(DEEP_EXAMPLES, MORE_SEEDS.stop)(lambda table: compare(spark, folders(), table, capsys))()
+
+
+def compare(spark, folder, table, capsys):
+    """AssertionError unless both versions of the job give what Spark makes of all rows at once."""
     got, job = {}, None
+    capsys.readouterr()
     for version in (0, 1):
         write(folder / "in", table[version * ROWS : (version + 1) * ROWS], version * ROWS)
         if version:
@@ -210,6 +268,8 @@ def test_values_of_every_type_are_what_spark_makes_of_them_at_once(spark, folder
         job, sinks = run(spark, folder, version)
         for name, sink in sinks.items():
             got.setdefault(name, []).extend(row for row in sink.rows if row.get("seq") != CLOSING)
+    shown = capsys.readouterr().out.split("\n")
+    logged = [line.split("] ", 1)[1] for line in shown if "/to log#" in line]
     batch = spark.read.schema(SCHEMA).parquet(str(folder / "in")).where(f"seq < {CLOSING}")
 
     same(got["rows"], batch)
@@ -232,5 +292,26 @@ def test_values_of_every_type_are_what_spark_makes_of_them_at_once(spark, folder
     so_far = "OVER (PARTITION BY key ORDER BY seq ROWS UNBOUNDED PRECEDING)"
     rolled = batch.selectExpr("seq", "key", "exact", f"sum(exact) {so_far} AS total", f"max(exact) {so_far} AS high")
     same(got["rolled"], rolled)
+    in_csv = struct_of(", ".join(["seq bigint", *(f"{name} {COLUMNS[name][0]}" for name in IN_CSV)]))
+    batch.select("seq", *IN_CSV).write.csv(str(folder / "csv"))
+    read = spark.read.schema(in_csv).options(multiLine=True)
+    same(read.csv(str(folder / "out" / "csv")).where(f"seq < {CLOSING}"), read.csv(str(folder / "csv")))
+    wanted = [row.text for row in batch.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("text")).collect()]
+    assert sorted(line for line in logged if f'"seq":{CLOSING}' not in line) == sorted(wanted)
+
+    spans = (
+        batch.withColumn("span", F.expr(SPAN))
+        .groupBy("key")
+        .agg(
+            F.min("span").alias("low_span"),
+            F.max("span").alias("high_span"),
+            F.max_by("span", F.struct("at", "span")).alias("last_span"),
+            *[column.alias(name) for name, column in (extremes | by_time).items()],
+        )
+    )
+    same(got["sessions"], spans.select("key", *SESSION_AGGREGATES), "key")
+    same(got["distinct"], batch.select("seq", *KEYS))
+    same(got["joined"], batch.select("seq", *COLUMNS, *[F.col(name).alias(f"right_{name}") for name in COLUMNS]))
+
     before = [f"lag({name}) OVER (PARTITION BY key ORDER BY seq) AS last_{name}" for name in KEPT]
     same(got["kept"], batch.selectExpr("seq", *before))
