@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from functools import singledispatchmethod
 
@@ -20,7 +21,7 @@ from pitstop.control.actions import (
 from pitstop.control.ports import Launcher, Outputs, Registry, RunSpec
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import drop_checkpoint, drop_state
-from pitstop.errors import EngineError, PitstopError, Problem
+from pitstop.errors import EngineError, FencedError, PitstopError, Problem, StoreError, is_of_the_machine
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.run import CleanedUp, Exported, ExportFailed, Fact, Failed, Observation, PreparationFailed, Withdrawn
@@ -28,6 +29,9 @@ from pitstop.snapshots.export import export_suspended
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 log = structlog.get_logger("pitstop.control")
+
+_NO_THREADS = "can't start new thread"
+"""All that a RuntimeError of Python says if there are too many."""
 
 Tell = Callable[[Observation], None]
 """Takes a fact that the control plane has seen itself."""
@@ -67,11 +71,15 @@ class Actor:
     def _launch(self, job: Job, action: StartRun) -> None:
         try:
             self._launcher.start(RunSpec(job.id, job.token, action.standby, job.name))
-        except (OSError, RuntimeError, MemoryError) as error:
-            # Nothing of the job is in it yet: it is the machine that has no room, memory, processes or threads for now.
-            log.warning("a run could not be started; trying again", job=job.id, token=job.token, reason=str(error))
-            problem = EngineError(f"The runner could not be started: {error or type(error).__name__}").problem
-            self._say(job, Failed(problem, away=True))
+        except (FencedError, StoreError):
+            raise  # what the job becomes could not be told now either: the launch is done again
+        except Exception as error:
+            away = _has_no_room(error)
+            told = {"job": job.id, "token": job.token, "reason": str(error)}
+            log.warning("a run could not be started", **told, exc_info=None if away else error)
+            problem = EngineError(f"The runner could not be started: {_in_words(error)}").problem
+            details = "".join(traceback.format_exception(error))
+            self._say(job, Failed(problem, details, restartable=not away, away=away))
 
     @perform.register
     def _kill_run(self, action: KillRun, job: Job) -> None:
@@ -115,6 +123,19 @@ class Actor:
 
     def _say(self, job: Job, fact: Fact) -> None:
         self._tell(Observation(job.id, job.token, fact))
+
+
+def _has_no_room(error: Exception) -> bool:
+    """True if the machine has no room, memory, processes or threads for a run now; anything else does not mend by waiting."""
+    no_threads = isinstance(error, RuntimeError) and _NO_THREADS in str(error)
+    return no_threads or isinstance(error, OSError | MemoryError) or is_of_the_machine(error)
+
+
+def _in_words(error: Exception) -> str:
+    words = str(error)
+    if words and isinstance(error, OSError | PitstopError):
+        return words
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def _problem(error: Exception, what: str) -> Problem:

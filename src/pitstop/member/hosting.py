@@ -63,8 +63,8 @@ class HostedRuns:
         if run not in self._started:  # else the store was away when it was to be told
             try:
                 self._started[run] = self._processes.start(spec)
-            except OSError as error:
-                log.warning("a run could not be started", job=spec.job_id, token=spec.token, error=str(error))
+            except Exception:  # whatever it is: the other runs are not to wait for this one
+                log.exception("a run could not be started", job=spec.job_id, token=spec.token)
                 self._tell(run, Started.FAILED)
                 return
         self._assignments.tell(*run, Started.BEGUN)

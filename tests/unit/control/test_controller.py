@@ -8,11 +8,13 @@ from structlog.testing import capture_logs
 
 from pitstop.control.controller import Controller
 from pitstop.control.life import LIFE, Decision, Edge
-from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
-from pitstop.errors import FencedError
+from pitstop.control.performing import RETRY_SECONDS
+from pitstop.control.ports import RunSpec
+from pitstop.control.seeing import AWAY_SECONDS, BACK_OFF_SECONDS, MOST_ATTEMPTS
+from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
-from pitstop.model.operation import Cancel, OperationState, Suspend
+from pitstop.model.operation import Cancel, OperationState, Resume, Suspend
 from pitstop.model.run import EpochCommitted, Observation
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.testing.files import MemoryFiles
@@ -125,12 +127,61 @@ def test_a_run_that_the_machine_cannot_start_costs_time_and_never_the_job(world,
         world.off.do_all()
         job = world.registry.get_job("id")
         assert (job.state, job.attempts, job.due) == (JobState.NOT_RUNNING, 0, world.clock.now() + AWAY_SECONDS)
-        assert job.interruption.startswith("The runner could not be started: ")
+        said, why = job.interruption.split(": ", 1)
+        assert (said, bool(why)) == ("The runner could not be started", True)
         world.clock.advance(AWAY_SECONDS)
     world.launcher.refusal = None
     world.controller.round()
     world.off.do_all()
     assert [process.spec.token for process in world.launcher.started] == [world.registry.get_job("id").token]
+
+
+@pytest.mark.parametrize(
+    ("defect", "said"),
+    [
+        (RuntimeError("dictionary changed size during iteration"), "RuntimeError: dictionary changed size during iteration"),
+        (EngineError("There is no such runner."), "There is no such runner."),
+        (AssertionError(), "AssertionError"),
+    ],
+    ids=["of Python", "of ours", "without words"],
+)
+def test_a_launch_that_fails_by_itself_is_an_attempt_and_the_last_one_ends_the_job_with_its_state(world, defect, said):
+    world.launcher.refusal = defect
+    world.job("id", JobState.NOT_RUNNING)
+    before = world.registry.get_job("id").token
+    for _ in range(4 * MOST_ATTEMPTS):
+        world.controller.round()
+        world.off.do_all()
+        world.clock.advance(max(BACK_OFF_SECONDS))
+    job = world.registry.get_job("id")
+    assert job.token - before == MOST_ATTEMPTS, "so often it was launched"
+    assert (job.state, job.state_dropped) == (JobState.FAILED, False)
+    assert job.failure == f"The runner could not be started: {said.rstrip('.')}, {MOST_ATTEMPTS} times in a row without progress"
+    assert type(defect).__name__ in job.failure_details
+    world.launcher.refusal = None
+    world.registry.add_operation("id", Resume())
+    for _ in range(2):
+        world.controller.round()
+        world.off.do_all()
+    assert [process.spec.token for process in world.launcher.started] == [world.registry.get_job("id").token]
+
+
+@pytest.mark.parametrize(
+    "error", [StoreError("The store is away."), FencedError("Another control plane leads.")], ids=["store", "lead"]
+)
+def test_a_launch_that_needs_the_store_or_the_lead_is_done_again_by_itself(world, error):
+    world.launcher.refusal = error
+    job = world.job("id", JobState.NOT_RUNNING)
+    for _ in range(2):
+        world.controller.round()
+        world.off.do_all()
+    started = world.registry.get_job("id")
+    assert (started.state, started.attempts, world.launcher.started) == (JobState.STARTING, 0, [])
+    world.launcher.refusal = None
+    world.clock.advance(RETRY_SECONDS[0] + RETRY_SECONDS[1])
+    world.controller.round()
+    world.off.do_all()
+    assert [process.spec for process in world.launcher.started] == [RunSpec("id", job.token + 1, None, "id")]
 
 
 def test_what_a_failed_action_was_to_do_is_done_later(world, monkeypatch):

@@ -18,11 +18,9 @@ from pitstop.testing.wake import MemoryWake
 
 class Processes:
     def __init__(self):
-        self.started, self.refusal = [], None
+        self.started = []
 
     def start(self, spec):
-        if self.refusal is not None:
-            raise self.refusal
         self.started.append((spec, subprocess.Popen(["sleep", "600"])))
         return self.started[-1][1]
 
@@ -74,11 +72,19 @@ def test_its_end_is_told_at_the_next_look(world):
     assert world.control.wait(0)
 
 
-def test_what_cannot_be_started_has_failed(world):
-    world.processes.refusal = OSError("no more processes")
-    world.give("job")
+@pytest.mark.parametrize("refusal", [OSError("no more processes"), RuntimeError("can't start new thread"), AssertionError()])
+def test_what_cannot_be_started_has_failed_and_keeps_no_other_run_from_beginning(world, refusal):
+    start = world.processes.start
+    world.processes.start = lambda spec: start(spec) if spec.job_id != "job" else refuse(refusal)
+    for name in ("job", "another"):
+        world.give(name)
     world.hosted.step()
     assert world.assignments.of_run("job", 1) == ("member-1", Started.FAILED)
+    assert world.assignments.of_run("another", 1) == ("member-1", Started.BEGUN)
+
+
+def refuse(error):
+    raise error
 
 
 def test_a_store_that_is_away_when_a_start_is_to_be_told_has_no_run_started_twice(world, monkeypatch):
