@@ -137,6 +137,11 @@ def test_an_epoch_cut_off_after_its_map_was_written_reaches_the_map_again_unless
     assert job.counts == each(2 * STEP) + (the_second_epoch if again else Counter())
 
 
+def compiled(spark, pipeline, config, folder):
+    sources = Environment("id", "job", "", config.processing_guarantee, folder, print).sources
+    return compile_job(spark, pipeline, config, sources)
+
+
 @pytest.mark.parametrize("most", [KEYS - 1, KEYS])
 def test_a_job_is_told_that_a_stage_holds_more_rows_of_state_than_it_may(spark, tmp_path, most):
     p = ps.Pipeline()
@@ -144,7 +149,7 @@ def test_a_job_is_told_that_a_stage_holds_more_rows_of_state_than_it_may(spark, 
     add_rows(tmp_path / "rows", FIRST)
     stage = numbers(p, tmp_path / "rows").group_by("key").rolling_aggregate("counted", n=ps.count())
     stage.write_to(ps.sinks.noop(), name="out")
-    plan = compile_job(spark, p, config, Environment("id", "job", "", config.processing_guarantee, tmp_path, print).sources).plan
+    plan = compiled(spark, p, config, tmp_path).plan
     job = ps.run(p, spark, data_dir=tmp_path)
     job.wait_for_epoch(0, SECONDS)
     job.stop()
@@ -157,5 +162,5 @@ def test_a_job_whose_sources_all_end_holds_no_state_that_could_be_bounded(spark,
     rows = p.read_from(ps.sources.items([("a", 1)], "k string, v bigint"), name="rows")
     rows.write_to(ps.sinks.noop(), name="out")
     with pytest.raises(PipelineError, match="max_accumulated_records counts saved state, and a job whose sources all end keeps"):
-        ps.run(p, spark, data_dir=tmp_path, max_accumulated_records=5)
-    ps.run(p, spark, data_dir=tmp_path, max_accumulated_records="none")
+        compiled(spark, p, JobConfig(max_accumulated_records=5), tmp_path)
+    assert compiled(spark, p, JobConfig(), tmp_path).bounded

@@ -11,10 +11,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pitstop.errors import ConflictError, WaitTimeoutError
+from pitstop.errors import ConflictError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.model.cluster import ClusterSettings
-from pitstop.model.config import JobConfig
+from pitstop.model.config import OPTIONS, JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
@@ -29,6 +29,12 @@ from pitstop.spark.sources import register
 from pitstop.spark.starting.start_point import start_point
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
+
+OF_A_SERVER = (
+    *("timeout", "max_accumulated_records", "compile_timeout", "first_epoch_timeout", "epoch_timeout"),
+    *("suspend_on_failure", "split_brain_protection", "store_metrics_after_completion", "requirements"),
+)
+"""Options that the control plane, or the process that a job has there, carries out."""
 
 
 class LocalJob:
@@ -88,15 +94,17 @@ def run(
 ) -> LocalJob:
     """Start a job in this process and return at once; a job whose sources all end is done when it returns.
 
-    ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig.
+    ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig; UsageError for
+    one that nothing in this process would carry out (``OF_A_SERVER``).
     """
+    config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
+    _refuse_what_only_a_server_does(config)
     data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
     data.root.mkdir(parents=True, exist_ok=True)
     session = spark or build_session(ClusterSettings(), data.work)
     register(session)
     url = sqlite_url(data.store)
     maps = SqlMapStore(open_database(url))
-    config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
     job_id = new_job_id()
     environment = Environment(
         job_id=job_id,
@@ -115,6 +123,17 @@ def run(
         run_bounded(session, pipeline, replace(environment, lineage=point.lineage))
         return LocalJob(None, data, maps)
     return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), data, maps)
+
+
+def _refuse_what_only_a_server_does(config: JobConfig) -> None:
+    usual = JobConfig()
+    names = {option.name: option.field for option in OPTIONS if option.name in OF_A_SERVER}
+    asked = [name for name, field in names.items() if getattr(config, field) != getattr(usual, field)]
+    if asked:
+        raise UsageError(
+            f"ps.run does not carry out the option {' or '.join(asked)}, only a server does: leave it out, or submit the job "
+            "to a server (pitstop submit)."
+        )
 
 
 def _print(level: str, logger: str, message: str) -> None:
