@@ -131,6 +131,25 @@ def test_a_journal_is_read_from_its_oldest_event_unless_a_snapshot_says_where(sp
     assert [row["key"] for row in fresh.rows] == [f"k{n}" for n in range(8)]
 
 
+def test_windows_whose_names_have_blanks_give_early_results(spark, tmp_path):
+    """Two of them: each looks at its own state."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "events.json").write_text("".join(json.dumps(row) + "\n" for row in EVENTS))
+    p, outs = ps.Pipeline(), {"per ten seconds": Collected(), "per hour": Collected()}
+    rows = p.read_from(
+        ps.sources.files(tmp_path / "in", "json", "k string, v bigint, at timestamp", streaming=True), name="events"
+    )
+    by_key = rows.with_timestamps("at").group_by("k")
+    for (name, out), size in zip(outs.items(), ("10 seconds", "1 hour"), strict=True):
+        stage = by_key.window(ps.tumbling(size)).early_results("1 ms").aggregate(name, n=ps.count())
+        stage.write_to(ps.sinks.custom(out), name=f"{name} out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    job.wait_for_epoch(0, 120)
+    job.stop()
+    early = {name: sorted((row["k"], row["n"]) for row in out.epochs[0] if row["is_early"]) for name, out in outs.items()}
+    assert early == {"per ten seconds": [("a", 1), ("a", 3), ("b", 1), ("b", 1), ("b", 1)], "per hour": [("a", 4), ("b", 3)]}
+
+
 def test_events_that_a_journal_dropped_unread_are_told_with_their_number(spark, tmp_path):
     out = Collected()
     p = ps.Pipeline()

@@ -39,7 +39,8 @@ class EarlyResults:
         if now < self._last + (self._spec.early_ms or 0) / 1000:
             return rows
         self._last = now
-        folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{self._node.name}")
+        # Not by the stage's name: Spark's source of state finds no path with a blank.
+        folder = self._saved.checkpoint.with_name(f"{self._saved.checkpoint.name}.early.{min(self._saved.operators.values())}")
         view = Checkpoint(self._saved.checkpoint).as_if_committed(epoch, folder)
         saved = dataclasses.replace(self._saved, checkpoint=view.path, epoch=epoch)
         return rows.unionByName(early_results(rows.sparkSession, self._node, self._spec, saved))
