@@ -15,7 +15,7 @@ from pitstop.errors import ConflictError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import OPTIONS, JobConfig
-from pitstop.model.data_folder import DataFolder
+from pitstop.model.data_folder import DataFolder, check_place
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.pipeline.stages import Pipeline
@@ -100,6 +100,7 @@ def run(
     config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
     _refuse_what_only_a_server_does(config)
     data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
+    check_place(data.root.resolve())
     data.root.mkdir(parents=True, exist_ok=True)
     session = spark or build_session(ClusterSettings(), data.work)
     register(session)

@@ -7,10 +7,22 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from pitstop.errors import UsageError
 from pitstop.kit.ids import check_name
 
 _STAMP = re.compile(r"@([0-9a-f]{16})(?:\.|$)")
 CHECKPOINT_PREFIX = "checkpoint-"
+_WRITTEN_OTHERWISE_IN_A_URI = re.compile(r"""[\s"#%<>?\[\\\]^`{|}]""")
+
+
+def check_place(root: Path) -> None:
+    """UsageError if Spark could not read saved state below that absolute path: it takes a path for a URI once too often."""
+    found = _WRITTEN_OTHERWISE_IN_A_URI.search(str(root))
+    if found:
+        raise UsageError(
+            f"The data folder cannot be {str(root)!r}: Spark finds no saved state below a path with {found[0]!r} in it. "
+            "Choose another one."
+        )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pitstop.client.local_server import announced
 from pitstop.kit.java import find_java
 from pitstop.kit.private import keep_private, private_folder
 from pitstop.kit.version import __version__
-from pitstop.model.data_folder import DataFolder
+from pitstop.model.data_folder import DataFolder, check_place
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
 from pitstop.server.exclusive import listening, only_server
@@ -37,6 +37,7 @@ def run_server(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. One sentence for each thing that prevents it (port in use, no Java, second server)."""
     keep_private()
     _allow_many_connections()
+    check_place(settings.data_dir.resolve())
     private_folder(settings.data_dir.resolve())
     data = own_folder(settings)
     key = kept_token(data.session_key)

@@ -34,3 +34,10 @@ def test_an_option_that_only_a_server_carries_out_is_refused(tmp_path, name):
 def test_several_are_all_named(tmp_path):
     with pytest.raises(UsageError, match="the option timeout or requirements, only"):
         ps.run(ps.Pipeline(), data_dir=tmp_path / "data", timeout="1 minute", requirements=["numpy"])
+
+
+@pytest.mark.parametrize("name", ["my data", "50%", "a#b", "[x]"])
+def test_a_data_folder_below_which_spark_would_not_find_saved_state_is_refused(tmp_path, name):
+    with pytest.raises(UsageError, match="finds no saved state below a path with"):
+        ps.run(ps.Pipeline(), data_dir=tmp_path / name)
+    assert not (tmp_path / name).exists()

@@ -9,7 +9,7 @@ import pytest
 import pitstop
 from pitstop.errors import UsageError
 from pitstop.model import data_folder
-from pitstop.model.data_folder import DataFolder
+from pitstop.model.data_folder import DataFolder, check_place
 
 ROOT = Path("DATA")
 NAMES = {"digest": "DIGEST", "file_name": "FILE", "name": "NAME", "job_id": "JOB", "lineage": "LINEAGE"} | {
@@ -94,3 +94,7 @@ def test_no_other_module_joins_names_of_the_data_folder():
         if text in names or text.startswith(("checkpoint-", "task-", "answer-"))
     ]
     assert spelled == []
+
+
+def test_a_data_folder_may_have_letters_of_any_language():
+    check_place(Path("/srv/Größe-1_2.3/данные"))
