@@ -6,18 +6,23 @@ import signal
 import pytest
 
 import pitstop as ps
-from pitstop.spark.base.failures import explain
+from pitstop.errors import EngineError, is_of_the_machine
+from pitstop.spark.base.failures import explain, explain_run
 from tests.spark.harness import Harness, numbers
 
 pytestmark = pytest.mark.spark
 
 
-def test_a_worker_that_did_not_start_in_time_is_no_fault_of_the_job():
-    error = explain(RuntimeError("[STREAM_FAILED] Query terminated: Python worker failed to connect back."), None)
-    assert (error.message, error.details["restartable"]) == (
-        "An epoch failed: Query terminated: Python worker failed to connect back.",
-        True,
-    )
+LATE = "[STREAM_FAILED] Query terminated: Python worker failed to connect back."
+
+
+def test_a_worker_that_did_not_start_in_time_costs_time_and_no_attempt():
+    epoch, run = explain(RuntimeError(LATE), None), explain_run(RuntimeError(LATE))
+    assert epoch.message == "An epoch failed, the machine being too busy: Query terminated: Python worker failed to connect back."
+    assert isinstance(run, EngineError)
+    for error in (epoch, run):
+        assert is_of_the_machine(error)
+        assert "restartable" not in error.details
 
 
 def test_a_function_that_fails_is_told_by_its_own_error_and_not_tried_again(spark, tmp_path):

@@ -14,8 +14,11 @@ from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.expressions import raised_in
 from pitstop.spark.internals.jvm import is_lost_java
 
-_WORKER_LOST = ("Python worker failed to connect back", "Python worker exited unexpectedly")
-"""What Spark says when a Python worker did not start in its ten seconds, or died."""
+_WORKER_LATE = ("Python worker failed to connect back",)
+"""What Spark says when a Python worker did not start in its ten seconds: nothing of a job has run in it yet."""
+
+_WORKER_LOST = ("Python worker exited unexpectedly",)
+"""What Spark says when a Python worker died."""
 
 _EXECUTOR_LOST = (
     "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",
@@ -101,8 +104,12 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
             "If that comes again, see the log of its member: it may have run out of memory."
         )
         return EngineError(sentence, trace=trace, restartable=True)
+    if _says(_WORKER_LATE, trace, cause):
+        return EngineError(
+            f"An epoch failed, the machine being too busy: {_deepest(str(cause or trace))}", trace=trace, away=True
+        )
     if _says((*_WORKER_LOST, *_SPARK_LOST), trace, cause):
-        # No fault of the pipeline: the machine was too busy, or a worker was killed.
+        # No fault of the pipeline: a worker, or Spark, was killed.
         return EngineError(f"An epoch failed: {_deepest(str(cause or trace))}", trace=trace, restartable=True)
     if isinstance(cause, PitstopError):
         cause.details.setdefault("trace", trace)
@@ -132,6 +139,8 @@ def explain_run(error: Exception) -> Exception:
         return EngineError(f"The run could not go on: {machine or _line_with(_NO_ROOM, said)}", trace=trace, away=True)
     if any(map(is_lost_java, chain)) or any(words in said for words in _SPARK_LOST):
         return EngineError(f"The run has no Spark, or has lost it: {first_line(error)}", trace=trace, restartable=True)
+    if _says(_WORKER_LATE, said, None):
+        return EngineError(f"The run could not go on, the machine being too busy: {first_line(error)}", trace=trace, away=True)
     if _says((*_EXECUTOR_LOST, *_WORKER_LOST), said, None):
         return EngineError(f"The run could not go on: {first_line(error)}", trace=trace, restartable=True)
     return error
