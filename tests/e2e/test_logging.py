@@ -73,6 +73,50 @@ def test_levels_reach_a_running_job_in_python_jvm_and_workers_and_are_taken_back
         wait_until(lambda: quiet(job, stack), 60, "no more of them")
 
 
+ROW = re.compile(r"row (\d+)")
+ON_MEMBERS = """
+import logging
+import pitstop as ps
+
+
+def telling(batches):
+    for batch in batches:
+        for number in batch["sequence"]:
+            logging.getLogger("fleet.worker").warning("row %d", number)
+        yield batch
+
+
+@ps.job(snapshot_interval=0.5)
+def reading(url: str):
+    p = ps.Pipeline()
+    pings = p.read_from(ps.sources.http_poll(url, schema="sequence bigint", interval="200 ms"), name="beta")
+    pings.transform(lambda frame: frame.mapInPandas(telling, frame.schema)).write_to(ps.sinks.noop(), name="out")
+    return p
+"""
+
+
+@pytest.mark.parametrize("spares", [0, pytest.param(1, marks=pytest.mark.deep)])
+def test_what_a_function_logs_on_a_member_is_in_the_log_of_its_job_once(tmp_path, spares):
+    from stack import Stack, wait_until
+
+    with Stack(tmp_path / "stack", speedup=60.0, spares=spares) as stack:
+        client = stack.start_server(members=1)
+        stack.start_simulators()
+        artifact = tmp_path / "reading.py"
+        artifact.write_text(ON_MEMBERS)
+        job = client.submit(artifact, args=[stack.beta_url], name="reading")
+        job.wait_started()
+
+        def told():
+            return [line for line in lines_of(job) if line["logger"] == "fleet.worker"]
+
+        wait_until(lambda: len(told()) > 100, 60, "lines of the executor")
+        job.suspend()
+        rows = sorted(int(ROW.fullmatch(line["msg"])[1]) for line in told())
+        assert rows == list(range(rows[0], rows[0] + len(rows)))
+        assert {(line["job"], line["run"], line["executor"]) for line in told()} == {("reading", 1, "member-1")}
+
+
 def quiet(job, stack):
     """True if an epoch or more has passed without one of those lines."""
     from stack import wait_until

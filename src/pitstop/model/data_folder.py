@@ -317,6 +317,13 @@ class MemberFolder(DaemonFolder):
         """What the member prints."""
         return self.root / "member.log"
 
+    def executors(self, application: str) -> Path:
+        """What the executors of one of Spark's applications print here, each in a folder of its own.
+
+        Spark's worker writes it, and removes it a week after the application has ended; the run that is the driver reads it.
+        """
+        return self.work / application
+
 
 @dataclass(frozen=True)
 class SpareFolder:

@@ -19,6 +19,7 @@ from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
+from pitstop.runner.executor_logs import follow_executors
 from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
@@ -78,6 +79,7 @@ def run_job(job_id: str, token: int, store_url: str, data: DataFolder) -> int:
 
     def start() -> SparkSession:
         spark = session(job.work)
+        follow_executors(spark, data)
         RunLevels(spark, levels_of_workers(job.work)).follow(data.log_levels, job.log_levels)
         return spark
 
@@ -106,6 +108,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     warm = threading.Event()
     threading.Thread(target=_leave_when_alone, args=(data, folder, warm), daemon=True).start()
     spark = session(folder.work)
+    follow_executors(spark, data)
     levels = RunLevels(spark, levels_of_workers(folder.work))
     levels.follow(data.log_levels)
     if not folder.assignment.exists():

@@ -12,7 +12,14 @@ from pitstop.model import data_folder
 from pitstop.model.data_folder import DataFolder, check_place
 
 ROOT = Path("DATA")
-NAMES = {"digest": "DIGEST", "file_name": "FILE", "name": "NAME", "job_id": "JOB", "lineage": "LINEAGE"} | {
+NAMES = {
+    "digest": "DIGEST",
+    "file_name": "FILE",
+    "name": "NAME",
+    "job_id": "JOB",
+    "lineage": "LINEAGE",
+    "application": "APPLICATION",
+} | {
     "spare_id": "SPARE",
     "worker_id": "WORKER",
     "number": "N",
