@@ -118,7 +118,7 @@ web: $(WEB)
 
 test-web: $(WEB)
 	@scripts/web check $(VENV)
-	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible and not by_keyboard") tests/page
+	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible and not by_keyboard and not jump") tests/page
 
 kubernetes-rig:
 	@scripts/kubernetes-rig $(VENV)

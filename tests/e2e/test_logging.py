@@ -95,7 +95,8 @@ def reading(url: str):
 """
 
 
-@pytest.mark.parametrize("spares", [0, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("spares", [0, 1])
 def test_what_a_function_logs_on_a_member_is_in_the_log_of_its_job_once(tmp_path, spares):
     from stack import Stack, wait_until
 
