@@ -7,19 +7,18 @@ all of them where it is: they go on, and executors take no notice.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import secrets
 import signal
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pitstop.errors import EngineError
 from pitstop.kit.class_archive import class_archive, to_use
 from pitstop.kit.class_jar import CLASS_PATH, class_jar, put_on_class_path
 from pitstop.kit.java import spark_home
+from pitstop.kit.new_lines import NewLines
 from pitstop.kit.private import write_private
 from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
@@ -97,47 +96,19 @@ def start_worker(
     return _start(folder, [_WORKER, cluster.master, "--host", host, *lent], settings, environment, rotation)
 
 
-@dataclass(frozen=True)
-class _Position:
-    """A place in a file, whatever that is called by now."""
-
-    file: int
-    byte: int
-
-
 class FollowedMaster:
     """Which master a worker works for, by its log, of which each look reads only what is new."""
 
     def __init__(self, folder: DaemonFolder) -> None:
-        self._folder = folder
+        self._folder, self._new = folder, NewLines()
         self._url: str | None = None
-        self._at: _Position | None = None
 
     def look(self) -> str | None:
         """The URL of the master that the worker has told last that it works for; None if there is none yet."""
-        told: list[str] = []
-        newest: _Position | None = None
-        for part in (self._folder.log, *log_parts(self._folder)):
-            with contextlib.suppress(FileNotFoundError):  # rotated meanwhile; it is looked at again
-                text, end = _unread(part, self._at)
-                told.insert(0, text)
-                newest = newest or end
-                if self._at is not None and end.file == self._at.file:
-                    break
-        found = _FOLLOWS.findall("".join(told))
-        self._url, self._at = (found[-1] if found else self._url), newest or self._at
+        told = b"".join(self._new.look([*reversed(log_parts(self._folder)), self._folder.log]))
+        found = _FOLLOWS.findall(told.decode(errors="replace"))
+        self._url = found[-1] if found else self._url
         return self._url
-
-
-def _unread(path: Path, before: _Position | None) -> tuple[str, _Position]:
-    """(the whole lines behind a place, or all if that is of another file, the place behind them)."""
-    with path.open("rb") as file:
-        facts = os.fstat(file.fileno())
-        begin = before.byte if before is not None and before.file == facts.st_ino and before.byte <= facts.st_size else 0
-        file.seek(begin)
-        data = file.read()
-    whole = data[: data.rfind(b"\n") + 1]
-    return whole.decode(errors="replace"), _Position(facts.st_ino, begin + len(whole))
 
 
 def log_parts(folder: DaemonFolder) -> list[Path]:

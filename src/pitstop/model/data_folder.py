@@ -21,7 +21,7 @@ def check_place(root: Path) -> None:
     if found:
         raise UsageError(
             f"The data folder cannot be {str(root)!r}: Spark finds no saved state below a path with {found[0]!r} in it. "
-            "Choose another one."
+            "Choose another one with --data (in Python: data_dir)."
         )
 
 

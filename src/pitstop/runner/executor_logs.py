@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from pitstop.kit.new_lines import NewLines
 from pitstop.kit.rotating import in_our_form
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder, MemberFolder
@@ -19,8 +20,8 @@ from pitstop.model.data_folder import DataFolder, MemberFolder
 LOOK_SECONDS = 1.0
 MOST_BYTES = 1 << 20
 """Of a file at one look; the next ones go on from there."""
-OUTPUTS = "*/std*"
-"""In the folder of an application: what each executor has printed, with the parts that Spark's worker has rotated."""
+OUTPUTS = "std*"
+"""In the folder of an executor: what it has printed, with the parts that Spark's worker has rotated, within a line if need be."""
 WRITTEN_NOW = ("stderr", "stdout")
 """Those that still grow; an older part bears a time behind that."""
 
@@ -31,44 +32,45 @@ class ExecutorLogs:
     def __init__(self, data: DataFolder, application: str, write: Callable[[bytes], object] | None = None) -> None:
         self._data, self._application = data, application
         self._write = write or (lambda line: os.write(2, line))
-        self._read: dict[tuple[Path, int], int] = {}
-        """(folder of an executor, number of a file there, which rotation does not change) -> how much of it is read."""
+        self._new: dict[Path, NewLines] = {}
+        """Folder of an executor -> what is read there."""
         self._looking = threading.Lock()
 
     def follow(self) -> None:
         """From now on, until the process ends; what they print last is read then."""
-        atexit.register(self.look)
         ended = threading.Event()
-        atexit.register(ended.set)
 
         def keep_looking() -> None:
             while not ended.wait(LOOK_SECONDS):
                 self.look()
 
+        def end() -> None:
+            ended.set()
+            while self.look():
+                pass
+
+        atexit.register(end)
         threading.Thread(target=keep_looking, daemon=True, name="executor-logs").start()
 
-    def look(self) -> None:
-        """Once. A folder that cannot be read now is read at the next look."""
+    def look(self) -> bool:
+        """Once; True if there was something new. A folder that cannot be read now is read at the next look."""
+        written = False
         with self._looking:
             for member in self._data.members.glob("*"):
                 fact = f', "executor": {json.dumps(member.name)}'.encode()
                 with contextlib.suppress(OSError):
-                    for line in self._new_lines(MemberFolder(member).executors(self._application)):
-                        self._write(in_our_form(line, fact))
+                    for executor in MemberFolder(member).executors(self._application).glob("*"):
+                        for line in self._new_lines(executor):
+                            self._write(in_our_form(line, fact))
+                            written = True
+        return written
 
-    def _new_lines(self, folder: Path) -> Iterator[bytes]:
-        # Older parts first.
-        for path in sorted(folder.glob(OUTPUTS), key=lambda path: (path.name in WRITTEN_NOW, path)):
-            with path.open("rb") as file:
-                facts = os.fstat(file.fileno())
-                known = path.parent, facts.st_ino
-                begin = self._read.get(known, 0)
-                file.seek(begin)
-                found = file.read(MOST_BYTES)
-            # The rest of a line comes later; one that is longer than all that is read at once is cut.
-            end = found.rfind(b"\n") + 1 or (len(found) if len(found) == MOST_BYTES else 0)
-            self._read[known] = begin + end
-            yield from (line for line in found[:end].splitlines() if line.strip())
+    def _new_lines(self, executor: Path) -> Iterator[bytes]:
+        new = self._new.setdefault(executor, NewLines(MOST_BYTES))
+        outputs = sorted(executor.glob(OUTPUTS))
+        ended = [path for path in outputs if path.name not in WRITTEN_NOW]
+        for found in new.look([path for path in outputs if path.name in WRITTEN_NOW], ended):
+            yield from (line for line in found.splitlines() if line.strip())
 
 
 def follow_executors(spark: SparkSession, data: DataFolder) -> None:

@@ -1,0 +1,45 @@
+"""What is new in logs that others write and rotate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class NewLines:
+    """Reads each line of such files once. A file is known by its number, which it keeps when it is renamed."""
+
+    def __init__(self, most_bytes: int | None = None) -> None:
+        self._most = most_bytes
+        """Of a file at once; the next look goes on from there. None: all."""
+        self._read: dict[int, int] = {}
+        """Number of a file -> how much of it was read by the last look."""
+        self._missed: dict[int, int] = {}
+        """The same of those that the last look has not met: they may have been renamed at that moment."""
+
+    def look(self, files: Iterable[Path], ended: Iterable[Path] = ()) -> list[bytes]:
+        """What is new in each, in this order: whole lines; of ``ended`` ones, which nobody writes any more, all there is.
+
+        They come first. A file that two looks have not met is forgotten, since another one may have its number next.
+        """
+        found, read, known = [], {}, self._missed | self._read
+        for path, to_its_end in (*((path, True) for path in ended), *((path, False) for path in files)):
+            try:
+                with path.open("rb") as file:
+                    facts = os.fstat(file.fileno())
+                    begin = known.get(facts.st_ino, 0)
+                    if begin > facts.st_size:  # another file, with the number of one that is gone
+                        begin = 0
+                    file.seek(begin)
+                    new = file.read(-1 if self._most is None else self._most)
+            except FileNotFoundError:
+                continue
+            if not to_its_end or len(new) == self._most:
+                # A line that is longer than all that is read at once is cut.
+                new = new[: new.rfind(b"\n") + 1] or (new if len(new) == self._most else b"")
+            read[facts.st_ino] = begin + len(new)
+            found.append(new)
+        self._missed = {number: at for number, at in self._read.items() if number not in read}
+        self._read = read
+        return found
