@@ -25,8 +25,10 @@ from pitstop.service.results import JobStatus
 MEDIA_TYPE = "text/event-stream"
 LOOK_SECONDS = 1.0
 """What nobody tells of, such as what is written into maps, is looked for so often while there are streams."""
-PAUSE_SECONDS = 0.2
-"""Changes that come within this time are looked at together."""
+PAUSE_SECONDS = (0.05, 0.2)
+"""Changes that come within this time are looked at together: the least, and the most, which it is with many streams."""
+PAUSE_SECONDS_A_STREAM = 0.002
+"""Each change is written to each stream: the more of them there are, the more changes are told at once."""
 HEART_BEAT_SECONDS = 15.0
 """A stream that has nothing to tell says so, for all that is between it and its reader."""
 MOST_AT_ONCE = 500
@@ -138,7 +140,8 @@ class Streams:
                     await self._look()
                 self._over = closed
                 if not closed:
-                    await asyncio.sleep(PAUSE_SECONDS)
+                    least, most = PAUSE_SECONDS
+                    await asyncio.sleep(min(most, max(least, PAUSE_SECONDS_A_STREAM * len(self._open))))
         finally:
             self._ear.close()
             self._wake_streams()

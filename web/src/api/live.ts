@@ -13,8 +13,8 @@ const KINDS: FeedKind[] = ["job", "progress", "snapshot", "map", "cluster", "ope
 /** The server says something at least every 15 seconds. */
 const SILENCE_MS = 40_000;
 const LONGEST_PAUSE_MS = 10_000;
-/** Events that come this close together change the page once. */
-const GATHER_MS = 50;
+/** Events that come this close together, as those of one look of the server do, change the page once. */
+const GATHER_MS = 20;
 
 let state: Connection = "connecting";
 const watchers = new Set<() => void>();
