@@ -135,9 +135,11 @@ class Run:
 
     def _await_commits(self) -> None:
         """See each epoch soon after its commit, also the last one before a pause. Spark tells of it a moment later."""
-        while self._commits.wait() and self.active:
+        while self._commits.wait():
             self._commits.clear()
             try:
+                if not self.active:
+                    return
                 if wait_until(lambda: self._sees(self._written), COMMIT_SECONDS, step=LOOK_SECONDS):
                     self._wake()
             except Exception as error:  # the session ends; the next look, or failure(), tells what there is to tell

@@ -3,7 +3,7 @@
 import errno
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
@@ -66,6 +66,8 @@ FULL = "java.io.IOException: No space left on device"
         (PipelineError("Stage 'a' (a.py:3): cannot be read"), PySparkException(FULL), False, True),
         (PipelineError("Stage 'a' (a.py:3) failed"), OSError(errno.ENOMEM, "Cannot allocate memory"), False, True),
         (Py4JNetworkError("Answer from Java side is empty"), None, True, False),
+        (Py4JError("An error occurred while calling o1125.lastProgress"), None, True, False),
+        (Py4JError("An error occurred while calling o44.option. Trace:\npy4j.Py4JException: no method"), None, False, False),
         (Exception("org.apache.spark.SparkException: All masters are unresponsive! Giving up."), None, True, False),
         (PySparkException("Cannot call methods on a stopped SparkContext."), None, True, False),
         (Exception("Lost task 0.3: ExecutorLostFailure (executor 1 exited)"), None, True, False),

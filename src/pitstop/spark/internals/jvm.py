@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
+
+_JAVA_SAYS = "Trace:"
+"""Stands in the text of py4j's errors that an answer of the JVM has brought."""
 
 
 def classes(spark: SparkSession) -> Any:
@@ -33,8 +37,19 @@ def end(spark: SparkSession, seconds: float) -> None:
 
 
 def is_lost_java(error: BaseException) -> bool:
-    """True if an error says that nothing answers in the JVM any more."""
-    return isinstance(error, Py4JNetworkError)
+    """True if an error says that nothing answers in the JVM any more.
+
+    A call that is under way as the JVM dies may raise no error of the network, but the plainest of py4j's, without what Java
+    says; and one of a thread that has made none before, what the socket says.
+    """
+    if isinstance(error, OSError):
+        return _raised_in(error, "py4j")
+    return isinstance(error, Py4JNetworkError) or (type(error) is Py4JError and _JAVA_SAYS not in str(error))
+
+
+def _raised_in(error: BaseException, package: str) -> bool:
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and str(frames[-1].f_globals.get("__name__")).partition(".")[0] == package
 
 
 def session_of(spark: SparkSession) -> Any:
