@@ -167,6 +167,19 @@ class Cluster:
         self._version += 1
         self.client.job(job).update(ARTIFACT, entry=f"jobs:{job}", args=self._arguments(job))
 
+    def resume(self, name: str) -> None:
+        """Let a job go on that was to be suspended, once it is, or once nothing more will come of that."""
+
+        def done() -> bool:
+            with contextlib.suppress(PitstopError):
+                job = self.job(name)
+                if job.state is JobState.SUSPENDED:
+                    self.client.job(job.id).resume()
+                return not self._registry.open_operations(job.id)
+            return False
+
+        self.wait(done, f"job '{name}' is resumed")
+
     def checkpoint(self, job: str) -> Checkpoint:
         found = self.job(job)
         assert found.version.lineage is not None, f"job '{job}' has begun"

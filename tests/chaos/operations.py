@@ -32,7 +32,7 @@ class SuspendAndResume(Operation):
         cluster.client.job(job).suspend()
 
     def heal(self, cluster: Cluster) -> None:
-        cluster.client.job(self._job).resume()
+        cluster.resume(self._job)
 
 
 class Restart(Operation):
@@ -104,7 +104,9 @@ class During(Fault):
 
     def heal(self, cluster: Cluster) -> None:
         self._fault.heal(cluster)
-        with contextlib.suppress(PitstopError):
+        with contextlib.suppress(
+            PitstopError
+        ):  # the server was killed before it could answer: what was asked may be done all the same
             self._answer.result()
-            self._operation.heal(cluster)
+        self._operation.heal(cluster)
         self._asking.shutdown()
