@@ -104,9 +104,7 @@ class During(Fault):
 
     def heal(self, cluster: Cluster) -> None:
         self._fault.heal(cluster)
-        with contextlib.suppress(
-            PitstopError
-        ):  # the server was killed before it could answer: what was asked may be done all the same
+        with contextlib.suppress(PitstopError):  # killed before it could answer, the server may do it all the same
             self._answer.result()
         self._operation.heal(cluster)
         self._asking.shutdown()
