@@ -90,7 +90,7 @@ class During(Fault):
     from_heal = True
 
     def __init__(self, operation: Operation, fault: Fault) -> None:
-        self._operation, self._fault = operation, fault
+        self._operation, self._fault, self.hold = operation, fault, fault.hold
         self.name = f"{operation.name}; meanwhile {fault.name}"
 
     def prepare(self, cluster: Cluster, drawn: Random) -> None:

@@ -8,8 +8,10 @@ import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import psycopg
 
+from pitstop.kit.waiting import wait_until
 from tests.chaos.processes import below, send
 from tests.postgres.server import new_database
 
@@ -27,8 +29,9 @@ class Postgres:
             connection.execute(f"ALTER DATABASE {self.url.rpartition('/')[2]} SET synchronous_commit = on")
 
     def kill(self) -> None:
-        """SIGKILL, for the first process and all that it has started."""
-        self._send(signal.SIGKILL)
+        """SIGKILL, for the first process and all that it has started; returns once none of them is left."""
+        gone = self._send(signal.SIGKILL)
+        assert wait_until(lambda: not any(map(_runs, gone)), START_SECONDS), "PostgreSQL is killed"
 
     def stop(self) -> None:
         self._send(signal.SIGSTOP)
@@ -48,8 +51,18 @@ class Postgres:
         as_owner = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if os.getuid() == 0 else {}
         return subprocess.run(command, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **as_owner)
 
-    def _send(self, number: signal.Signals) -> None:
+    def _send(self, number: signal.Signals) -> list[int]:
         with contextlib.suppress(FileNotFoundError):
             first = int((self._data / "postmaster.pid").read_text().splitlines()[0])
-            for pid in [first, *below([first])]:
+            processes = [first, *below([first])]
+            for pid in processes:
                 send(pid, number)
+            return processes
+        return []
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
