@@ -43,6 +43,7 @@ class Epochs:
     """A query that commits an epoch a second (runner.engine.Started), and the engine that starts it."""
 
     active = up = first_epoch = True
+    outgrown = None
 
     def __init__(self):
         self._began = time.monotonic()

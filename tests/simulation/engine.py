@@ -118,6 +118,8 @@ class SimulatedRun:
         self.active, self.up, self.first_epoch = True, False, False
         self._failure, self._parts = None, None
 
+    outgrown = None
+
     def working_on(self):
         return None
 

@@ -14,7 +14,7 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
-from pitstop.spark.base.session import STATE_STORES
+from pitstop.spark.base.state_stores import use_state_store
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.restore import restore
@@ -57,6 +57,7 @@ class Harness:
         self.spark, self.folder, self.maps, self.runs = spark, folder, maps, 0
         self.report = None
         self.messages = []
+        self.kept_in = StateStore.ROCKSDB
         self.settings = SourceSettings(agreements=str(folder / "agreements"))
 
     @classmethod
@@ -82,13 +83,14 @@ class Harness:
 
     def store(self, name):
         """Keep state of the next versions in that store."""
-        for key, value in STATE_STORES[StateStore(name)].items():
-            self.spark.conf.set(key, value)
+        self.kept_in = StateStore(name)
+        use_state_store(self.spark, JobConfig(), self.kept_in)
 
     def restore(self, built, checkpoint, partitions, renamed, rewrite):
         folder = self.folder / "snapshots" / "saved"
         plan = compile_pipeline(self.spark, built, partitions=partitions)
-        job = CompiledJob(self.spark, built, JobConfig(partitions=partitions, renamed=renamed or {}), plan)
+        config = JobConfig(partitions=partitions, renamed=renamed or {}, state_store=self.kept_in)
+        job = CompiledJob(self.spark, built, config, plan)
         self.report = restore(job, folder, checkpoint, "job", self.settings, feed_all=not rewrite)
         return partitions or manifests.read(folder).partitions
 

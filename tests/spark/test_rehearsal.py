@@ -61,6 +61,15 @@ def wait_for(started, sink, windows):
     assert len({row.window_start for row in sink.rows}) >= windows
 
 
+def assert_each_window_once(rows):
+    counted = {(row.window_start, row.key): row.n for row in rows}
+    assert len(counted) == len(rows), "no window comes twice"
+    starts = sorted({row.window_start for row in rows})
+    # The first window begins before the first number is due; each after it holds its two seconds' numbers, for each key.
+    assert {(b - a).total_seconds() for a, b in pairwise(starts)} == {2.0}
+    assert {counted.get((at, key)) for at in starts[1:] for key in range(KEYS)} == {2 * RATE // KEYS}
+
+
 @pytest.mark.parametrize("more", [pytest.param(False, marks=pytest.mark.deep), True], ids=["same-structure", "changed-structure"])
 def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, more):
     before, after = Collected(), Collected()
@@ -89,10 +98,4 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     wait_for(new, after, 3)
     epoch = new.stop(60)
     assert epoch > (0 if more else saved.epoch)
-    rows = [*before.rows, *after.rows]
-    counted = {(row.window_start, row.key): row.n for row in rows}
-    assert len(counted) == len(rows), "no window comes twice"
-    starts = sorted({row.window_start for row in rows})
-    # The first window begins before the first number is due; each after it holds its two seconds' numbers, for each key.
-    assert {(b - a).total_seconds() for a, b in pairwise(starts)} == {2.0}
-    assert {counted.get((at, key)) for at in starts[1:] for key in range(KEYS)} == {2 * RATE // KEYS}
+    assert_each_window_once([*before.rows, *after.rows])

@@ -10,7 +10,7 @@ from pitstop.model.config import StateStore
 from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.base.session import STATE_STORES
+from pitstop.spark.base.state_stores import STATE_STORES
 from pitstop.spark.lowering.compile import compile_pipeline
 from tests.spark import kinds, sequence
 from tests.spark.harness import Collected, Harness, numbers
@@ -175,7 +175,7 @@ def test_state_goes_on_from_one_store_to_another(harness, first, second):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("store", StateStore)
+@pytest.mark.parametrize("store", STATE_STORES)
 def test_state_of_as_many_partitions_goes_on_in_its_own_files_beside_state_that_is_converted(harness, store):
     harness.store(store)
     first = version_one(harness, {"speed": TUMBLING, "trend": SLIDING})

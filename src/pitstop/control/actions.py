@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pitstop.errors import Problem
-from pitstop.model.operation import Result
+from pitstop.model.operation import Request, Result
 from pitstop.model.run import Order
 from pitstop.model.snapshot import SnapshotRecord
 
@@ -41,6 +41,13 @@ class Finish:
     operation: int
     error: Problem | None = None
     result: Result | None = None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask something of the job itself, as if a user had."""
+
+    request: Request
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,7 @@ class Withdraw:
     operation: int
 
 
-StoreAction = Finish | FailExports | RegisterSnapshot | DropSnapshot | SendCommand
+StoreAction = Finish | Ask | FailExports | RegisterSnapshot | DropSnapshot | SendCommand
 """Done in the transaction that records the decision."""
 WorldAction = StartRun | KillRun | ExportSuspended | PrepareUpdate | CleanUp | DropCheckpoint | Withdraw
 """Done after it, off the loop's thread: what it touches may be slow, or away."""

@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from pitstop.control.acting import Actor
-from pitstop.control.actions import DropSnapshot, Finish, RegisterSnapshot, SendCommand, StoreAction
+from pitstop.control.actions import Ask, DropSnapshot, Finish, RegisterSnapshot, SendCommand, StoreAction
 from pitstop.control.housekeeping import Housekeeper
 from pitstop.control.job_events import events_of
 from pitstop.control.lanes import Lanes, Spawn, in_thread
@@ -254,6 +254,8 @@ class Controller:
             self._registry.add_command(job.id, job.token, action.order)
         elif isinstance(action, Finish):
             self._registry.finish_operation(action.operation, action.error, action.result)
+        elif isinstance(action, Ask):
+            self._registry.add_operation(job.id, action.request)
         elif isinstance(action, RegisterSnapshot):
             self._registry.add_snapshot(action.record)
         elif isinstance(action, DropSnapshot):

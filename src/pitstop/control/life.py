@@ -46,6 +46,7 @@ from pitstop.model.run import (
     PreparationFailed,
     Running,
     StateExpired,
+    StateOutgrown,
     Stopped,
     StopRun,
     UpdatePrepared,
@@ -173,6 +174,7 @@ _ROWS: tuple[Row, ...] = (
     ((T,),          (None,),                  (Compiled,),      seeing.compiled,                    None),
     ((T,),          (None,),                  (Running,),       seeing.running,                     (R,)),
     ((T, R),        MODES[R],                 (EpochCommitted,), seeing.epoch_committed,            None),
+    ((R,),          (None,),                  (StateOutgrown,), seeing.outgrown,                    None),
     ((R,),          MODES[R],                 (Exported,),      seeing.exported,                    None),
     ((R,),          MODES[R],                 (ExportFailed,),  seeing.export_failed,               None),
     # … that ends as it was asked to

@@ -79,6 +79,8 @@ def as_update(job: Job, request: Rescale) -> UpdateJob:
     """The update that rescaling is: to the same version."""
     # What was renamed when the version came has its new name in the saved state.
     options = {key: value for key, value in job.version.options.items() if key != "initial_snapshot"} | {"renamed": {}}
+    if request.state_store is not None:
+        options |= {"state_store": request.state_store.value}
     return UpdateJob(job.version.source, options, request.snapshot)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from pitstop.control import scaling, updating
-from pitstop.control.actions import CleanUp, FailExports, Finish, KillRun, RegisterSnapshot
+from pitstop.control.actions import Ask, CleanUp, FailExports, Finish, KillRun, RegisterSnapshot
 from pitstop.control.decision import (
     CANCELLED,
     REQUESTED,
@@ -18,7 +18,9 @@ from pitstop.control.decision import (
     without_state,
 )
 from pitstop.errors import ConflictError, PitstopError, SnapshotError
+from pitstop.model.config import StateStore
 from pitstop.model.job import Job, JobState, Termination
+from pitstop.model.operation import Rescale, rescaling_snapshot
 from pitstop.model.run import (
     CleanedUp,
     Compiled,
@@ -30,6 +32,7 @@ from pitstop.model.run import (
     Failed,
     Running,
     StateExpired,
+    StateOutgrown,
     Stopped,
 )
 
@@ -53,6 +56,13 @@ def running(job: Job, fact: Running, now: float) -> Decision:
 
 def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
     return Decision(dataclasses.replace(job, attempts=0))
+
+
+def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
+    """The same version goes on with its state on disk; not while the job is being changed anyway, which is told again later."""
+    if job.preparation is not None or job.update is not None:
+        return Decision(job)
+    return Decision(job, (Ask(Rescale(rescaling_snapshot(job.id), StateStore.ROCKSDB)),))
 
 
 # Exports

@@ -126,8 +126,9 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
 
 
 def _rescaled(job: Job, before: Version) -> Job:
-    """The same version is up on other members. It had started from a snapshot only to get there."""
-    config = dataclasses.replace(job.version.config, initial_snapshot=before.config.initial_snapshot)
+    """The same version is up, on other members or with its state on disk. It had started from a snapshot only to get there."""
+    was = before.config
+    config = dataclasses.replace(job.version.config, initial_snapshot=was.initial_snapshot, state_store=was.state_store)
     return dataclasses.replace(job, version=dataclasses.replace(job.version, options=before.options, config=config), update=None)
 
 

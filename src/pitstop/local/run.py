@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pitstop.errors import ConflictError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_name, new_job_id
 from pitstop.model.cluster import ClusterSettings
-from pitstop.model.config import OPTIONS, JobConfig
+from pitstop.model.config import OPTIONS, JobConfig, StateStore
 from pitstop.model.data_folder import DataFolder, check_place
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
@@ -117,6 +117,8 @@ def run(
         maps=maps,
         sources=SourceSettings.working_in(data.job(job_id).work, name, url, "pitstop.store.maps:open_map_store"),
     )
+    if config.state_store is StateStore.AUTO:
+        config = replace(config, state_store=StateStore.ROCKSDB)  # nothing in this process could move it to disk later
     job = compile_job(session, pipeline, config, environment.sources)
     snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
     point = start_point(job, environment, data, None, lambda: snapshot)

@@ -34,6 +34,9 @@ class StateStore(StrEnum):
     """On the runner's disk: as large as that, and of every kind."""
     MEMORY = "memory"
     """In the runner's heap: faster, for state that fits, of windows, sessions, rolling aggregates and state of one's own."""
+    AUTO = "auto"
+    """In memory while it fits there, then on disk, between two epochs. On disk from the start where that cannot be known: on a
+    cluster, in a run without a server, and for state of other kinds."""
 
 
 @described_by(lambda: {option.field: option.meaning for option in OPTIONS})
@@ -290,9 +293,10 @@ OPTIONS: tuple[Option, ...] = (
         "state_store",
         "state_store",
         one_of(StateStore),
-        form="rocksdb or memory",
+        form="rocksdb, memory or auto",
         meaning="Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that "
-        "fits. A job that resumes saved state in the same form goes on in the store that it was saved from.",
+        "fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on "
+        "from its own state leaves it where it is; one that starts from a snapshot moves it.",
         default="rocksdb",
         choices=tuple(StateStore),
         fixed=_BY_UPDATE,

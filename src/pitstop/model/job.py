@@ -198,7 +198,7 @@ class Update:
     report: Report | None = None
     """What becomes of each stage."""
     rescales: bool = False
-    """True if the new version is the old one, to be started for the members that there are now."""
+    """True if the new version is the old one, to be started for the members that there are now, or with its state on disk."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from pitstop.errors import Problem
+from pitstop.model.config import StateStore
 from pitstop.model.job import JobSource
 from pitstop.model.report import Report
 from pitstop.model.snapshot import SnapshotRecord
@@ -121,15 +122,19 @@ class Discard:
 
 @dataclass(frozen=True)
 class Rescale:
-    """Plan the job anew for the members that there are now. The control plane asks for it itself."""
+    """Plan the job anew: for the members that there are now, or for a state that has outgrown the memory. The control plane asks
+    for it itself.
+    """
 
     verb: ClassVar = Verb.RESCALE
     snapshot: str
     """The name under which the state goes over; it is removed afterwards."""
+    state_store: StateStore | None = None
+    """Where the state is to live from then on; None: where it does."""
 
 
 def rescaling_snapshot(job_id: str) -> str:
-    """The name under which a job's state goes over to other members."""
+    """The name under which a job's state goes over to other members, or to disk."""
     return f"rescaling-{job_id}"
 
 

@@ -83,6 +83,14 @@ class EpochCommitted:
 
 
 @dataclass(frozen=True)
+class StateOutgrown:
+    """State that is kept in memory takes more of it than it may (option state_store=auto). Told again while that is so."""
+
+    kind: ClassVar = "outgrown"
+    state_bytes: int
+
+
+@dataclass(frozen=True)
 class Exported:
     """A snapshot is taken, of a run that goes on or of a suspended job."""
 
@@ -197,6 +205,7 @@ Fact = (
     Compiled
     | Running
     | EpochCommitted
+    | StateOutgrown
     | Exported
     | ExportFailed
     | Stopped
@@ -215,6 +224,7 @@ FACTS: dict[str, type[Fact]] = {
         Compiled,
         Running,
         EpochCommitted,
+        StateOutgrown,
         Exported,
         ExportFailed,
         Stopped,

@@ -30,14 +30,22 @@ def judge_stage(
 
 def check_state_store(plan: Plan, store: StateStore) -> None:
     """PipelineError unless the state of every stage could be carried from that store to a changed version."""
-    for name, layout in plan.stateful.items() if store is not StateStore.ROCKSDB else ():
+    found = first_only_on_disk(plan) if store is StateStore.MEMORY else None
+    if found is not None:
+        name, what = found
+        raise PipelineError(
+            f"Stage '{name}' has {what}, whose state a changed version could not take over from memory: "
+            f"leave out state_store={store}."
+        )
+
+
+def first_only_on_disk(plan: Plan) -> tuple[str, str] | None:
+    """A stage whose state could not be carried from memory to a changed version, and what it has; None if there is none."""
+    for name, layout in plan.stateful.items():
         rules = rules_of(layout.kind)
         if not rules.feedable or not readable(layout):
-            what = "an aggregate that Spark serializes" if rules.feedable else rules.words
-            raise PipelineError(
-                f"Stage '{name}' has {what}, whose state a changed version could not take over from memory: "
-                f"leave out state_store={store}."
-            )
+            return name, "an aggregate that Spark serializes" if rules.feedable else rules.words
+    return None
 
 
 def migrates(old: StateLayout | None, new: StateLayout) -> bool:

@@ -35,6 +35,11 @@ class Started(Protocol):
         """What the job has reached by now."""
         ...
 
+    @property
+    def outgrown(self) -> int | None:
+        """How many bytes of memory its state takes, if it is to move to disk for that."""
+        ...
+
     def working_on(self) -> int | None:
         """The epoch that is under way; None if the query waits for data."""
         ...

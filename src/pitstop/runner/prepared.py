@@ -22,6 +22,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import send_packages
+from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.restoring.migrations import try_migrations
 from pitstop.spark.starting.gated_query import start_gated
@@ -143,8 +144,9 @@ class StandbyTasks:
             record = export_checkpoint(running, DataFolder(scratch).snapshot("rehearsal"), "rehearsal")
             rehearsed = rehearse(compiled, environment, Path(record.path), scratch, laid_down)
             if rehearsed is not None:
+                store = store_of(Checkpoint(rehearsed).provider())
                 gated = start_gated(compiled, environment, data, rehearsed, self._folder.gate, self._claim)
-                self.prepared = replace(self.prepared, head_start=HeadStart(laid_down, gated))
+                self.prepared = replace(self.prepared, head_start=HeadStart(laid_down, gated, store))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 

@@ -32,6 +32,7 @@ from pitstop.model.run import (
     Failed,
     Observation,
     Running,
+    StateOutgrown,
     Stopped,
     StopRun,
     TakeSnapshot,
@@ -52,6 +53,8 @@ LEAVE_SECONDS = 30.0
 """How long after it has lost its job a run may take to end by itself."""
 LONG_SECONDS = 10
 """An epoch that takes longer is told of while it goes on."""
+OUTGROWN_SECONDS = 30.0
+"""How often it is told that the state is to move to disk, until the run is ended for that."""
 EXPORTS = "exports"
 
 
@@ -96,6 +99,8 @@ class Runner:
         self._claimed = False
         self._when_claimed: Callable[[], None] = lambda: None
         self._told_running = self._told_epoch = False
+        self._monotonic = monotonic
+        self._outgrown_told = float("-inf")
 
     def run(self) -> int:
         """Exit code of the process: 0 if the job ended in order, 1 if it failed, 3 if another run has taken over."""
@@ -329,6 +334,9 @@ class Runner:
         if not self._told_epoch and started.first_epoch:
             self._told_epoch = True
             self._untold.append(EpochCommitted(progress.epoch))
+        if started.outgrown is not None and self._monotonic() - self._outgrown_told > OUTGROWN_SECONDS:
+            self._outgrown_told = self._monotonic()
+            self._untold.append(StateOutgrown(started.outgrown))
 
     def _time_epoch(self, started: Started) -> None:
         epoch = started.working_on()

@@ -102,6 +102,10 @@ class StartedRun:
     def look(self) -> Progress:
         return self._run.look()
 
+    @property
+    def outgrown(self) -> int | None:
+        return self._run.outgrown
+
     def working_on(self) -> int | None:
         planned = self._checkpoint.planned()
         return planned if planned > self._checkpoint.committed() else None

@@ -14,6 +14,7 @@ from pitstop.model.job import Progress
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
+from pitstop.spark.running.outgrowing import MemoryWatch
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.running.refresh import TableRefresh, find_tables, refresh_seconds
@@ -44,6 +45,7 @@ class Run:
         """The query at this moment."""
         self._written, self._commits = -1, threading.Event()
         self._tables_read_anew = False
+        self._memory = MemoryWatch(job, environment.log)
         self._refresh = TableRefresh(refresh_seconds(job.pipeline), lambda: self.running, self._start_again, wake)
         self._follow(running)
         threading.Thread(target=self._await_commits, daemon=True).start()
@@ -81,7 +83,16 @@ class Run:
     def active(self) -> bool:
         """False once the query has ended, by itself or because it was stopped."""
         # No lock: Spark's own threads ask, and a query that is being stopped waits for them.
-        return self._refresh.under_way or self.running.active
+        return self._refresh.under_way or self.running.active or self._holds_still
+
+    @property
+    def outgrown(self) -> int | None:
+        """How many bytes of memory its state takes, if that is more than it may (option state_store=auto)."""
+        return self._memory.outgrown
+
+    @property
+    def _holds_still(self) -> bool:
+        return self._memory.holds(self.running) and self.running.failure() is None
 
     def failure(self) -> PitstopError | None:
         """Why the query ended by itself; None if it runs or was stopped."""
@@ -94,6 +105,8 @@ class Run:
     def look(self) -> Progress:
         """What the job has reached by now, over all its runs."""
         self.tracker.look(self.running.query)
+        if self.tracker.first_epoch:
+            self._memory.look(self.tracker.progress, self.running)
         return self.tracker.progress
 
     def stop(self, timeout: float) -> int:

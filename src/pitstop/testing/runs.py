@@ -99,6 +99,10 @@ class ScriptedQuery:
     def look(self) -> Progress:
         return self._progress
 
+    @property
+    def outgrown(self) -> int | None:
+        return None
+
     def working_on(self) -> int | None:
         return None
 

@@ -6,6 +6,7 @@ import pytest
 
 from pitstop.control import life
 from pitstop.control.actions import (
+    Ask,
     CleanUp,
     DropCheckpoint,
     ExportSuspended,
@@ -18,7 +19,7 @@ from pitstop.control.actions import (
 from pitstop.control.life import LIFE, MODES, Due, Edge, Leave, LifeError, decide, due_at, is_due
 from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
 from pitstop.errors import Problem
-from pitstop.model.config import JobConfig
+from pitstop.model.config import JobConfig, StateStore
 from pitstop.model.job import Asked, Job, JobSource, JobState, Mode, Starting, Termination, Update, Version
 from pitstop.model.operation import (
     REQUESTS,
@@ -47,6 +48,7 @@ from pitstop.model.run import (
     Observation,
     Running,
     StateExpired,
+    StateOutgrown,
     Stopped,
     StopRun,
 )
@@ -114,6 +116,16 @@ def test_suspend_stops_at_an_epoch_boundary_and_is_answered_when_it_has():
     stopped = decide(asked.job, seen(Stopped()), NOW)
     assert (stopped.job.state, stopped.job.suspension_cause) == (S.SUSPENDED, "Requested by user")
     assert done(stopped)
+
+
+def test_state_that_outgrows_the_memory_has_the_job_planned_anew_unless_it_is_being_changed_anyway():
+    outgrown = seen(StateOutgrown(10))
+    running = job(S.RUNNING)
+    assert decide(running, outgrown, NOW).actions == (Ask(Rescale("rescaling-id", StateStore.ROCKSDB)),)
+    suspending = decide(running, ask(Suspend), NOW).job
+    preparing = decide(running, ask(UpdateJob), NOW).job
+    for changing in (suspending, preparing, job(S.NOT_RUNNING)):
+        assert decide(changing, outgrown, NOW) == life.Decision(changing)
 
 
 @pytest.mark.parametrize("kind", [Suspend, Restart, CancelAndExport, Export, UpdateJob, Rescale])

@@ -12,11 +12,21 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
-from pitstop.model.run import Compiled, Completed, EpochCommitted, Failed, Running, Stopped, StopRun, TakeSnapshot
+from pitstop.model.run import (
+    Compiled,
+    Completed,
+    EpochCommitted,
+    Failed,
+    Running,
+    StateOutgrown,
+    Stopped,
+    StopRun,
+    TakeSnapshot,
+)
 from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
-from pitstop.runner.run import Runner
+from pitstop.runner.run import OUTGROWN_SECONDS, Runner
 from pitstop.testing.clock import ManualClock
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
 from pitstop.testing.wake import MemoryWake
@@ -49,6 +59,8 @@ class Query:
 
     def working_on(self):
         return self.under_way
+
+    outgrown = None
 
     def committed_at(self, epoch):
         return None
@@ -293,6 +305,19 @@ def test_a_long_epoch_is_told_of_while_it_goes_on(run):
         run.clock.advance(seconds)
         run.runner.step()
         assert run.registry.progress("id").busy_seconds == told
+
+
+def test_state_that_has_outgrown_the_memory_is_told_of_now_and_then_until_something_is_done(run):
+    run.runner.begin()
+    run.query.epoch(0)
+    run.query.outgrown = 1000
+    for _ in range(3):
+        run.runner.step()
+    assert [fact for fact in run.told if isinstance(fact, StateOutgrown)] == [StateOutgrown(1000)]
+    run.clock.advance(OUTGROWN_SECONDS + 1)
+    run.query.outgrown = 2000
+    run.runner.step()
+    assert [fact for fact in run.told if isinstance(fact, StateOutgrown)] == [StateOutgrown(1000), StateOutgrown(2000)]
 
 
 def test_without_metrics_nothing_is_told_of_stages(run):

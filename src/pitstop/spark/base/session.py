@@ -14,11 +14,10 @@ from pitstop.kit.class_jar import class_jar, put_on_class_path
 from pitstop.kit.java import find_java, spark_home, version_of
 from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
-from pitstop.model.config import StateStore
 from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.packages import add_packages
-from pitstop.spark.internals.settings import FILE_MANAGER, IN_MEMORY, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
+from pitstop.spark.internals.settings import FILE_MANAGER, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
 _MEMBERS = "spark.pitstop.members"
 """Setting of a session on members of ours: their ids."""
@@ -46,21 +45,6 @@ STREAM_SETTINGS = {
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
 """Settings of every job's session. A job's own ``spark`` option goes over them, but for those that state depends on."""
-
-STATE_STORES = {
-    StateStore.ROCKSDB: {
-        STATE_PROVIDER: ROCKSDB,
-        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "10",
-        "spark.sql.streaming.stateStore.maintenanceInterval": "60s",
-    },
-    StateStore.MEMORY: {
-        STATE_PROVIDER: IN_MEMORY,
-        # A restart reads the last whole copy of the state, and all changes since: few of these.
-        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
-        "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
-    },
-}
-"""Settings of each state store; all have the same keys, so that none is left over from the session's last job."""
 
 
 def optimizer_settings(chained: bool) -> dict[str, str]:

@@ -36,6 +36,11 @@ def end(spark: SparkSession, seconds: float) -> None:
     connection.proc.wait(seconds)
 
 
+def heap_bytes(spark: SparkSession) -> int:
+    """The most memory that the JVM takes for its objects."""
+    return int(classes(spark).java.lang.Runtime.getRuntime().maxMemory())
+
+
 def is_lost_java(error: BaseException) -> bool:
     """True if an error says that nothing answers in the JVM any more.
 

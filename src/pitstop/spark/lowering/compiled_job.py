@@ -10,11 +10,13 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import PipelineError
 from pitstop.model.config import JobConfig, StateStore
+from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import check_state_store
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.session import STATE_STORES, apply_settings, placement_of
+from pitstop.spark.base.session import apply_settings, placement_of
+from pitstop.spark.base.state_stores import chosen_store, store_of, use_state_store
 from pitstop.spark.lowering.compile import bounded, compile_pipeline
 
 
@@ -32,6 +34,17 @@ class CompiledJob:
         """True if all its sources end: it then runs once, as one epoch, and has no checkpoint."""
         return bounded(self.pipeline)
 
+    def use_store_for(self, saved: SnapshotManifest | None, store: StateStore | None = None) -> str:
+        """Let a new checkpoint keep its state in that store, or where it belongs, that of ``saved`` included.
+
+        Returns the class of the store's provider.
+        """
+        return use_state_store(self.spark, self.config, store or chosen_store(self.spark, self.config, self.plan, saved))
+
+    def use_store_of(self, provider: str) -> None:
+        """Set the session up for a checkpoint that has been written by that provider, and goes on with it."""
+        use_state_store(self.spark, self.config, store_of(provider))
+
     def with_config(self, config: JobConfig) -> CompiledJob:
         """The same job under options that compile to the same plan, such as the name of a snapshot to start from."""
         return dataclasses.replace(self, config=config)
@@ -39,10 +52,10 @@ class CompiledJob:
 
 def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sources: SourceSettings) -> CompiledJob:
     """Set the session up for the job and compile its pipeline there; PipelineError names the stage at fault."""
-    settings = STATE_STORES[config.state_store] | config.spark
-    apply_settings(spark, config.partitions or default_partitions(spark), settings)
+    apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
     plan = compile_pipeline(spark, pipeline, sources, config.partitions)
     check_state_store(plan, config.state_store)
+    use_state_store(spark, config, chosen_store(spark, config, plan, None))
     if config.max_accumulated_records is not None and bounded(pipeline):
         raise PipelineError(
             "The option max_accumulated_records counts saved state, and a job whose sources all end keeps none: leave it out, or "
@@ -57,7 +70,7 @@ def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sour
 def _can_be_spread(plan: Plan, config: JobConfig) -> bool:
     """Whether its state can go on in another number of partitions."""
     fixed = any(layout.parameters.get("fixed") is not None for layout in plan.stateful.values())
-    return config.state_store is StateStore.ROCKSDB and not fixed
+    return config.state_store is not StateStore.MEMORY and not fixed
 
 
 def default_partitions(spark: SparkSession) -> int:

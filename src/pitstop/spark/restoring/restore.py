@@ -11,10 +11,12 @@ the logs, as if these epochs had read them. Nothing reaches a sink meanwhile.
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 
 from pitstop.errors import IncompatibleError
+from pitstop.model.config import StateStore
 from pitstop.model.report import Report, Way
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.diff import compare
@@ -24,7 +26,6 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import restore_files
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.session import use_partitions
-from pitstop.spark.internals.settings import state_provider
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.checks import check_moves, check_operators
 from pitstop.spark.restoring.feeding import fed_streams
@@ -52,11 +53,13 @@ def restore(
     sources: SourceSettings,
     laid_down: Path | None = None,
     feed_all: bool = False,
+    store: StateStore | None = None,
 ) -> Report:
     """Make ``target`` a checkpoint with which the job goes on where the snapshot ended, and say how.
 
     It appears whole or not at all. ``laid_down`` is a folder in which the new checkpoint is kept while it is still empty, or was
-    kept by an earlier restore under the same plan. ``feed_all`` feeds unchanged state as rows too (way 3 for way 2).
+    kept by an earlier restore under the same plan. ``feed_all`` feeds unchanged state as rows too (way 3 for way 2). ``store``:
+    where the state is to live, if that was chosen before.
     Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
     """
     manifest = manifests.read(snapshot)
@@ -65,13 +68,17 @@ def restore(
     partitions = job.plan.partitions or manifest.partitions
     use_partitions(job.spark, partitions)
 
+    provider = job.use_store_for(manifest, store)
+
     saved, building = SavedSnapshot(snapshot, manifest), target.with_name(f"{target.name}.building")
     shutil.rmtree(building, ignore_errors=True)
+    if provider != manifest.provider:
+        report = dataclasses.replace(report, way=Way.REBUILD)  # its files are what their own store has written
     if report.way is Way.RESUME:
         restore_files(snapshot, manifest, building)
         epoch = manifest.epoch
     else:
-        steps = plan_rebuild(report, manifest, job.plan, state_provider(job.spark), partitions, feed_all)
+        steps = plan_rebuild(report, manifest, job.plan, provider, partitions, feed_all)
         with saved.readable_at(target.with_name(f"{target.name}.reading")) as view:
             _lay_down(job, steps, view, report.renamed, sources, building, laid_down)
             epoch = _move(job, steps, view, building, partitions)

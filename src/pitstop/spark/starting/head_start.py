@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pitstop.model.config import StateStore
 from pitstop.spark.starting.gated_query import GatedQuery
 
 
@@ -16,3 +17,5 @@ class HeadStart:
     """Where the empty checkpoint of the job's structure is kept once it is laid down, for each restore under its plan."""
     gated: GatedQuery | None = None
     """The job's query, which waits for its checkpoint."""
+    store: StateStore | None = None
+    """Where the state was in the rehearsal, and so in that query."""

@@ -73,6 +73,7 @@ def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder
     if checkpoint.planned() < 0:
         return None
     use_partitions(job.spark, job.config.partitions or checkpoint.partitions())
+    job.use_store_of(checkpoint.provider())
     return StartPoint(lineage, checkpoint.path)
 
 
@@ -81,12 +82,15 @@ def _new_checkpoint(
 ) -> StartPoint:
     lineage = head_start.gated.lineage if head_start.gated is not None else new_lineage()
     target = data.job(environment.job_id).checkpoint(lineage)
+    if snapshot is None:
+        job.use_store_for(None)
     if job.bounded or (snapshot is None and not job.config.require_snapshot_before_processing):
         return StartPoint(lineage, target)
     if snapshot is None:
         begin_empty(job, target, environment.sources)
         return StartPoint(lineage, target)
-    report = restore(job, snapshot, target, environment.job_name, environment.sources, head_start.laid_down)
+    laid_down, store = head_start.laid_down, head_start.store
+    report = restore(job, snapshot, target, environment.job_name, environment.sources, laid_down, store=store)
     return StartPoint(lineage, target, report)
 
 
