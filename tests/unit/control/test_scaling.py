@@ -9,7 +9,7 @@ from pitstop.control.life import Due, decide, due_at
 from pitstop.control.scaling import AGAIN_SECONDS, LOST_SECONDS, QUORUM_SECONDS, WAITED_SECONDS, ClusterSeen, Scaler, as_update
 from pitstop.errors import Problem, StoreError
 from pitstop.model.cluster import Member, MemberState, Placement
-from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.config import JobConfig, ProcessingGuarantee, StateStore
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.operation import Configure, Operation, Rescale, Resume, Suspend
 from pitstop.model.report import Report, Way
@@ -155,6 +155,22 @@ def test_rescaling_prepares_the_same_version_and_takes_its_state_over():
     assert up.actions == (Finish(7), DropCheckpoint("L1"), DropSnapshot("rescaling-id"))
     assert (up.job.update, up.job.placement) == (None, Placement(("a", "b", "c"), 3))
     assert (up.job.version.options, up.job.version.config.initial_snapshot, up.job.version.lineage) == (OPTIONS, None, "L2")
+
+
+def test_state_that_goes_over_to_disk_is_a_matter_of_that_start_alone_and_no_option_of_the_job():
+    auto = dataclasses.replace(EXACTLY_ONCE, state_store=StateStore.AUTO)
+    job = running(auto)
+    rescale = Rescale("rescaling-id", StateStore.ROCKSDB)
+    asked = decide(job, Operation(7, "id", rescale), 100.0).job
+    update = as_update(job, rescale)
+    assert JobConfig.from_options(update.options).state_store is StateStore.ROCKSDB
+    stopping = decide(asked, Observation("id", 3, UpdatePrepared(7, update, Report((), Way.RESUME), 1, rescales=True)), 101.0)
+    stopped = decide(stopping.job, Observation("id", 3, Stopped(101.5, RECORD)), 102.0).job
+    started = decide(stopped, Due(3), 102.0).job
+    config = dataclasses.replace(auto, initial_snapshot="rescaling-id", state_store=StateStore.ROCKSDB)
+    compiled = decide(started, Observation("id", 4, Compiled({"stages": []}, "L2", config)), 103.0).job
+    up = decide(compiled, Observation("id", 4, Running(0, 102.5)), 104.0).job
+    assert (up.version.config.state_store, up.version.options, up.version.lineage) == (StateStore.AUTO, OPTIONS, "L2")
 
 
 def test_a_job_that_does_not_start_on_the_new_members_goes_on_on_the_old_ones():
