@@ -113,7 +113,9 @@ def test_state_of_other_kinds_is_kept_on_disk_from_the_start(spark):
 
 
 @pytest.mark.parametrize("share", ["all", "1", "-0.1", "nan"])
-def test_a_share_of_the_memory_that_is_none_is_refused(spark, monkeypatch, share):
+def test_a_share_of_the_memory_that_is_none_is_refused_when_a_job_is_compiled(spark, monkeypatch, share):
     monkeypatch.setenv(SHARE_VARIABLE, share)
+    p = ps.Pipeline()
+    numbers(p).write_to(ps.sinks.noop(), name="out")
     with pytest.raises(UsageError, match=f"{SHARE_VARIABLE} is '{share}'"):
-        memory_for_state(spark)
+        chosen_store(spark, AUTO, compile_pipeline(spark, p), None)

@@ -45,15 +45,19 @@ def use_state_store(spark: SparkSession, config: JobConfig, store: StateStore) -
 
 
 def chosen_store(spark: SparkSession, config: JobConfig, plan: Plan, saved: SnapshotManifest | None) -> StateStore:
-    """The store of a new checkpoint, which begins with the state of ``saved``, or with none."""
+    """The store of a new checkpoint, which begins with the state of ``saved``, or with none.
+
+    UsageError if the share of the heap is none: at once, and not when a job that runs is measured by it.
+    """
     if config.state_store is not StateStore.AUTO:
         return config.state_store
+    most = memory_for_state(spark)
     if not str(spark.sparkContext.master).startswith("local") or first_only_on_disk(plan) is not None:
         return StateStore.ROCKSDB
     if saved is None:
         return StateStore.MEMORY
     taken = sum(int(stage.get("bytes") or 0) for stage in saved.stages.values())
-    fits = saved.provider == IN_MEMORY and taken <= SHARE_TO_START * memory_for_state(spark)
+    fits = saved.provider == IN_MEMORY and taken <= SHARE_TO_START * most
     return StateStore.MEMORY if fits else StateStore.ROCKSDB
 
 
