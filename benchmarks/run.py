@@ -303,6 +303,25 @@ def admission(results, say):
     results.append(result("admission_short_interval", max(runs["1"]), "MB/s", "-", True, how))
 
 
+def start(results, say):
+    say("starts, cold and with a spare, beside plain Spark's")
+    found = run(script="start.py")
+    how = "a job of 2,000 events/s in windows of 1,000 keys: from its submit; median of 3"
+    for kind, running, committed in (("cold", 8.0, 10.0), ("spare", 1.5, None)):
+        for name, aim in (("running", running), ("committed", committed)):
+            value = found[kind][name]
+            told = f"{how}, {'a warm runner' if kind == 'spare' else 'no warm runner'}"
+            holds, said = aim is None or value <= aim, "-" if aim is None else f"<= {aim:g}"
+            results.append(result(f"start_{kind}_{name}", value, "s", said, holds, told))
+    ratio = found["cold"]["committed"] / found["plain"]["committed"]
+    how = f"to the first commit, over a program by hand with Spark's defaults, which took {found['plain']['committed']:.1f} s"
+    results.append(result("start_cold_vs_plain", ratio, "ratio", "-", True, how))
+    how = "private and shared pages by use (PSS), after half a minute; Python, JVM and workers"
+    for kind, aim in (("runner", 500), ("spare", 350)):
+        value = found["bytes"][kind] / 1e6
+        results.append(result(f"memory_of_{kind}", value, "MB", f"<= {aim}", value <= aim, how))
+
+
 MEASURES = {
     measure.__name__: measure
     for measure in (
@@ -322,6 +341,7 @@ MEASURES = {
         operator,
         sql,
         admission,
+        start,
     )
 }
 
