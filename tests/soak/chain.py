@@ -108,6 +108,7 @@ class Version:
     """(new name, old name)."""
     refusals: tuple[Refusal, ...] = ()
     kills: tuple[Kill, ...] = ()
+    state_store: str = "rocksdb"
 
     @property
     def events(self) -> int:

@@ -36,6 +36,7 @@ LINK_TIMEOUTS = {
 """Of joins: less than the watermark's lag, so that no row is late for what follows."""
 TTLS = (None, 1_700, 3_300, 6_100)
 ONE, TWO = ("n", "total", "high", "low", "mean"), ("b_n", "b_high")
+STATE_STORES = ("rocksdb", "memory", "auto")
 SINKS = ("files", "files", "map", "custom")
 
 
@@ -49,9 +50,22 @@ def chain(seed: int) -> Chain:
         refusals = maker.refusals(versions[-1].stages)
         stages, changes, renamed = maker.changed(versions[-1].stages)
         versions.append(maker.version(stages, changes, renamed, refusals))
+    versions = _with_state_stores(versions, random.Random(f"state stores {seed}"))
     for number in drawn.sample(range(VERSIONS), drawn.choice((1, 1, 1, 2))):
         versions[number] = replace(versions[number], kills=(maker.kill(versions[number].epochs, number == 0),))
     return Chain(seed, tuple(versions))
+
+
+def _with_state_stores(versions: list[Version], drawn: random.Random) -> list[Version]:
+    """Every third version or so keeps its state in another store than the one before it."""
+    store, found = drawn.choice(STATE_STORES), []
+    for number, version in enumerate(versions):
+        other = drawn.choice([name for name in STATE_STORES if name != store])
+        changes = number > 0 and drawn.random() < 0.35
+        store = other if changes else store
+        told = (f"state in {store}",) if changes or number == 0 else ()
+        found.append(replace(version, state_store=store, changes=version.changes + told))
+    return found
 
 
 def described(stage: Stage) -> str:

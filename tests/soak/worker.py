@@ -149,6 +149,7 @@ class VersionRun:
 
     def _compiled(self, version: Version, conductor: Conductor) -> tuple[CompiledJob, Environment]:
         options = {"processing_guarantee": "exactly_once", "partitions": version.partitions, "renamed": dict(version.renamed)}
+        options["state_store"] = version.state_store
         url = sqlite_url(self._folder / "maps.db")
         environment = Environment(
             job_id=f"v{self._number}",

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tests.soak.generator import STATE_STORES
 from tests.soak.served.job import Line
 from tests.spark.chains import KINDS
 
@@ -39,17 +40,21 @@ class Story:
     steps: tuple[Step, ...]
     numbers: tuple[int, ...]
     """One random number for each step: seconds of a lock, of a clock step ..."""
+    state_store: str
+    """Where the job keeps its state until an update moves it."""
 
     @property
     def text(self) -> str:
-        return f"{'; '.join(' -> '.join(line) for line in self.lines)} | {'; '.join(self.steps)}"
+        lines = "; ".join(" -> ".join(line) for line in self.lines)
+        return f"{lines} | state in {self.state_store} | {'; '.join(self.steps)}"
 
 
 def story(seed: int, steps: int = STEPS) -> Story:
     """The story of a seed. Seeds that follow one another share out the steps, so that each comes as often as the others."""
     drawn = random.Random(f"story {seed}")
     lines = tuple(tuple(drawn.choice(list(KINDS)) for _ in range(drawn.choice((2, 2, 3)))) for _ in range(2))
-    return Story(seed, lines, dealt(seed, steps), tuple(drawn.randrange(10**6) for _ in range(steps)))
+    numbers = tuple(drawn.randrange(10**6) for _ in range(steps))
+    return Story(seed, lines, dealt(seed, steps), numbers, drawn.choice(STATE_STORES))
 
 
 def dealt(seed: int, count: int) -> tuple[Step, ...]:

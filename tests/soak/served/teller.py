@@ -20,6 +20,7 @@ from typing import Any
 from pitstop.errors import ConflictError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import JobState
+from tests.soak.generator import STATE_STORES
 from tests.soak.served.job import BURST, Version, released_file
 from tests.soak.served.outcome import differences
 from tests.soak.served.server import Server
@@ -122,7 +123,8 @@ class Teller:
 
     def _updated(self, drawn: random.Random) -> None:
         version = self._next(turned=not self._version.turned)
-        options = drawn.choice(({}, {"partitions": 1}, {"partitions": 2}))
+        options: dict[str, Any] = drawn.choice(({}, {"partitions": 1}, {"partitions": 2}))
+        options = options | drawn.choice(({}, {}, {"state_store": drawn.choice(STATE_STORES)}))
         self._update(version, config=options)
         self._version = version
 
@@ -210,7 +212,8 @@ class Teller:
         self._jobs += 1
         name = f"{version.name}-{self._jobs}"
         client = self._server.client
-        self._job = client.submit(ARTIFACT, args=[version.text], name=name, initial_snapshot=snapshot)
+        config = {"state_store": self._story.state_store}
+        self._job = client.submit(ARTIFACT, args=[version.text], name=name, initial_snapshot=snapshot, config=config)
         self._version = version
         if snapshot is None:
             self._goes_on()
