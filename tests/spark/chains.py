@@ -211,10 +211,10 @@ def plain_join(rows):
 
 
 def outer_join(within):
-    """A third of the other side's rows is left, so that some rows find no match."""
+    """A third of each key's rows on the other side is left, so that some rows find no match."""
 
     def add(chain, stage):
-        other = chain.others().filter("v % 3 = 0").select("key", "v as w", "ts as at")
+        other = chain.others().filter(f"unix_millis(ts) div {KEYS * OTHER} % 3 = 0").select("key", "v as w", "ts as at")
         made = stage.join(chain.named("outer"), other, on="key", within=within / 1000, how="left")
         return made.select("key", "v + coalesce(w, -1) as v", "ts")
 
@@ -222,7 +222,8 @@ def outer_join(within):
 
 
 def plain_outer_join(rows):
-    others, found = by_key([row for row in other_rows(max(ms for _, _, ms in rows) + WITHIN) if row[1] % 3 == 0]), []
+    upto = max(ms for _, _, ms in rows) + WITHIN
+    others, found = by_key([row for row in other_rows(upto) if row[2] // (KEYS * OTHER) % 3 == 0]), []
     times = {key: [at for _, at in own] for key, own in others.items()}
     for key, v, ms in rows:
         near = slice(bisect_left(times[key], ms - WITHIN), bisect_right(times[key], ms + WITHIN))
