@@ -185,6 +185,29 @@ def test_windows_of_windows_by_their_start_are_windows_of_the_events(spark, tmp_
 
 
 @pytest.mark.long
+def test_stages_behind_a_window_with_early_results_get_each_window_once_when_it_has_ended(spark, tmp_path):
+    told, ended, p, harness = Collected(), Collected(), ps.Pipeline(), Harness(spark, tmp_path)
+    rows = numbers(p, rows=ROWS, step=STEP, keys=KEYS)
+    seconds = rows.group_by("key").window(ps.tumbling("1 second")).early_results(0.001)
+    counted = seconds.aggregate("seconds", n=ps.count(), total=ps.sum("v"))
+    counted.write_to(ps.sinks.custom(told), name="told")
+    timed = counted.with_timestamps("window_end").group_by("key")
+    again = timed.window(ps.tumbling("4 seconds")).aggregate("again", m=ps.count(), n=ps.sum("n"), early=ps.max("is_early"))
+    again.write_to(ps.sinks.custom(ended), name="ended")
+    harness.run(p)
+    assert {row.is_early for row in told.rows} == {True, False}
+    assert {row.early for row in ended.rows} == {False}
+    whole = {(row.key, millis(row.window_end)): (row.m, row.n) for row in ended.rows}
+    assert len(whole) == len(ended.rows) > KEYS
+    # An end is the first moment of the next four seconds.
+    every = expected_windows(ROWS, KEYS, 1000, 1000, max(end for _, end in whole))
+    ends = [(key, end, n) for (key, _, end), (n, _) in every.items()]
+    for (key, end), got in whole.items():
+        found = [n for other, at, n in ends if other == key and end - 4000 <= at < end]
+        assert got == (len(found), sum(found))
+
+
+@pytest.mark.long
 def test_windows_by_their_start_reach_what_follows_though_they_come_behind_the_watermark(spark, tmp_path):
     """Events come without a pause, so that windows stand open at the end of every epoch."""
     p, harness = ps.Pipeline(), Harness(spark, tmp_path)

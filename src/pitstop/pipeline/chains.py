@@ -19,6 +19,7 @@ from pitstop.pipeline.specs import (
     JoinSpec,
     MapStatefulSpec,
     RollingSpec,
+    SinkSpec,
     SourceSpec,
     TimestampsSpec,
     WindowSpec,
@@ -36,6 +37,20 @@ def check_chains(nodes: Iterable[Node]) -> None:
             _check_timestamps(node)
         elif node.spec.stateful:
             _check_order(node)
+        elif not node.spec.passable and not isinstance(node.spec, SinkSpec):
+            _check_early(node)
+
+
+def check_early_results(nodes: Iterable[Node]) -> None:
+    """PipelineError if early results of a stage reach no sink: stages with state behind it get windows that have ended."""
+    early = [node for node in nodes if _gives_early(node)]
+    told = [found for node in nodes if isinstance(node.spec, SinkSpec) for found in _early_before(node)]
+    for node in early:
+        if node not in told:
+            raise PipelineError(
+                f"{_the(node)} gives early results that reach no sink, for what follows it gets windows that have ended: "
+                "write it to a sink, too, or leave early_results out."
+            )
 
 
 def streams(node: Node) -> bool:
@@ -78,6 +93,28 @@ def _check_timestamps(node: Node) -> None:
             f"{_the(node)} gets rows with an event time, of {_other(timed)}, and without one, of {_other(odd)}: call "
             "with_timestamps before they are merged."
         )
+
+
+def _check_early(node: Node) -> None:
+    """PipelineError if early results would have to pass it: they join the rows of an epoch, behind the query."""
+    for early in _early_before(node):
+        raise PipelineError(
+            f"{_the(node)} reads the early results of {_other(early)}: they go to sinks by select, filter, with_columns and "
+            f"transform only; write that stage to its sink before {node.spec.op}, or leave early_results out."
+        )
+
+
+def _early_before(node: Node) -> Iterator[Node]:
+    """The stages whose early results reach its input by stateless steps."""
+    for parent in _inputs(node):
+        while parent.spec.passable and parent.inputs:
+            parent = parent.inputs[0]
+        if _gives_early(parent):
+            yield parent
+
+
+def _gives_early(node: Node) -> bool:
+    return isinstance(node.spec, WindowSpec) and bool(node.spec.early_ms)
 
 
 def _check_order(node: Node) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import milliseconds
-from pitstop.pipeline.chains import check_chains, streams
+from pitstop.pipeline.chains import check_chains, check_early_results, streams
 from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Graph, Node, Rows
@@ -95,6 +95,7 @@ class Pipeline:
         self._check_migrations()
         if any(streams(node) for node in self.nodes):
             check_chains(self.nodes)
+            check_early_results(self.nodes)
         for node in self.nodes:
             if id(node) not in reached:
                 raise PipelineError(

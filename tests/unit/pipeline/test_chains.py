@@ -169,3 +169,30 @@ def test_a_batch_source_in_a_job_that_streams_is_judged_as_a_stream():
     p.read_from(ps.sources.rate(5), name="numbers").write_to(ps.sinks.noop(), name="out-2")
     with pytest.raises(PipelineError, match="keep one of the two"):
         p.check()
+
+
+def early_minutes():
+    p = ps.Pipeline()
+    numbered = p.read_from(ps.sources.rate(5), name="numbers").with_timestamps("time", "2 s")
+    grouped = numbered.group_by("sequence").window(MINUTE).early_results("1 s")
+    return p, grouped.aggregate("minutes", n=ps.count()).select("sequence", "n", "window_end")
+
+
+def test_early_results_cannot_pass_a_stage_that_is_part_of_the_query():
+    _, early = early_minutes()
+    with pytest.raises(PipelineError, match=r"^Stage 'both' .* reads the early results of stage 'minutes' .* before merge"):
+        early.merge(early, name="both")
+
+
+def test_early_results_that_reach_no_sink_are_refused():
+    p, early = early_minutes()
+    windows(early.with_timestamps("window_end"), name="again").write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError, match=r"^Stage 'minutes' .* gives early results that reach no sink"):
+        p.check()
+
+
+def test_stages_with_state_follow_windows_that_give_early_results_to_a_sink():
+    p, early = early_minutes()
+    early.write_to(ps.sinks.noop(), name="early out")
+    windows(early.with_timestamps("window_end"), name="again").write_to(ps.sinks.noop(), name="out")
+    p.check()

@@ -89,7 +89,7 @@ def _check_streamable(node: Node) -> None:
 
 
 def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
-    """PipelineError unless early results can be made: readable accumulators, and only stateless steps to the sinks."""
+    """PipelineError unless early results can be made: their accumulators must be readable."""
     for node in nodes:
         if isinstance(node.spec, WindowSpec) and node.spec.early_ms:
             layout = layouts.get(node.name)
@@ -99,13 +99,3 @@ def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> 
                         f"Stage '{node.name}' ({node.location}) cannot give early results of '{column}', whose state cannot be "
                         "read before its window ends: give it a stage of its own."
                     )
-        if isinstance(node.spec, SinkSpec) or node.spec.passable:
-            continue
-        for parent in node.inputs:
-            while parent.spec.passable:
-                parent = parent.inputs[0]
-            if isinstance(parent.spec, WindowSpec) and parent.spec.early_ms:
-                raise PipelineError(
-                    f"Stage '{node.name}' ({node.location}) reads the early results of '{parent.name}': they can go to sinks "
-                    "by stateless steps only."
-                )
