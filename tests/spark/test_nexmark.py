@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from datetime import timedelta
 from pathlib import Path
 
+import pyspark.cloudpickle
 import pytest
 
 import pitstop as ps
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "nexmark"))
 import nexmark_events
 import nexmark_queries
 
+pyspark.cloudpickle.register_pickle_by_value(nexmark_queries)
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 
 COUNT, STEP = 300_000, 100_000
