@@ -55,6 +55,8 @@ class SequenceReader(DataSourceStreamReader):
 
 
 class Sequence(DataSource):
+    has_limit = True
+
     @classmethod
     def name(cls):
         return "test_sequence"

@@ -14,6 +14,7 @@ from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.state_stores import SHARE_VARIABLE, chosen_store, memory_for_state, store_of
 from pitstop.spark.internals.jvm import heap_bytes
 from pitstop.spark.lowering.compile import compile_pipeline
@@ -104,6 +105,22 @@ def test_saved_state_is_begun_where_it_has_room(spark, tmp_path, monkeypatch):
     assert store(heap_bytes(spark) * 0.04) is StateStore.MEMORY
     assert store(heap_bytes(spark) * 0.06) is StateStore.ROCKSDB, "it would soon have to move"
     assert chosen_store(spark, AUTO, job.plan, None) is StateStore.MEMORY
+
+
+@pytest.mark.parametrize(
+    ("options", "store"),
+    [
+        ({}, StateStore.ROCKSDB),
+        ({"maxFilesPerTrigger": 1}, StateStore.MEMORY),
+        ({"maxBytesPerTrigger": "10m"}, StateStore.MEMORY),
+    ],
+)
+def test_state_of_a_job_whose_source_has_no_limit_is_on_disk_from_the_start(spark, tmp_path, options, store):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.files(tmp_path, "parquet", schema="key bigint", streaming=True, **options), name="files")
+    rows.group_by("key").rolling_aggregate("counts", n=ps.count()).write_to(ps.sinks.noop(), name="out")
+    job = compile_job(spark, p, AUTO, SourceSettings())
+    assert store_of(job.use_store_for(None)) is store
 
 
 def test_state_of_other_kinds_is_kept_on_disk_from_the_start(spark):

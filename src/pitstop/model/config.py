@@ -30,13 +30,13 @@ class ProcessingGuarantee(StrEnum):
 class StateStore(StrEnum):
     """Where a job's state lives while it runs; checkpoints and snapshots hold all of it either way."""
 
-    ROCKSDB = "rocksdb"
-    """On the runner's disk: as large as that, and of every kind."""
-    MEMORY = "memory"
-    """In the runner's heap: faster, for state that fits, of windows, sessions, rolling aggregates and state of one's own."""
     AUTO = "auto"
     """In memory while it fits there, then on disk, between two epochs. On disk from the start where that cannot be known: on a
     cluster, in a run without a server, and for state of other kinds."""
+    MEMORY = "memory"
+    """In the runner's heap: faster, for state that fits, of windows, sessions, rolling aggregates and state of one's own."""
+    ROCKSDB = "rocksdb"
+    """On the runner's disk: as large as that, and of every kind."""
 
 
 @described_by(lambda: {option.field: option.meaning for option in OPTIONS})
@@ -56,7 +56,7 @@ class JobConfig:
     auto_scaling: bool = True
     split_brain_protection: bool = False
     partitions: int | None = None
-    state_store: StateStore = StateStore.ROCKSDB
+    state_store: StateStore = StateStore.AUTO
     compile_timeout_ms: int = 180_000
     first_epoch_timeout_ms: int = 900_000
     epoch_timeout_ms: int = 900_000
@@ -293,11 +293,12 @@ OPTIONS: tuple[Option, ...] = (
         "state_store",
         "state_store",
         one_of(StateStore),
-        form="rocksdb, memory or auto",
+        form="auto, memory or rocksdb",
         meaning="Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that "
         "fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on "
-        "from its own state leaves it where it is; one that starts from a snapshot moves it.",
-        default="rocksdb",
+        "from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is "
+        "there.",
+        default="auto",
         choices=tuple(StateStore),
         fixed=_BY_UPDATE,
     ),

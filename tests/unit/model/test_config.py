@@ -31,7 +31,7 @@ def test_options_are_read_and_none_never_overwrites():
             "exchange.reuse is the engine's own, state depends on it: leave it out",
         ),
         ({"spark": {"spark.sql.shuffle.partitions": "9"}}, "partitions is the engine's own, .*: use the option partitions"),
-        ({"state_store": "paper"}, "Unsupported value for state_store: paper. Use rocksdb, memory or auto"),
+        ({"state_store": "paper"}, "Unsupported value for state_store: paper. Use auto, memory or rocksdb"),
     ],
 )
 def test_a_wrong_option_is_named(options, message):

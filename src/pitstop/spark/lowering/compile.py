@@ -30,6 +30,13 @@ def bounded(pipeline: Pipeline) -> bool:
     return all(node.source.bounded for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables)
 
 
+def all_have_limits(pipeline: Pipeline) -> bool:
+    """True if every source that streams reads only so much in an epoch, however much lies there."""
+    tables = tables_of(pipeline.nodes)
+    sources = [node for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables]
+    return all(source_kind(node).has_limit(node.source) for node in sources)
+
+
 def compile_pipeline(
     spark: SparkSession, pipeline: Pipeline, settings: SourceSettings | None = None, partitions: int | None = None
 ) -> Plan:

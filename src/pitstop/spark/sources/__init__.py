@@ -30,6 +30,11 @@ def no_objection(source: Source) -> None:
     """It can be read beside sources that do not end."""
 
 
+def no_limit(source: Source) -> bool:
+    """One epoch may read all that lies there."""
+    return False
+
+
 @dataclass(frozen=True)
 class SourceKind:
     """What the engine knows of a kind of source."""
@@ -45,17 +50,20 @@ class SourceKind:
     """Why it cannot be read as a stream: a clause that goes on ``Source 'name' (place) ...``; None if it can."""
     data_source: type[DataSource] | None = None
     """The class by which it is read, if that is always the same."""
+    has_limit: Callable[[Source], bool] = no_limit
+    """True if one epoch reads only so much of it, however much lies there: an epoch's new state then fits into memory."""
 
 
 def python_source(
     data_source: type[DataSource],
     batch: bool = False,
     gated: bool = False,
+    has_limit: bool = False,
     more: Callable[[Source], dict[str, str]] = lambda source: {},
 ) -> SourceKind:
     """The kind that a Python data source reads, which gets the source's options, and ``more(source)``, beside what it is told.
 
-    ``batch``: the class has a ``reader`` as well as a ``streamReader``.
+    ``batch``: the class has a ``reader`` as well as a ``streamReader``; ``has_limit``: it never reads more than an epoch's share.
     """
 
     def options(source: Source, told: dict[str, str]) -> dict[str, str]:
@@ -69,7 +77,7 @@ def python_source(
         spark.dataSource.register(data_source)
         return spark.read.format(data_source.name()).options(**options(source, told)).load()
 
-    return SourceKind(stream, whole if batch else None, gated, data_source=data_source)
+    return SourceKind(stream, whole if batch else None, gated, data_source=data_source, has_limit=lambda source: has_limit)
 
 
 def source_kind(node: Node) -> SourceKind:

@@ -126,4 +126,4 @@ class CsvTailSource(DataSource):
         return EverythingReader(CsvTailReader(SourceOptions("csv_tail", self.options)))
 
 
-KIND = python_source(CsvTailSource, batch=True, gated=True)
+KIND = python_source(CsvTailSource, batch=True, gated=True, has_limit=True)

@@ -16,4 +16,8 @@ def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFr
     return (reader.schema(source.schema) if source.schema else reader).load()
 
 
-KIND = SourceKind(_stream)
+def _has_limit(source: Source) -> bool:
+    return getattr(source.reader, "has_limit", False) is True
+
+
+KIND = SourceKind(_stream, has_limit=_has_limit)

@@ -7,6 +7,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pitstop.pipeline.sources import Source
 from pitstop.spark.sources import SourceKind
 
+LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
+"""Options of Spark's reader, in lower case: what an epoch reads at most."""
+
 
 def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
     path, form, options = _parts(source)
@@ -30,4 +33,8 @@ def _check_stream(source: Source) -> str | None:
     return "ends, and others do not: read its folder with streaming=True." if source.bounded else None
 
 
-KIND = SourceKind(_stream, _batch, check_stream=_check_stream)
+def _has_limit(source: Source) -> bool:
+    return any(name.casefold() in LIMITS for name in source.options)
+
+
+KIND = SourceKind(_stream, _batch, check_stream=_check_stream, has_limit=_has_limit)

@@ -246,4 +246,4 @@ class HttpPollSource(DataSource):
         return EverythingReader(HttpPollReader(SourceOptions("http_poll", self.options)))
 
 
-KIND = python_source(HttpPollSource, batch=True, gated=True)
+KIND = python_source(HttpPollSource, batch=True, gated=True, has_limit=True)

@@ -103,4 +103,4 @@ def _rows_and_schema(source: Source) -> dict[str, str]:
     return {"rows": rows_text(source.reader), "schema": source.schema or ""}
 
 
-KIND = python_source(ItemsSource, batch=True, gated=True, more=_rows_and_schema)
+KIND = python_source(ItemsSource, batch=True, gated=True, has_limit=True, more=_rows_and_schema)

@@ -94,4 +94,4 @@ class RateSource(DataSource):
         return prefetching(RateReader(SourceOptions("rate", self.options)))
 
 
-KIND = python_source(RateSource, gated=True)
+KIND = python_source(RateSource, gated=True, has_limit=True)
