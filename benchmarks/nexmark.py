@@ -30,7 +30,7 @@ STEP, WARM_UP, EPOCHS = 500_000, 4, 12
 
 def by_hand(spark, folder):
     """Query -> what it is in Spark's own words."""
-    events = spark.readStream.schema(nexmark_events.SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    events = spark.readStream.schema(nexmark_queries.SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
     timed = events.withWatermark("ts", "0 seconds")
     people, auctions, bids = (timed.filter(F.col("kind") == kind) for kind in ("person", "auction", "bid"))
     offers, wide = bids.select("auction", "bidder", "price", "ts"), "10 seconds"
@@ -67,7 +67,7 @@ def start_plain(query, events, folder):
 
 def start_pitstop(query, events, folder):
     spark = build_session(ClusterSettings("local[2]"), folder / "work")
-    pipeline = nexmark_queries.pipeline(query, str(events))
+    pipeline = nexmark_queries.pipeline(query, str(events), ps.sinks.noop())
     job = ps.run(pipeline, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
     return job._run.running.checkpoint
 

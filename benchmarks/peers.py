@@ -1,7 +1,8 @@
 """``make bench-peers``: the keyed window aggregate of million.py on Spark by hand, Pitstop, Flink and Jet, one after the other.
 
 The same events by the same formula, the same keys, two cores, exactly once. Spark and Pitstop read them from parquet, 500,000 an
-epoch; Flink and Jet make them in their own process, and take a snapshot every ten seconds. Writes benchmarks/peers.json.
+epoch; Flink and Jet make them in their own process, and take a snapshot every ten seconds. Writes benchmarks/peers.json and
+docs/performance.md.
 """
 
 import json
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+import report
 
 HERE = Path(__file__).parent
 KEYS = (10_000, 1_000_000, 4_000_000)
@@ -85,6 +88,7 @@ def main():
     for name in next(iter(found.values())):
         table.add_row(name, *(f"{found[keys][name]:,}" for keys in found))
     Console().print(table)
+    report.write()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+import report
+
 HERE = Path(__file__).parent
 ROUNDS, KEYS = 3, 10_000
 
@@ -378,6 +380,7 @@ def main():
     for row in results:
         table.add_row(row["name"], f"{row['value']:,}", row["unit"], row["aim"], "yes" if row["holds"] else "NO")
     console.print(table)
+    report.write()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ hundred others are opened.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-SCHEMA = (
-    "kind string, ts timestamp, id bigint, name string, city string, state string, "
-    "category bigint, seller bigint, reserve bigint, expires timestamp, auction bigint, bidder bigint, price bigint"
-)
-"""One stream of all; an event has the columns of its kind, and null in the others. Prices are cents."""
 PER_SECOND, ROUND, AUCTIONS, BIDS = 10_000, 50, 3, 46
 """Events a second of event time; and of each 50 events, so many auctions and bids. The first one is a person."""
 FIRST_ID, IN_FLIGHT, CATEGORIES = 1_000, 100, 5
@@ -59,7 +55,7 @@ def recent(numbers: Any, purpose: int, newest: Any, hot_of: int) -> Any:
 
 
 def events(start: int, end: int) -> pa.Table:
-    """Those with the numbers from ``start`` to less than ``end``; columns as in SCHEMA."""
+    """Those with the numbers from ``start`` to less than ``end``: the columns of nexmark_queries.SCHEMA. Prices are cents."""
     n = np.arange(start, end, dtype="int64")
     round_, place = n // ROUND, n % ROUND
     person, auction, bid = place == 0, (place > 0) & (place <= AUCTIONS), place > AUCTIONS
@@ -103,3 +99,7 @@ def write_files(folder: Path, count: int, step: int) -> None:
         pq.write_table(events(number * step, min(count, (number + 1) * step)), begun)
         os.utime(begun, (1_700_000_000 + number,) * 2)
         begun.rename(path)
+
+
+if __name__ == "__main__":
+    write_files(Path(sys.argv[1]), int(sys.argv[2]), 100_000)

@@ -1,7 +1,9 @@
 """The queries of NEXMark as pipelines: each takes the stream of all events, and gives the stage that is its result.
 
-``pitstop submit nexmark_queries.py:q5 FOLDER`` runs one over parquet files that ``nexmark_events.py`` writes. Where the words of
-the benchmark leave a choice, the docstring says what was taken.
+Where the words of the benchmark leave a choice, the docstring of a query says what was taken::
+
+    python nexmark_events.py "$PWD/events" 1000000
+    pitstop submit nexmark_queries.py q5 "$PWD/events"
 """
 
 from __future__ import annotations
@@ -9,10 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nexmark_events import LONGEST_US, SCHEMA
-
 import pitstop as ps
 
+SCHEMA = (
+    "kind string, ts timestamp, id bigint, name string, city string, state string, "
+    "category bigint, seller bigint, reserve bigint, expires timestamp, auction bigint, bidder bigint, price bigint"
+)
+"""One stream of all: ``kind`` is person, auction or bid. An event has the columns of its kind, and null in the others."""
+LONGEST = 1
+"""How many seconds an auction may last."""
 LAST_AUCTIONS = 10
 
 
@@ -114,7 +121,7 @@ def closed(events: ps.Stage) -> ps.Stage:
     window on that time has them all as soon as no more can come.
     """
     offers = bids(events).select("auction", "price", "ts as bid_at")
-    pairs = auctions(events).join("offers", offers, on="auction", within=(LONGEST_US + 1) / 1e6)
+    pairs = auctions(events).join("offers", offers, on="auction", within=LONGEST)
     valid = pairs.filter("bid_at between ts and expires")
     by_auction = valid.group_by("auction", "category", "seller").window(ps.tumbling("1 second"))
     return by_auction.aggregate("closed", final=ps.max("price")).with_timestamps("window_end")
@@ -125,11 +132,16 @@ QUERIES: dict[str, Callable[[ps.Stage], ps.Stage]] = {
 }
 
 
-def pipeline(query: str, folder: str, sink: Any = None) -> ps.Pipeline:
-    """A query over the files of a folder, an epoch a file; ``sink``: where its rows go, nowhere if it is left out."""
+@ps.job()
+def nexmark(query: str, folder: str) -> ps.Pipeline:
+    """A query over the files of a folder, an epoch a file, to the job's log."""
+    return pipeline(query, folder, ps.sinks.logger())
+
+
+def pipeline(query: str, folder: str, sink: ps.Sink) -> ps.Pipeline:
     p = ps.Pipeline()
     files = ps.sources.files(folder, "parquet", schema=SCHEMA, streaming=True, maxFilesPerTrigger=1)
     events = p.read_from(files, name="events")
     timed = events if query == "q12" else events.with_timestamps("ts")
-    QUERIES[query](timed).write_to(sink or ps.sinks.noop(), name="out")
+    QUERIES[query](timed).write_to(sink, name="out")
     return p

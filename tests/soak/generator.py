@@ -36,7 +36,8 @@ LINK_TIMEOUTS = {
 """Of joins: less than the watermark's lag, so that no row is late for what follows."""
 TTLS = (None, 1_700, 3_300, 6_100)
 ONE, TWO = ("n", "total", "high", "low", "mean"), ("b_n", "b_high")
-STATE_STORES = ("rocksdb", "memory", "auto")
+STATE_STORES = ("rocksdb", "auto")
+"""With auto, state is in memory where all stages of a version can have theirs there."""
 SINKS = ("files", "files", "map", "custom")
 
 

@@ -232,9 +232,9 @@ def plain_outer_join(rows):
 
 
 def early(chain, stage):
-    """Early results go to a sink; where a stage with state follows there are none to leave out."""
+    """Early results go to a sink, once a run; where a stage with state follows there are none to leave out."""
     name = chain.named("early")
-    made = stage.group_by("key").window(TUMBLING).early_results(1).aggregate(name, total=ps.sum("v"))
+    made = stage.group_by("key").window(TUMBLING).early_results("1 hour").aggregate(name, total=ps.sum("v"))
     made.write_to(ps.sinks.noop(), name=f"{name}-told")
     return shaped(made.filter("not is_early"), "total", "window_end")
 

@@ -92,6 +92,11 @@ def closed(events):
     return found
 
 
+def test_no_auction_lasts_longer_than_the_queries_wait(events):
+    longest = max(each["expires"] - each["ts"] for each in events["auction"])
+    assert timedelta(0) < longest <= timedelta(seconds=nexmark_queries.LONGEST)
+
+
 def test_an_event_is_the_same_in_whatever_part_it_is_made():
     whole = nexmark_events.events(0, 1_000)
     assert nexmark_events.events(123, 777).equals(whole.slice(123, 654))
@@ -135,7 +140,7 @@ def test_average_prices_of_auctions_that_have_ended(run, events, query, key):
     rows, watermark = run(query)
     by_auction = {number: (end, price) for (number, *_), (end, price) in closed(events).items()}
     keys = {number: {"category": category, "seller": seller}[key] for number, category, seller in closed(events)}
-    until = watermark - nexmark_events.LONGEST_US // 1000 - 1000
+    until = watermark - nexmark_queries.LONGEST * 1000 - 1000
     got = [row.auction for row in rows]
     assert len(set(got)) == len(got)
     assert {number for number, (end, _) in by_auction.items() if end <= until} <= set(got) <= set(by_auction)

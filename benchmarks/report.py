@@ -1,0 +1,97 @@
+"""Write docs/performance.md out of benchmarks/results.json and benchmarks/peers.json. ``python benchmarks/report.py``"""
+
+import json
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "performance.md"
+BY_HAND = "Spark, RocksDB"
+
+HEAD = """# How fast it is
+
+Written by `make bench-peers` and `make bench` on a machine of two cores and 24 GB without a disk of its own, one measurement
+after the other and nothing beside them. Figures of another machine are others; ratios are of one run.
+
+## Beside Spark by hand, Flink and Jet
+
+The same events by one formula, (key, value, time), the same keys, count, sum and maximum of a window that all events are in, so
+that every key stays in state; two cores, exactly once. Spark and Pitstop read the events from parquet, 500,000 an epoch; Flink
+2.3 and Jet 5.5 make them in their own process, and take a snapshot every ten seconds. Spark by hand has RocksDB with changelogs,
+and Spark's defaults for the rest.
+"""
+
+WHY = """
+What each does better: Jet and Flink hand each event on as it comes, in one process, so they have no epochs to pay for, and Jet
+keeps objects where Spark keeps rows of bytes. Pitstop has what Spark has: SQL's types and functions, its sources and formats, any
+plan that its optimizer can make, and state that is on disk when it does not fit into memory, under names that outlive the code.
+
+## NEXMark
+
+The queries of [examples/nexmark](../examples/nexmark) over 500,000 events an epoch of parquet, exactly once, two cores, with the
+options that a job has by itself; by hand: Spark's own SQL with RocksDB. Spark's SQL has no form for q4 and q6 on a stream.
+
+| query | events a second | by hand | over it |
+|---|---|---|---|
+"""
+
+OWN = """
+## What else is measured
+
+`make bench` measures these, `make bench MEASURES="million sql"` some of them. An aim that is missed says so.
+
+| measured | value | aim | how |
+|---|---|---|---|
+"""
+NEXMARK, AGAINST = "nexmark_", "_vs_plain"
+
+
+def nexmark(results):
+    """A row for each query that was measured."""
+    rows = {row["name"]: row for row in results}
+    for name, row in rows.items():
+        if name.startswith(NEXMARK) and not name.endswith(AGAINST):
+            ratio = rows.get(name + AGAINST)
+            against = f"{row['value'] / ratio['value']:,.0f} | {ratio['value']:.2f}" if ratio else "- | -"
+            yield f"| {name.removeprefix(NEXMARK)} | {row['value']:,.0f} | {against} |"
+
+
+def beside(peers):
+    """The table of the engines, their ratios to Spark by hand, and a chart for each number of keys."""
+    counts = list(peers)
+    yield "| rows a second | " + " | ".join(f"{int(keys):,} keys" for keys in counts) + " |"
+    yield "|---|" + "---|" * len(counts)
+    for name in peers[counts[0]]:
+        cells = (f"{peers[keys][name]:,} ({peers[keys][name] / peers[keys][BY_HAND]:.2f})" for keys in counts)
+        yield f"| {name} | " + " | ".join(cells) + " |"
+    yield ""
+    yield "In brackets: over Spark by hand."
+    for keys in counts:
+        yield from ("", "```mermaid", "xychart-beta", f'    title "{int(keys):,} keys: thousands of rows a second"')
+        yield "    x-axis [" + ", ".join(f'"{name}"' for name in peers[keys]) + "]"
+        yield "    bar [" + ", ".join(str(round(rate / 1000)) for rate in peers[keys].values()) + "]"
+        yield "```"
+
+
+def own(results):
+    for row in (row for row in results if not row["name"].startswith(NEXMARK)):
+        value = f"{row['value']:,} {row['unit']}".strip()
+        aim = "" if row["aim"] == "-" else row["aim"] if row["holds"] else f"{row['aim']}, missed"
+        yield f"| {row['name'].replace('_', ' ')} | {value} | {aim} | {row['how']} |"
+
+
+def page(results, peers):
+    """The whole of docs/performance.md."""
+    parts = (HEAD, *beside(peers), WHY.rstrip("\n"), *nexmark(results), OWN.rstrip("\n"), *own(results))
+    return "\n".join(parts) + "\n"
+
+
+def write():
+    """The page, if both have been measured: :mod:`peers` is long, and not part of ``make bench``."""
+    if not (HERE / "peers.json").exists():
+        return
+    results, peers = (json.loads((HERE / name).read_text()) for name in ("results.json", "peers.json"))
+    PAGE.write_text(page(results, peers))
+
+
+if __name__ == "__main__":
+    write()
