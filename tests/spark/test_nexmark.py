@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections import Counter, defaultdict
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyspark.cloudpickle
@@ -162,7 +162,9 @@ def test_the_auction_with_the_most_bids(run, events):
     for bid in events["bid"]:
         for end in ends(bid, 10_000, 2_000):
             counts[end][bid["auction"]] += 1
-    wanted = {end: max((n, auction) for auction, n in found.items()) for end, found in counts.items() if end <= watermark}
+    # The end of a window is the first moment of the next two seconds.
+    until = watermark - 2_000
+    wanted = {end: max((n, auction) for auction, n in found.items()) for end, found in counts.items() if end <= until}
     assert len(wanted) > 10
     assert {millis(row.at): (row.n, row.auction) for row in rows} == wanted
     assert len(rows) == len(wanted)
@@ -202,7 +204,8 @@ def test_how_many_bids_a_bidder_made_in_a_session(run, events):
         last[bid["bidder"]] = (start, at)
         sessions[(bid["bidder"], ms(start))] += 1
     lasts = {(bidder, ms(start)): at for bidder, (start, at) in last.items()}
-    wanted = {key: n for key, n in sessions.items() if key not in lasts or ms(lasts[key]) + 10_000 <= watermark}
+    reached = datetime.fromtimestamp(watermark / 1000, UTC)
+    wanted = {key: n for key, n in sessions.items() if key not in lasts or lasts[key] + timedelta(seconds=10) <= reached}
     assert len(wanted) > 100
     assert {(row.bidder, millis(row.window_start)): row.n for row in rows} == wanted
 

@@ -35,6 +35,12 @@ def unmarked(column: str) -> Column:
     return F.col(quoted(column)).alias(column, metadata={})
 
 
+def as_key(frame: DataFrame, column: str, name: str) -> Column:
+    """A column of the frame as a key of that name: Spark takes no second event time beside the one of a stage's rows."""
+    key = F.col(quoted(column))
+    return key.alias(name, metadata={}) if WATERMARK_DELAY in frame.schema[column].metadata else key.alias(name)
+
+
 def marked(column: str, delay_ms: int) -> Column:
     """The column with a mark of that delay."""
     return F.col(quoted(column)).alias(column, metadata={WATERMARK_DELAY: delay_ms})

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.naming import quoted
+from pitstop.spark.lowering.event_time import as_key
 
 ALL = "__all"
 """The key of a stage without keys."""
@@ -23,9 +23,9 @@ def key_names(keys: tuple[str, ...]) -> list[str]:
     return list(keys) or [ALL]
 
 
-def key_columns(keys: tuple[str, ...]) -> list[Column]:
-    """The columns that rows are grouped by; without keys one that is the same in all rows."""
-    return [F.col(quoted(name)) for name in keys] or [F.lit(1).alias(ALL)]
+def key_columns(frame: DataFrame, keys: tuple[str, ...]) -> list[Column]:
+    """The columns that rows of the frame are grouped by; without keys one that is the same in all rows."""
+    return [as_key(frame, name, name) for name in keys] or [F.lit(1).alias(ALL)]
 
 
 def refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) -> None:

@@ -116,7 +116,7 @@ def _apply(
     elif timestamp is not None:
         timestamp = event_time(node, frame, timestamp)
     kinds = {name: frame.schema[name].dataType for name in keys}
-    columns = [*key_columns(keys), F.struct(*map(quoted, frame.columns)).alias(ROW)]
+    columns = [*key_columns(frame, keys), F.struct(*map(quoted, frame.columns)).alias(ROW)]
     if timestamp is not None:
         columns.append(F.col(quoted(timestamp)).alias(AT))
     live = frame.select(*columns)
@@ -124,7 +124,7 @@ def _apply(
         fields = [name for name in restored.columns if name not in keys and name != LAST]
         text = F.to_json(F.struct(*map(quoted, fields)), {"timestampFormat": TIMESTAMP_FORMAT})
         saved = F.struct(text.alias(STATE), F.col(LAST)).alias(SAVED)
-        old = restored.select(*key_columns(keys), saved)
+        old = restored.select(*key_columns(restored, keys), saved)
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)
     made = [StructField(field.name, field.dataType) for field in output.fields]

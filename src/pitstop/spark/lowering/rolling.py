@@ -38,12 +38,12 @@ def lower_rolling(
     rows = lifted.withColumn(AT, at).withColumnsRenamed({name: _lifted(name) for name in aggregation.combines})
     state = StructType([*fields.fields, StructField(LAST, LongType())])
     fold = Fold(_steps(rows, aggregation.combines, fields), rows.schema, state, ordered=spec.timestamp is not None)
-    columns = [*key_columns(spec.keys), F.struct(*map(quoted, rows.columns)).alias(ROW)]
+    columns = [*key_columns(rows, spec.keys), F.struct(*map(quoted, rows.columns)).alias(ROW)]
     coming = rows.select(*columns)
     if restored is not None:
         coming = coming.withColumn(SAVED, F.lit(None).cast(state))
         saved = F.struct(*[F.col(quoted(name)).cast(field.dataType).alias(name) for name, field in _named(state)])
-        old = restored.select(*key_columns(spec.keys), saved.alias(SAVED))
+        old = restored.select(*key_columns(restored, spec.keys), saved.alias(SAVED))
         coming = coming.unionByName(old, allowMissingColumns=True)
     made = rolled(coming, len(key_names(spec.keys)), fold)
     return results(made.select(f"{ROLLED}.*"), frame, timestamp, aggregation), rolling_layout(

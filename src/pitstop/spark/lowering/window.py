@@ -26,7 +26,7 @@ from pitstop.pipeline.windows import Session, Window
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.sessions import end_as_shown, timeout_in_state
-from pitstop.spark.lowering.event_time import event_time
+from pitstop.spark.lowering.event_time import as_key, event_time
 
 EVENT = "__event"
 GAP = "__gap"
@@ -125,7 +125,7 @@ def _live(node: Node, spec: WindowSpec, inputs: list[DataFrame], aggregation: Ag
     for frame, own, declared, wanted in zip(inputs, spec.keys, spec.timestamps, spec.aggregates, strict=True):
         check_columns(node, frame, own)
         timestamp = event_time(node, frame, declared)
-        named = [F.col(quoted(column)).alias(name) for column, name in zip(own, keys, strict=True)]
+        named = [as_key(frame, column, name) for column, name in zip(own, keys, strict=True)]
         event = F.col(quoted(timestamp)).alias(EVENT)
         parts.append(frame.select(*named, event, *aggregation.lifted(frame, wanted, timestamp)))
     for number, other in enumerate(parts[1:], 1):
