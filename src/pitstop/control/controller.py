@@ -120,6 +120,8 @@ class Controller:
         self._follow_members(jobs)
         if self._facts() | self._requests() | self._deaths(gone) | self._due():
             self._changed()
+            # As they are now: what was begun in this round must not be slowed down.
+            jobs = self._registry.jobs(include_ended=False)
         self._performer.retry()
         self._housekeeper.keep_house(jobs)
 
