@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from pitstop.errors import EngineError
 from pitstop.kit.waiting import wait_until
-from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.config import JobConfig, ProcessingGuarantee, StateStore
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.pipeline import aggregates, sinks, sources
@@ -29,10 +29,10 @@ EPOCH_SECONDS, STOP_SECONDS = 60.0, 20.0
 def warm_up(spark: SparkSession, folder: Path) -> None:
     """Run the first epoch of a small job that keeps its files in ``folder``, which does not exist; gives up after a minute.
 
-    It goes the way of every job: compiled, begun, written to sinks, stopped. Its state is in RocksDB.
+    It goes the way of every job: compiled, begun, written to sinks, stopped. Its state is in RocksDB, which takes longer to begin.
     """
     told = SourceSettings.working_in(folder / "sources", NAME, None, None)
-    config = JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE)
+    config = JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE, state_store=StateStore.ROCKSDB)
     environment = Environment(NAME, NAME, "", config.processing_guarantee, folder, lambda *_: None, sources=told)
     job = compile_job(spark, _pipeline(folder), config, told)
     point = start_point(job, environment, DataFolder(folder), None, lambda: None)
