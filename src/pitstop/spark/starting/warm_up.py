@@ -29,7 +29,7 @@ EPOCH_SECONDS, STOP_SECONDS = 60.0, 20.0
 def warm_up(spark: SparkSession, folder: Path) -> None:
     """Run the first epoch of a small job that keeps its files in ``folder``, which does not exist; gives up after a minute.
 
-    It goes the way of every job: compiled, begun, written to sinks, stopped. Its state is in RocksDB, which takes longer to begin.
+    It goes the way of every job: compiled, begun, written to sinks, stopped. Its state is in RocksDB, which loads slowly.
     """
     told = SourceSettings.working_in(folder / "sources", NAME, None, None)
     config = JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE, state_store=StateStore.ROCKSDB)
@@ -61,6 +61,8 @@ def _pipeline(folder: Path) -> Pipeline:
     numbers = p.read_from(sources.rate(100), name="numbers").with_timestamps("time", allowed_lag="1 second")
     keyed = numbers.with_columns(key="sequence % 10").filter("sequence >= 0").group_by("key")
     counted = {"n": aggregates.count(), "high": aggregates.max("sequence"), "mean": aggregates.avg("sequence")}
-    keyed.window(tumbling("1 second")).aggregate("windows", **counted).write_to(sinks.files(str(folder / "out")), name="windows out")
+    keyed.window(tumbling("1 second")).aggregate("windows", **counted).write_to(
+        sinks.files(str(folder / "out")), name="windows out"
+    )
     keyed.rolling_aggregate("so far", n=aggregates.count()).write_to(sinks.noop(), name="so far out")
     return p
