@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from pitstop.errors import Problem
-from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.config import JobConfig, ProcessingGuarantee, StateStore
 from pitstop.model.job import Asked, JobSource, JobState, Mode, Starting, Termination, Update, Version, Watched
 from pitstop.model.operation import Updated, UpdateJob
 from pitstop.store.database import migrate, open_database, sqlite_url
@@ -63,7 +63,7 @@ def read(tmp_path):
     return read
 
 
-AS_RECORDED = JobConfig(processing_guarantee=ProcessingGuarantee.NONE)
+AS_RECORDED = JobConfig(processing_guarantee=ProcessingGuarantee.NONE, state_store=StateStore.ROCKSDB)
 V1 = Version(1, JobSource("/d/1.py"), {}, AS_RECORDED, None, "L1")
 V3 = Version(3, JobSource("/d/3.py"), {}, AS_RECORDED, None, "L3")
 
