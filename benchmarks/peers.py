@@ -83,7 +83,10 @@ def main():
     console = Console(stderr=True)
     with tempfile.TemporaryDirectory() as events:
         found = {keys: measured(Path(sys.argv[1]), keys, Path(events), console.print) for keys in wanted}
-    (HERE / "peers.json").write_text(json.dumps(found, indent=2) + "\n")
+    file = HERE / "peers.json"
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    kept |= {str(keys): rates for keys, rates in found.items()}
+    file.write_text(json.dumps({keys: kept[keys] for keys in sorted(kept, key=int)}, indent=2) + "\n")
     table = Table("rows a second", *(f"{keys:,} keys" for keys in found))
     for name in next(iter(found.values())):
         table.add_row(name, *(f"{found[keys][name]:,}" for keys in found))

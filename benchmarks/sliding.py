@@ -48,16 +48,20 @@ def start_pitstop(folder, spark):
     return job._run.running.checkpoint
 
 
+def rate(checkpoint, first, last, step):
+    """Rows a second from the commit of one epoch to that of another, of ``step`` rows each."""
+    assert wait_until(lambda: checkpoint.committed() >= last, 1200, step=0.1)
+    return step * (last - first) / (checkpoint.committed_at(last) - checkpoint.committed_at(first))
+
+
 def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_files(folder / "events", (WARM_UP + EPOCHS) * STEP, STEP, KEYS)
         spark = build_session(ClusterSettings("local[2]"), folder / "work")
         checkpoint = {"plain": start_plain, "pitstop": start_pitstop}[sys.argv[1]](folder, spark)
-        first, last = WARM_UP - 1, WARM_UP + EPOCHS - 1
-        assert wait_until(lambda: checkpoint.committed() >= last, 1200, step=0.1)
-        seconds = checkpoint.committed_at(last) - checkpoint.committed_at(first)
-        print(json.dumps({"rows_per_second": STEP * EPOCHS / seconds}), flush=True)
+        found = rate(checkpoint, WARM_UP - 1, WARM_UP + EPOCHS - 1, STEP)
+        print(json.dumps({"rows_per_second": found}), flush=True)
         os._exit(0)
 
 

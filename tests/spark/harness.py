@@ -1,5 +1,6 @@
 """Run versions of a job one after the other in one Spark session, each from the snapshot of the one before."""
 
+import json
 import shutil
 import time
 from pathlib import Path
@@ -133,6 +134,25 @@ class Harness:
         settled = Settled(running)
         assert wait_until(lambda: not running.active or settled(), self.settle_seconds, step=0.05)
         check(running)
+
+
+class FilesHarness(Harness):
+    """Runs versions of a job whose sources are folders of files, an epoch a file: until so many have been read."""
+
+    def wait_for(self, running, until):
+        def read():
+            epoch = running.checkpoint.committed()
+            offsets = running.checkpoint.offsets(epoch).offsets if epoch >= 0 else [None]
+            return not running.active or all(offset and json.loads(offset)["logOffset"] + 1 >= until for offset in offsets)
+
+        assert wait_until(read, self.read_seconds, step=0.05)
+        check(running)
+        if self.settles(until):
+            self.settle(running)
+
+    def settles(self, until):
+        """True if the epoch without data is waited for, too."""
+        return True
 
 
 class Settled:

@@ -4,7 +4,6 @@ docs/stage-chains.md says what was found: ``make stage-chains`` writes it.
 """
 
 import functools
-import json
 import os
 import time
 from collections import Counter
@@ -17,7 +16,6 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError
-from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
 from tests.spark.chains import (
     EVERY,
@@ -34,7 +32,7 @@ from tests.spark.chains import (
     follow,
     other_rows,
 )
-from tests.spark.harness import Collected, Harness, numbers
+from tests.spark.harness import Collected, FilesHarness, Harness, numbers
 from tests.spark.sequence import START_MS, events, expected_windows, millis
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -107,21 +105,14 @@ def write_files(folder, upto):
             path.rename(path.with_name(path.name[1:]))
 
 
-class FilesHarness(Harness):
-    """Runs a version until it has read so many files."""
+class LegsHarness(FilesHarness):
+    """Runs the versions of :class:`Runs`: dozens of stages in one query."""
 
     read_seconds = 600
     settle_seconds = 300
 
-    def wait_for(self, running, until):
-        def read():
-            epoch = running.checkpoint.committed()
-            offsets = running.checkpoint.offsets(epoch).offsets if epoch >= 0 else [None]
-            return not running.active or all(offset and json.loads(offset)["logOffset"] + 1 >= until for offset in offsets)
-
-        assert wait_until(read, 300, step=0.05)
-        if until in (RUN.read // STEP, FILES):
-            self.settle(running)
+    def settles(self, until):
+        return until in (RUN.read // STEP, FILES)
 
 
 def built(chains, changed=False, chain=None):
@@ -327,7 +318,7 @@ def runs(spark, tmp_path_factory, request):
     @functools.cache
     def of(first):
         chains = [(first, second) for second in KINDS if (first, second) in pairs and refusal(first, second) is None]
-        return Runs(FilesHarness(spark, tmp_path_factory.mktemp("runs")), chains)
+        return Runs(LegsHarness(spark, tmp_path_factory.mktemp("runs")), chains)
 
     yield of
     for name in INTERPRETED:

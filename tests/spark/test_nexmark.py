@@ -1,7 +1,6 @@
 """The queries of NEXMark (examples/nexmark) against plain Python over the same events."""
 
 import itertools
-import json
 import sys
 import time
 from collections import Counter, defaultdict
@@ -14,7 +13,7 @@ import pytest
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
-from tests.spark.harness import Collected, Harness
+from tests.spark.harness import Collected, FilesHarness
 from tests.spark.sequence import millis
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "nexmark"))
@@ -27,19 +26,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 COUNT, STEP = 300_000, 100_000
 """Half a minute of event time."""
 CLOCK_SECONDS = 10
-
-
-class FilesHarness(Harness):
-    """Runs a query until it has read so many files."""
-
-    def wait_for(self, running, until):
-        def read():
-            epoch = running.checkpoint.committed()
-            offsets = running.checkpoint.offsets(epoch).offsets if epoch >= 0 else [None]
-            return not running.active or all(offset and json.loads(offset)["logOffset"] + 1 >= until for offset in offsets)
-
-        assert wait_until(read, 300, step=0.05)
-        self.settle(running)
 
 
 @pytest.fixture(scope="module")

@@ -118,12 +118,13 @@ class Controller:
         gone = self._liveness.gone(jobs, self._lanes.busy)
         # What was seen is decided before what is asked for, and the last words of a run before its death.
         self._follow_members(jobs)
-        if self._facts() | self._requests() | self._deaths(gone) | self._due():
+        changed = self._facts() | self._requests() | self._deaths(gone)
+        begun = self._due()
+        if changed or begun:
             self._changed()
-            # As they are now: what was begun in this round must not be slowed down.
-            jobs = self._registry.jobs(include_ended=False)
         self._performer.retry()
-        self._housekeeper.keep_house(jobs)
+        # A run that is begun in this round is not to be slowed down: what is made ready for the next one takes all cores.
+        self._housekeeper.keep_house(self._registry.jobs(include_ended=False) if begun else jobs)
 
     # observe
 

@@ -29,7 +29,7 @@ from pitstop.runner.session import levels_of_workers, session
 from pitstop.runner.spark_engine import SparkEngine
 from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
 from pitstop.spark.base.run_levels import RunLevels
-from pitstop.spark.warm_up import warm_up
+from pitstop.spark.starting.warm_up import warm_up
 from pitstop.store.database import Database, open_database
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.runner_link import SqlRunnerLink

@@ -54,7 +54,7 @@ def _archive_classes(archive: Path, work: Path) -> None:
     from pitstop.model.cluster import ClusterSettings
     from pitstop.spark.base.session import build_session, end_session
     from pitstop.spark.sources import register
-    from pitstop.spark.warm_up import use_formats, warm_up
+    from pitstop.spark.starting.warm_up import use_formats, warm_up
 
     spark = build_session(ClusterSettings(), work, archive_classes=archive)
     register(spark)

@@ -230,3 +230,16 @@ def test_what_was_decided_is_done_once_the_lead_is_sure_again(world):
     world.controller.round()
     world.off.do_all()
     assert not world.launcher.alive(run.handle)
+
+
+def test_nothing_is_made_ready_for_the_next_run_while_one_begins_that_was_begun_in_this_round(world):
+    world.job("id", JobState.NOT_RUNNING, due=world.clock.now())
+    world.controller.round()
+    world.off.do_all()
+    assert world.registry.get_job("id").state is JobState.STARTING
+    assert len(world.launcher.started) == 1
+    assert world.launcher.prepared == 0
+    world.change(world.registry.get_job("id"), state=JobState.RUNNING)
+    world.controller.round()
+    world.off.do_all()
+    assert world.launcher.prepared == 1

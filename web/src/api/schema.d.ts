@@ -1451,7 +1451,7 @@ export interface components {
                 spark?: unknown;
                 /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                 split_brain_protection?: unknown;
-                /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                 state_store?: unknown;
                 /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                 store_metrics_after_completion?: unknown;
@@ -1651,7 +1651,7 @@ export interface components {
              */
             split_brain_protection: boolean;
             /**
-             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there.
+             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there.
              * @default auto
              */
             state_store: components["schemas"]["StateStore"];
@@ -3595,7 +3595,7 @@ export interface operations {
                         spark?: unknown;
                         /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                         split_brain_protection?: unknown;
-                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                         state_store?: unknown;
                         /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                         store_metrics_after_completion?: unknown;
@@ -3678,7 +3678,7 @@ export interface operations {
                             spark?: unknown;
                             /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                             split_brain_protection?: unknown;
-                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                             state_store?: unknown;
                             /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                             store_metrics_after_completion?: unknown;
@@ -4430,7 +4430,7 @@ export interface operations {
                         spark?: unknown;
                         /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                         split_brain_protection?: unknown;
-                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                         state_store?: unknown;
                         /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                         store_metrics_after_completion?: unknown;
@@ -4507,7 +4507,7 @@ export interface operations {
                             spark?: unknown;
                             /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                             split_brain_protection?: unknown;
-                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                             state_store?: unknown;
                             /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                             store_metrics_after_completion?: unknown;

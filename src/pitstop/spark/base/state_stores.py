@@ -44,9 +44,7 @@ def use_state_store(spark: SparkSession, config: JobConfig, store: StateStore) -
     return state_provider(spark)
 
 
-def chosen_store(
-    spark: SparkSession, config: JobConfig, plan: Plan, saved: SnapshotManifest | None, limits: bool = True
-) -> StateStore:
+def chosen_store(spark: SparkSession, config: JobConfig, plan: Plan, saved: SnapshotManifest | None, limits: bool) -> StateStore:
     """The store of a new checkpoint, which begins with the state of ``saved``, or with none.
 
     ``limits``: all sources say how much an epoch may read. Where one does not, an epoch that reads all that came while the job

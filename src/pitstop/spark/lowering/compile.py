@@ -26,15 +26,18 @@ from pitstop.spark.sources import source_kind
 
 def bounded(pipeline: Pipeline) -> bool:
     """True if every source ends, so that the job is a batch job."""
-    tables = tables_of(pipeline.nodes)
-    return all(node.source.bounded for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables)
+    return all(node.source.bounded for node in _sources(pipeline))
 
 
 def all_have_limits(pipeline: Pipeline) -> bool:
-    """True if every source that streams reads only so much in an epoch, however much lies there."""
+    """True if every source reads only so much in an epoch, however much lies there."""
+    return all(source_kind(node).has_limit(node.source) for node in _sources(pipeline))
+
+
+def _sources(pipeline: Pipeline) -> list[Node]:
+    """Those of the query: not what is read whole, as the table of a hash join."""
     tables = tables_of(pipeline.nodes)
-    sources = [node for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables]
-    return all(source_kind(node).has_limit(node.source) for node in sources)
+    return [node for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables]
 
 
 def compile_pipeline(

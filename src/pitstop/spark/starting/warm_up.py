@@ -1,0 +1,42 @@
+"""Warm a new session up: a small streaming query, so that the first epoch of a real job finds its classes and workers ready."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.spark.internals.early_watermarks import allow_early_watermarks
+from pitstop.spark.internals.kept_rows import forget_rows
+
+EPOCH_SECONDS = 60.0
+
+
+def warm_up(spark: SparkSession, checkpoint: Path) -> None:
+    """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; gives up after a minute."""
+    allow_early_watermarks(spark)
+    done = threading.Event()
+
+    def epoch(rows: DataFrame, number: int) -> None:
+        kept = rows.localCheckpoint(eager=False)
+        kept.toArrow()
+        forget_rows(kept)
+        done.set()
+
+    numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")
+    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
+    query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(checkpoint)).start()
+    done.wait(EPOCH_SECONDS)
+    query.stop()
+
+
+def use_formats(spark: SparkSession, folder: Path) -> None:
+    """Write and read a few rows in the formats of sources, sinks and snapshots."""
+    numbers = spark.range(10).withColumn("text", F.col("id").cast("string"))
+    for name in ("parquet", "json", "csv"):
+        path = str(folder / name)
+        numbers.write.format(name).save(path)
+        spark.read.format(name).load(path).groupBy().count().toArrow()
