@@ -243,13 +243,16 @@ class Teller:
         version = self._next(turned=not self._version.turned)
         self._gone.append(version.mark)
         number = self._job.details.version
-        with ThreadPoolExecutor(1) as asking:
+        asking = ThreadPoolExecutor(1)
+        try:
             answer = asking.submit(self._ends_with, said, lambda: self._update(version, watch_seconds=WATCH_SECONDS))
             self._wait(lambda: answer.done() or self._job.details.version > number, "the new version is up")
             if not answer.done():
                 self._goes_on(3, answer.done)
                 what(version)
             answer.result()
+        finally:
+            asking.shutdown(wait=False)  # a story that is broken off ends its server, which is what answers
 
     def _ends_with(self, said: str, ask: Callable[[], None]) -> None:
         error = _error_of(ask, PitstopError)
