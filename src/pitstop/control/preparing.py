@@ -48,10 +48,12 @@ class Preparer:
             self._keep(operation_id, standby.id)
         report = self._judge.judge_update(job, request.source, request.options, standby)
         prepared = UpdatePrepared(operation_id, request, report, job.version.number, rescales=rescales)
-        if standby is not None and job.version.lineage is not None:
+        if standby is None or job.version.lineage is None:
+            return prepared
+        # A state that has outgrown the memory is restored once, not twice: its job may hold still until it is on disk.
+        if not (isinstance(operation.request, Rescale) and operation.request.state_store is not None):
             standby.rehearse(Rehearse(job.version.lineage))
-            return dataclasses.replace(prepared, standby=standby.id)
-        return prepared
+        return dataclasses.replace(prepared, standby=standby.id)
 
     def answered(self, operation_id: int) -> str | None:
         """An operation is answered: returns the warm runner that was held for it, to be released."""
