@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -22,8 +21,6 @@ from pitstop.spark.internals.settings import FILE_MANAGER, ROCKSDB, STATE_PROVID
 
 _MEMBERS = "spark.pitstop.members"
 """Setting of a session on members of ours: their ids."""
-_HEAP = "PITSTOP_DRIVER_MEMORY"
-FEW_PROCESSORS = 2
 END_SECONDS = 120.0
 SCRATCH_PREFIX = "spark-"
 """What the names of sessions' scratch folders begin with."""
@@ -85,7 +82,6 @@ def build_session(
     archiving = class_archive.to_make(archive_classes) if archive_classes is not None else []
     if archive_classes is None:  # of a class path that is a part of all others: Java may then use the archive with any
         put_on_class_path(class_jar(spark_home()), os.environ)
-    driver_options = [*options, *driver_collector(os.environ, _processors()), *(archiving or to_use)]
     builder = (
         SparkSession.builder.master(own.master if own is not None else cluster.master)
         .appName("pitstop")
@@ -99,8 +95,8 @@ def build_session(
         # Hadoop sets permissions itself, past the umask of the process.
         .config("spark.hadoop.fs.permissions.umask-mode", f"{UMASK:03o}")
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        .config("spark.driver.extraJavaOptions", " ".join(driver_options))
-        .config("spark.driver.memory", os.environ.get(_HEAP, "2g"))
+        .config("spark.driver.extraJavaOptions", " ".join([*options, *(archiving or to_use)]))
+        .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
     for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {})).items():
@@ -153,22 +149,6 @@ def _java_options(java: Path) -> list[str]:
     # four times as long; later releases mean to take this one away.
     vfork = version_of(java / "bin" / "java") < 24 and sys.platform == "linux"
     return [logging, *(["-Djdk.lang.Process.launchMechanism=VFORK"] if vfork else [])]
-
-
-def driver_collector(environment: Mapping[str, str], processors: int) -> list[str]:
-    """The garbage collector of the driver's Java where there is little for it to do: the one that needs least itself.
-
-    On two processors G1 is no quicker, and its heap grows 400 MB larger. Whoever chooses a heap (``PITSTOP_DRIVER_MEMORY``) or a
-    collector (``JAVA_TOOL_OPTIONS``, and Java does not start with two) gets what Java makes of that.
-    """
-    chosen = any("GC" in environment.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"))
-    if chosen or _HEAP in environment or processors > FEW_PROCESSORS:
-        return []
-    return ["-XX:+UseSerialGC", "-XX:NewRatio=3", "-Xms128m"]  # most of the heap is for state
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _executors(own: SparkCluster, java_options: list[str]) -> dict[str, str]:
