@@ -50,8 +50,8 @@ class Preparer:
         prepared = UpdatePrepared(operation_id, request, report, job.version.number, rescales=rescales)
         if standby is None or job.version.lineage is None:
             return prepared
-        # A state that has outgrown the memory is restored once, not twice: its job may hold still until it is on disk.
-        if not (isinstance(operation.request, Rescale) and operation.request.state_store is not None):
+        # A rehearsal restores the whole state: as long again for one that is too large for the memory, whose job may hold still.
+        if not (isinstance(operation.request, Rescale) and operation.request.moves_state):
             standby.rehearse(Rehearse(job.version.lineage))
         return dataclasses.replace(prepared, standby=standby.id)
 

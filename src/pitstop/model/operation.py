@@ -132,6 +132,11 @@ class Rescale:
     state_store: StateStore | None = None
     """Where the state is to live from then on; None: where it does."""
 
+    @property
+    def moves_state(self) -> bool:
+        """True for a state that has outgrown the memory: its job may hold still until it is on disk."""
+        return self.state_store is not None
+
 
 def rescaling_snapshot(job_id: str) -> str:
     """The name under which a job's state goes over to other members, or to disk."""
