@@ -1,6 +1,7 @@
-"""The fleet ingest, where a module that all jobs share says what of a ping is kept (part 5 of the lab).
+"""The fleet ingest: a module that all jobs share says what of a ping is kept (part 5 of Jet's lab).
 
-The server has that module, ``fleet_ping``, on its PYTHONPATH: what is changed there holds from the next start of a job.
+The server has that module, ``fleet_ping``, and ``ingest`` of this folder on its PYTHONPATH: what is changed there holds from
+the next start of a job.
 """
 
 import fleet_ping

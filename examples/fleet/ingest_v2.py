@@ -1,4 +1,4 @@
-"""Version 2 of the fleet ingest: one more stage, which logs what is saved (step 6 of the lab)."""
+"""Version 2 of the fleet ingest: one more stage, which logs what is saved (step 6 of Jet's lab)."""
 
 from pyspark.sql import functions as F
 

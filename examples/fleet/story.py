@@ -84,7 +84,7 @@ def tell_update_in_sql(stack: Stack) -> None:
 
 
 def tell_update(stack: Stack, ingest: type[InPython | InSql] = InPython) -> None:
-    """Parts 2 and 4 of the lab: a job is stopped with a snapshot, changed, and started from it."""
+    """Parts 2 and 4 of Jet's lab: a job is stopped with a snapshot, changed, and started from it."""
     step("Start the control plane and both simulators")
     client = stack.start_server()
     stack.start_simulators()
@@ -127,7 +127,7 @@ def tell_update(stack: Stack, ingest: type[InPython | InSql] = InPython) -> None
 
 
 def tell_members(stack: Stack) -> None:
-    """Parts 3 and 5 of the lab: members join and die, all is shut down, code that jobs share is changed, all is started again."""
+    """Parts 3 and 5 of Jet's lab: members join and die, all is shut down, shared code is changed, all is started again."""
     step("Start the control plane with two members, and both simulators")
     write_ping(stack, ("vin", "latitude", "longitude", "time", "provider"))
     client = stack.start_server(members=2, options=DRIVERS_TOO)

@@ -9,6 +9,7 @@ PitstopError                 something went wrong; the message says what, where 
 |   +-- IncompatibleError    a new version cannot take over the saved state; carries the report
 |   +-- FencedError          another run of the job owns it now
 +-- DeniedError              no or wrong token (HTTP 401)
+|   +-- ForbiddenError       the token does not allow this (HTTP 403)
 |   +-- ForeignError         asked for by a page or under a name that is not this server's (HTTP 403)
 +-- TooLargeError            more than the server takes at once (HTTP 413)
 +-- UnreachableError         the server does not answer (HTTP 503)
@@ -16,6 +17,7 @@ PitstopError                 something went wrong; the message says what, where 
 +-- SnapshotError            a snapshot is missing or damaged (HTTP 422)
 +-- EngineError              Spark or the machine failed (HTTP 500)
     +-- StoreError           the store is busy, away or full for now (HTTP 503)
+    +-- VersionError         the new version of an update failed, or was gone back from (HTTP 422)
 """
 
 from __future__ import annotations

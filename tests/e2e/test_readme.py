@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 INSTALL, SERVE = 'make install && export PATH="$PWD/.venv/bin:$PATH"', "pitstop serve &"
-FOLLOW, PAGE = "pitstop logs -f speeds", "pitstop ui"
+PAGE, FOLLOW = "pitstop ui", "pitstop logs -f speeds"
+USUAL_URL = "http://127.0.0.1:8701"
 LAG, SLIDE, SIZE = timedelta(seconds=20), timedelta(seconds=15), timedelta(minutes=4)
 MIDNIGHT = datetime(2026, 1, 1)
 
@@ -130,13 +131,13 @@ def test_a_new_reader_runs_the_job_and_changes_it(reader):
     (_, code), (_, shell) = blocks("A job of your own")
     (reader.folder / "speeds.py").write_text(code)
     lines = [without_comments(line) for line in shell.splitlines()]
-    assert (lines[0], *lines[-2:]) == (INSTALL, FOLLOW, PAGE)
+    assert (lines[0], *lines[-2:]) == (INSTALL, PAGE, FOLLOW)
     shown = {}
     for line in lines[1:-2]:
         if line == SERVE:
             reader.serve(line)
         else:
-            shown[line] = reader.run(line)
+            shown[line] = reader.run(line.replace(USUAL_URL, reader.environment["PITSTOP_URL"]))
     assert re.search(r"\bRUNNING\b.*\bspeeds\b", shown["pitstop list-jobs"])
     cars = rows(reader.folder)
     expected = expected_averages(cars)

@@ -99,6 +99,7 @@ def test_master_members_and_drivers_go_on_when_another_control_plane_takes_over(
     kill_all(handle_in(data.member(both[0]).daemon))
     until(lambda: len(executors_of(data) - executors) == 1, 90, "the new master gives the job another executor")
     goes_on()
+    assert job.details.token == token, "still in the same run"
     print(
         f"\nleads {died:.1f} s after the other's death, has a master {mastered:.1f} s later, 100 rows more {went_on:.1f} s later"
     )

@@ -6,13 +6,16 @@ import time
 import psycopg
 import pytest
 
+from pitstop.control.ports import RunHandle
 from pitstop.errors import StoreError
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Version
+from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.store.database import open_database
 from pitstop.store.dialects import postgres
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
+from pitstop.store.runner_link import SqlRunnerLink
+from pitstop.testing.wake import MemoryWake
 from tests.postgres.server import SERVER, new_database
 
 
@@ -35,6 +38,12 @@ def registry(database):
 
 def job(job_id="id-1", name="ingest", **more):
     return Job(job_id, name, 5.0, Version(1, JobSource("a.py"), {}, JobConfig()), JobState.RUNNING, **more)
+
+
+def run_of(database, job_id):
+    link = SqlRunnerLink(database, MemoryWake())
+    link.claim(job_id, 1, RunHandle("here"), 30)
+    return link
 
 
 def administrator(url):
@@ -107,6 +116,43 @@ def test_who_stands_still_while_it_decides_keeps_others_waiting_for_seconds_only
     assert time.monotonic() - began < 2.9
     standing.join(30)
     assert len(decided) == 1
+
+
+def test_a_run_that_stands_still_keeps_its_job_from_others_no_longer_than_a_session_may_say_nothing(url, registry, monkeypatch):
+    monkeypatch.setitem(postgres.SETTINGS, "idle_in_transaction_session_timeout", "1s")
+    database = open_database(url)
+    registry.add_job(job(token=1))
+    run, holding, told = run_of(database, "id-1"), threading.Event(), []
+
+    def stand_still():
+        try:
+            with run.held():
+                holding.set()
+                time.sleep(3)
+        except StoreError as error:
+            told.append(error)
+
+    standing = threading.Thread(target=stand_still)
+    standing.start()
+    assert holding.wait(30)
+    began = time.monotonic()
+    registry.save_job(job(token=2))
+    assert time.monotonic() - began < 2.9
+    standing.join(30)
+    assert len(told) == 1, "the run is told that what it did in there is undone"
+    database.close()
+
+
+def test_runs_of_several_jobs_do_not_wait_for_one_another(database, registry):
+    for job_id, name in (("id-1", "one"), ("id-2", "two")):
+        registry.add_job(job(job_id, name, token=1))
+    first, second = (run_of(database, job_id) for job_id in ("id-1", "id-2"))
+    with first.held():
+        began = time.monotonic()
+        with second.held():
+            second.report(Progress(epoch=7))
+        assert time.monotonic() - began < postgres.BUSY_SECONDS / 2
+    assert second.progress().epoch == 7
 
 
 def test_a_store_that_others_keep_locked_is_told_as_busy(url, monkeypatch):

@@ -117,8 +117,12 @@ def serve(
     runners_on_members: Annotated[
         bool, typer.Option("--runners-on-members", help="Let members run the drivers of jobs, too, not this machine alone")
     ] = False,
-    query_seconds: Annotated[float, typer.Option(min=0.1, help="How long a SELECT may take, but on a stream")] = 600.0,
-    query_rows: Annotated[int, typer.Option(min=1, help="So many rows a SELECT gives at most, but on a stream")] = 1_000_000,
+    query_seconds: Annotated[
+        float, typer.Option(min=0.1, help="Seconds that a SELECT may take; one on a stream may take any time")
+    ] = 600.0,
+    query_rows: Annotated[
+        int, typer.Option(min=1, help="Rows that a SELECT gives at most; one on a stream gives any number")
+    ] = 1_000_000,
     scale_up_delay: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="How long no member has joined or left before jobs are rescaled")
     ] = 10.0,
@@ -189,7 +193,7 @@ def serve(
 
 def member(
     call: Call,
-    data: Annotated[Path | None, typer.Option(help="Folder that all of the cluster share [$PITSTOP_DATA]")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder that all of the cluster share [$PITSTOP_DATA, ~/.pitstop]")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name [default: that of this machine]")] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Cores for jobs [default: all there are]")] = None,
     store: Annotated[

@@ -34,7 +34,9 @@ def pgwire(
     try:
         server = importlib.import_module("pitstop.pgwire.server")
     except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: pip install 'pitstop[pgwire]'.") from None
+        raise UsageError(
+            f"{error.name} is not installed: install Pitstop with its extra 'pgwire' (make install brings it)."
+        ) from None
     from pitstop.client.http import HttpService
     from pitstop.client.local_server import find_token
 

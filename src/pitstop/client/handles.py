@@ -29,7 +29,10 @@ ENDED = (JobState.COMPLETED, JobState.FAILED)
 
 
 def connect(url: str | None = None, token: str | None = None) -> Client:
-    """A client of the server at ``url`` (default: ``$PITSTOP_URL``, then http://127.0.0.1:8701)."""
+    """A client of the server at ``url`` (default: ``$PITSTOP_URL``, then http://127.0.0.1:8701).
+
+    ``token`` (default: ``$PITSTOP_TOKEN``) need not be given for a server of one's own on this machine that has made its token.
+    """
     chosen = url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
     return Client(HttpService(chosen, token or os.environ.get("PITSTOP_TOKEN")))
 
@@ -160,7 +163,10 @@ class JobHandle:
         self._service.suspend(self.id)
 
     def resume(self) -> None:
-        """Go on where it was suspended; nothing happens if it was not."""
+        """Go on from the kept state: of a suspended job, or of one that has failed or was cancelled.
+
+        Nothing happens to a job that runs; ConflictError if it has completed, or its state is gone.
+        """
         self._service.resume(self.id)
 
     def restart(self) -> None:
@@ -285,7 +291,10 @@ class JobHandle:
         return job.status
 
     def join(self, timeout: float = 86_400.0) -> JobState:
-        """Wait until it has ended (a suspended job has not); EngineError if it failed and was not cancelled."""
+        """Wait until it has ended (a suspended job has not); EngineError if it failed and was not cancelled.
+
+        WaitTimeoutError after ``timeout`` seconds.
+        """
         job = self._service.wait_for(self.id, ENDED, timeout)
         if not job.user_cancelled:
             raise_failure(job)

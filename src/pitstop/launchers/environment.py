@@ -14,7 +14,7 @@ NEEDED = (
     *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
 )
 """Names, or patterns of them, that every runner gets: of the system, Java, Python, Spark and Pitstop."""
-NEVER = ("PITSTOP_TOKEN", "PITSTOP_STORE")
+NEVER = ("PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN", "PITSTOP_STORE")
 """Who runs jobs is not who may ask for them; and the URL of the store may have a password."""
 
 

@@ -48,10 +48,12 @@ class LocalJob:
 
     @property
     def active(self) -> bool:
+        """False once it has ended or failed."""
         return self._started is not None and self._started.active
 
     @property
     def progress(self) -> Progress:
+        """What it has reached by now: epoch, rows, watermark, and each stage's numbers."""
         return self._started.look() if self._started is not None else Progress()
 
     def wait_for_epoch(self, epoch: int, timeout: float = 60.0) -> None:
@@ -95,7 +97,8 @@ def run(
     """Start a job in this process and return at once; a job whose sources all end is done when it returns.
 
     ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig; UsageError for
-    one that nothing in this process would carry out (``OF_A_SERVER``).
+    one that only a server carries out: timeout, max_accumulated_records, compile_timeout, first_epoch_timeout, epoch_timeout,
+    suspend_on_failure, split_brain_protection, store_metrics_after_completion and requirements.
     """
     config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
     _refuse_what_only_a_server_does(config)

@@ -20,7 +20,7 @@ MOST_PARTITIONS = 100_000
 
 
 class ProcessingGuarantee(StrEnum):
-    """What a restart promises (jet.md §1.4)."""
+    """What a restart promises."""
 
     NONE = "none"
     AT_LEAST_ONCE = "at_least_once"
@@ -42,7 +42,7 @@ class StateStore(StrEnum):
 @described_by(lambda: {option.field: option.meaning for option in OPTIONS})
 @dataclass(frozen=True)
 class JobConfig:
-    """The options of a job (jet.md §1.4, S004). What each one means stands in ``OPTIONS``."""
+    """The options of a job; docs/options.md says what each one means."""
 
     processing_guarantee: ProcessingGuarantee = ProcessingGuarantee.EXACTLY_ONCE
     snapshot_interval_ms: int = 10_000

@@ -14,7 +14,7 @@ from pitstop.model.report import Report
 
 
 class JobState(StrEnum):
-    """Where a job is in its life (jet.md §1.1). The value is the word every interface shows."""
+    """Where a job is in its life. The value is the word every interface shows."""
 
     NOT_RUNNING = "NOT_RUNNING"
     STARTING = "STARTING"

@@ -42,7 +42,7 @@ class StageVerdict:
     detail: str
     """Why, or how: a clause that goes on the stage's name."""
     rule: str | None = None
-    """Number in the compatibility table (jet.md §2.3), ``C17``."""
+    """Number of the rule that has decided, such as ``C17``."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"stage": self.stage, "verdict": self.verdict.value, "detail": self.detail, "rule": self.rule}

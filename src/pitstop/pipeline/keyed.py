@@ -99,9 +99,9 @@ class KeyedStage(Generic[S]):
 
         Of rows that come in one epoch, from several files or partitions, any may be the one.
 
-        With ``within``, a group is forgotten once the watermark has passed its first row by that: all repetitions within
-        that time are dropped, later ones as soon as it is forgotten are not. The stage then needs ``with_timestamps``.
-        Without, groups are remembered for ever.
+        With ``within``, a group is forgotten once the watermark has passed its first row by that: repetitions within that
+        time are dropped, and one that comes after the group was forgotten is a first row again. The stage then needs
+        ``with_timestamps``. Without, groups are remembered for ever.
         """
         if not self._keys:
             raise PipelineError(f"Stage '{name}' would keep a single row: group by the columns that make rows different.")
@@ -127,7 +127,10 @@ class WindowedStage(Generic[S]):
         self._window, self._early_ms = window, early_ms
 
     def early_results(self, every: Duration) -> WindowedStage[S]:
-        """Also tell what open windows hold so far, about every so often; results get a column ``is_early`` (jet.md §3.4)."""
+        """Also tell what open windows hold so far, about once in ``every``; results get a column ``is_early boolean``.
+
+        0: no early results. (jet.md §3.4)
+        """
         ms = milliseconds(every, "time between early results")
         return WindowedStage(self._stages, self._keys, self._labels, self._window, ms or None)
 

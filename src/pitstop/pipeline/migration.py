@@ -28,9 +28,9 @@ def migrate(stage: str) -> Callable[[Callable[[Any], Any]], Migration]:
 
     It is used when saved state of the stage has another form than the new version's, in place of every rule of conversion;
     once the state has the new form it is not used any more, and may be removed. Columns in and out are those of
-    ``pitstop snapshot query NAME STAGE``: the keys; ``window_start`` and ``window_end`` of a window; ``part``
-    (``frame`` or ``window``) of a sliding one; the accumulators, named as their aggregate, or ``<aggregate>__<i>`` where it
-    has several; ``last_event`` of a key's own state. It stands beside the job in the artifact::
+    ``pitstop snapshot query NAME STAGE "SELECT * FROM state"``: the keys; ``window_start`` and ``window_end`` of a window;
+    ``part`` (``frame`` or ``window``) of a sliding one; the accumulators, named as their aggregate, or
+    ``<aggregate>__<i>`` where it has several; ``last_event`` of a key's own state. It stands beside the job in the artifact::
 
         @ps.migrate("speed")
         def by_region(old):

@@ -40,13 +40,13 @@ def csv_tail(
     max_bytes: int = 16 * 1024 * 1024,
     multiline: bool = False,
 ) -> Source:
-    """Lines appended to the files of a folder, parsed as CSV (RFC 4180) without header; UTF-8, with or without a mark.
+    """Lines appended to the files of a folder, parsed as CSV (RFC 4180) without header; UTF-8, with or without a byte order mark.
 
     Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once
     its newline is there. A file that was renamed in its folder is read on to its end, whatever its new name; one that was
     truncated or replaced is read from its start, with a warning. A field in quotes may hold separators and doubled quotes;
     newlines only with ``multiline``: then a quote that is never closed takes in what follows, up to 1 MiB.
-    ``max_bytes`` bounds what one epoch reads.
+    ``glob`` says which files of the folder; ``max_bytes`` bounds what one epoch reads.
     """
     return Source(
         "csv_tail",
@@ -72,9 +72,10 @@ def http_poll(
     Rows: the columns of ``schema`` (DDL), taken from the object. Offset: the highest value of the field
     ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
     request, a request at most every ``interval`` once the source has caught up, ``max_rows`` an epoch.
-    Errors and bad JSON are retried with back-off and never skip data; redirects are followed. A server whose numbers start
-    again is read from its beginning, with a warning, once it has been seen to have lower numbers only; one that has passed the
-    old number before it is asked again cannot be told from one that went on.
+    An answer that is not complete after ``timeout`` is an error. Errors and bad JSON are retried with back-off and never skip
+    data; redirects are followed. A server whose numbers start again is read from its beginning, with a warning, once it has
+    been seen to have lower numbers only; one that has passed the old number before it is asked again cannot be told from one
+    that went on.
     """
     return Source(
         "http_poll",
@@ -96,8 +97,9 @@ def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000)
     """The event journal of a map: every put, update and removal, in order.
 
     Rows: ``sequence bigint, kind string, key string, old_value string, new_value string, time timestamp,
-    lost bigint`` (values are JSON text; ``lost`` is how many events were dropped unread just before this
-    one). ``start`` is ``oldest`` or ``current``, for a job that does not start from a snapshot.
+    lost bigint`` (``kind`` is ADDED, UPDATED, REMOVED or EXPIRED; values are JSON text; ``lost`` is how many events were
+    dropped unread just before this one). ``start`` is ``oldest`` or ``current``, for a job that does not start from a snapshot;
+    ``max_events`` bounds what one epoch reads.
     """
     if start not in ("oldest", "current"):
         raise UsageError(f"map_journal starts at 'oldest' or 'current', not {start!r}.")
@@ -116,7 +118,8 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
     """Files of a folder by Spark's own reader: ``csv``, ``json``, ``parquet`` or ``text``.
 
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
-    for new files, each read once. A streaming csv or json folder needs a schema.
+    for new files, each read once; such a folder needs a schema, unless it is one of text. ``options`` are those of Spark's
+    reader, such as ``header=True``, or ``maxFilesPerTrigger=1``, which bounds what one epoch reads.
     """
     if format not in ("csv", "json", "parquet", "text"):
         raise UsageError(f"files reads csv, json, parquet or text, not {format!r}.")

@@ -4,7 +4,8 @@ from pitstop.launchers.environment import runner_environment
 
 SERVER = {
     "PATH": "/bin", "HOME": "/home/x", "LC_ALL": "C", "JAVA_HOME": "/java", "SPARK_CONF_DIR": "/conf", "PYTHONPATH": "/src",
-    "PITSTOP_MASTER": "local[2]", "PITSTOP_TOKEN": "sesame-open", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "here",
+    "PITSTOP_MASTER": "local[2]", "PITSTOP_TOKEN": "sesame-open", "PITSTOP_VIEWER_TOKEN": "look",
+    "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "here",
     "DATABASE_URL": "postgres://x:y@z", "GITHUB_TOKEN": "hush",
 }  # fmt: skip
 
@@ -20,5 +21,5 @@ def test_what_the_user_names_beside_it():
     assert "AWS_SECRET_ACCESS_KEY" not in runner_environment(SERVER, ["AWS_REGION"])
 
 
-def test_the_token_never():
-    assert "PITSTOP_TOKEN" not in runner_environment(SERVER, ["*"])
+def test_the_tokens_never():
+    assert not {"PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN"} & set(runner_environment(SERVER, ["*"]))

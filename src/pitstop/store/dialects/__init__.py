@@ -20,6 +20,8 @@ def dialect_of(url: str) -> Dialect:
         try:
             from pitstop.store.dialects.postgres import Postgres
         except ImportError as error:
-            raise EngineError(f"A store in PostgreSQL needs its driver ({error}): pip install 'pitstop[postgres]'.") from None
+            raise EngineError(
+                f"A store in PostgreSQL needs its driver ({error}): install the extra 'postgres' (make install brings it)."
+            ) from None
         return Postgres()
     raise UsageError(f"There is no store of the kind '{scheme}': the URL begins with sqlite:/// or postgresql://.")
