@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import DataType, StructField, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
-from pitstop.maps.json_form import TIMESTAMP_FORMAT
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import MapStatefulSpec, RollingSpec
@@ -42,6 +41,7 @@ from pitstop.spark.lowering.letters import LETTER, LETTER_TYPE, Letters, output_
 from pitstop.spark.lowering.rolling import lifted_rows, results, rolling_layout
 from pitstop.spark.lowering.window import check_columns
 from pitstop.spark.state.codec import KEPT, LAST, STATE, StateCodec
+from pitstop.spark.state.key_text import TEXT, text_of
 from pitstop.spark.state.row_shape import RowShape
 
 
@@ -121,9 +121,7 @@ def _apply(
         columns.append(F.col(quoted(timestamp)).alias(AT))
     live = frame.select(*columns)
     if restored is not None:
-        fields = [name for name in restored.columns if name not in keys and name != LAST]
-        text = F.to_json(F.struct(*map(quoted, fields)), {"timestampFormat": TIMESTAMP_FORMAT})
-        saved = F.struct(text.alias(STATE), F.col(LAST)).alias(SAVED)
+        saved = F.struct(_restored_text(restored, keys).alias(STATE), F.col(LAST)).alias(SAVED)
         old = restored.select(*key_columns(restored, keys), saved)
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)
@@ -134,6 +132,13 @@ def _apply(
         return grouped.applyInArrow(_once(function, shown), shown)
     timeout = GroupStateTimeout.NoTimeout if function.ttl_ms is None else GroupStateTimeout.EventTimeTimeout
     return grouped.applyInPandasWithState(function, shown, KEPT, "append", timeout)
+
+
+def _restored_text(restored: DataFrame, keys: tuple[str, ...]) -> Column:
+    if TEXT in restored.columns:
+        return F.col(TEXT)
+    fields = [field for field in restored.schema.fields if field.name not in keys and field.name != LAST]
+    return text_of(F.struct(*(quoted(field.name) for field in fields)), StructType(fields))
 
 
 def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:

@@ -1,16 +1,17 @@
 """Turns a key's state into JSON text and back, strictly by its schema.
 
 Spark's state for Python functions loses the types of arrays and the case of names, so a key's state is one text. Spark
-reads it with ``from_json`` and the same schema.
+reads and writes it with the same schema (key_text.py): a value must be one of its declared type, or Spark would have null.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -19,12 +20,16 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    ByteType,
     DataType,
     DateType,
     DecimalType,
+    FloatType,
     FractionalType,
+    IntegerType,
     IntegralType,
     MapType,
+    ShortType,
     StringType,
     StructType,
     TimestampNTZType,
@@ -35,6 +40,8 @@ STATE, LAST = "state", "__last"
 """Fields of what Spark keeps of a key: its state as JSON text, and its latest event time in ms since the epoch."""
 KEPT = f"{STATE} string, {LAST} bigint"
 """The same as DDL."""
+KEY, VALUE = "key", "value"
+"""Fields of an entry of a map whose keys are no text: JSON names fields by text alone."""
 
 Convert = Callable[[Any], Any]
 
@@ -60,7 +67,7 @@ class StateCodec:
             if value is not None:
                 try:
                     parts.append(named + write(convert(value)))
-                except (TypeError, ValueError, AttributeError) as error:
+                except (TypeError, ValueError, AttributeError, OverflowError) as error:
                     raise TypeError(
                         f"field '{name}' of the state of stage '{self._stage}' cannot be {value!r}: {error}"
                     ) from None
@@ -73,16 +80,50 @@ class StateCodec:
         return {name: None if found.get(name) is None else convert(found[name]) for name, convert in self._in.items()}
 
 
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or int(value) != value:
-        raise TypeError("it must be a whole number")
-    return int(value)
+def _whole(kind: DataType) -> Convert:
+    bits = next((bits for narrow, bits in _BITS.items() if isinstance(kind, narrow)), 64)
+    highest = 2 ** (bits - 1) - 1
+
+    def whole(value: Any) -> int:
+        if isinstance(value, bool) or int(value) != value:
+            raise TypeError("it must be a whole number")
+        if not -highest - 1 <= value <= highest:
+            raise TypeError(f"it must be between {-highest - 1} and {highest}, as the field is {kind.simpleString()}")
+        return int(value)
+
+    return whole
+
+
+_BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32}
+
+
+def _decimal(kind: DecimalType) -> Convert:
+    last_digit, context = Decimal(1).scaleb(-kind.scale), Context(prec=kind.precision, rounding=ROUND_HALF_UP)
+
+    def decimal(value: Any) -> str:
+        try:
+            found = Decimal(value).quantize(last_digit, context=context)
+        except DecimalException:
+            raise TypeError(f"it has more digits before the point than {kind.simpleString()}") from None
+        if not found.is_finite():
+            raise TypeError("it must be a number")
+        return str(found)
+
+    return decimal
 
 
 def _number(value: Any) -> float:
     if isinstance(value, (bool, str)):
         raise TypeError("it must be a number")
     return float(value)
+
+
+def _short_number(value: Any) -> float:
+    found: float = _SHORT.unpack(_SHORT.pack(_number(value)))[0]
+    return found
+
+
+_SHORT = struct.Struct("<f")
 
 
 def _truth(value: Any) -> bool:
@@ -97,11 +138,15 @@ def _string(value: Any) -> str:
     return value
 
 
-def _moment(value: Any) -> str:
+def _local(value: Any) -> str:
     if not isinstance(value, datetime):
         raise TypeError("it must be a datetime")
     naive = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-    return naive.isoformat(timespec="microseconds") + "Z"
+    return naive.isoformat(timespec="microseconds")
+
+
+def _moment(value: Any) -> str:
+    return _local(value) + "Z"
 
 
 def _day(value: Any) -> str:
@@ -114,23 +159,29 @@ def _bytes(value: Any) -> str:
     return base64.b64encode(bytes(value)).decode()
 
 
-_OUT: tuple[tuple[type[DataType] | tuple[type[DataType], ...], Convert], ...] = (
-    (BooleanType, _truth),
-    (IntegralType, _whole),
-    (DecimalType, lambda value: str(Decimal(value))),
-    (FractionalType, _number),
-    (StringType, _string),
-    ((TimestampType, TimestampNTZType), _moment),
-    (DateType, _day),
-    (BinaryType, _bytes),
-)
-_IN: tuple[tuple[type[DataType] | tuple[type[DataType], ...], Convert], ...] = (
-    (DecimalType, lambda value: Decimal(str(value))),
-    (FractionalType, float),
-    ((TimestampType, TimestampNTZType), lambda text: datetime.fromisoformat(text.removesuffix("Z"))),
-    (DateType, date.fromisoformat),
-    (BinaryType, base64.b64decode),
-)
+_OUT: dict[type[DataType], Convert] = {
+    BooleanType: _truth,
+    FloatType: _short_number,
+    FractionalType: _number,
+    StringType: _string,
+    TimestampType: _moment,
+    TimestampNTZType: _local,
+    DateType: _day,
+    BinaryType: _bytes,
+}
+_IN: dict[type[DataType], Convert] = {
+    DecimalType: lambda value: Decimal(str(value)),
+    FractionalType: float,
+    TimestampType: lambda text: datetime.fromisoformat(text.removesuffix("Z")),
+    TimestampNTZType: lambda text: datetime.fromisoformat(text.removesuffix("Z")),
+    DateType: date.fromisoformat,
+    BinaryType: base64.b64decode,
+}
+
+
+def named_by_text(kind: MapType) -> bool:
+    """True if a map of that type is an object of JSON; else it is an array of its entries."""
+    return isinstance(kind.keyType, StringType)
 
 
 def _nested(kind: DataType, each: Callable[[DataType], Convert]) -> Convert | None:
@@ -143,11 +194,11 @@ def _nested(kind: DataType, each: Callable[[DataType], Convert]) -> Convert | No
     if isinstance(kind, StructType):
         parts = {field.name: each(field.dataType) for field in kind.fields}
 
-        def struct(value: Any) -> dict[str, Any]:
+        def of_struct(value: Any) -> dict[str, Any]:
             found = value.asDict() if isinstance(value, Row) else value
             return {name: None if found.get(name) is None else part(found[name]) for name, part in parts.items()}
 
-        return struct
+        return of_struct
     return None
 
 
@@ -161,10 +212,17 @@ def _writer(kind: DataType) -> Callable[[Any], str]:
 
 
 def _encoder(kind: DataType) -> Convert:
+    if isinstance(kind, MapType) and not named_by_text(kind):
+        of_key, of_value = _encoder(kind.keyType), _encoder(kind.valueType)
+        return lambda pairs: [
+            {KEY: of_key(key), VALUE: None if value is None else of_value(value)} for key, value in pairs.items()
+        ]
     nested = _nested(kind, _encoder)
     if nested is not None:
         return nested
-    return next((convert for types, convert in _OUT if isinstance(kind, types)), lambda value: value)
+    if isinstance(kind, IntegralType):
+        return _whole(kind)
+    return _decimal(kind) if isinstance(kind, DecimalType) else _converter(_OUT, kind)
 
 
 def _decoder(kind: DataType) -> Convert:
@@ -172,7 +230,24 @@ def _decoder(kind: DataType) -> Convert:
         inner = _nested(kind, _decoder)
         assert inner is not None
         return lambda value: Row(**inner(value))
-    nested = _nested(kind, _decoder)
-    if nested is not None:
-        return nested
-    return next((convert for types, convert in _IN if isinstance(kind, types)), lambda value: value)
+    if isinstance(kind, MapType) and not named_by_text(kind):
+        of_key, of_value = _decoder(kind.keyType), _decoder(kind.valueType)
+
+        def of_entries(found: Any) -> dict[Any, Any]:
+            # Older releases wrote an object, whose names are numbers.
+            pairs: Iterable[tuple[Any, Any]] = (
+                ((json.loads(key), value) for key, value in found.items())
+                if isinstance(found, dict)
+                else ((entry[KEY], entry.get(VALUE)) for entry in found)
+            )
+            made = ((of_key(key), value) for key, value in pairs)
+            return {
+                (tuple(key) if isinstance(key, list) else key): None if value is None else of_value(value) for key, value in made
+            }
+
+        return of_entries
+    return _nested(kind, _decoder) or _converter(_IN, kind)
+
+
+def _converter(table: Mapping[type[DataType], Convert], kind: DataType) -> Convert:
+    return next((convert for types, convert in table.items() if isinstance(kind, types)), lambda value: value)

@@ -54,11 +54,11 @@ class SnapshotState:
             return spark.read.parquet(str(imported_folder(self.folder, self.saved.stage)))
         return rows_of(spark, self.saved)
 
-    def fed(self, spark: SparkSession) -> dict[str, DataFrame]:
-        """Role -> the stage's rows in the form in which a restore feeds them."""
+    def fed(self, spark: SparkSession, as_text: bool = False) -> dict[str, DataFrame]:
+        """Role -> the stage's rows in the form in which a restore feeds them; ``as_text`` as in :meth:`SavedStage.rows`."""
         if self.saved.stage in self.manifest.imported:
             return taken(self.rows(spark), self.saved.layout, self.saved.stage, "The imported state")
-        return {role: self.saved.rows(spark, role) for role in self.saved.operators}
+        return {role: self.saved.rows(spark, role, as_text) for role in self.saved.operators}
 
 
 def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> StateRows:

@@ -19,6 +19,7 @@ from pitstop.plan.model import OperatorSlot
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.internals.operators import group_state_field, has_variables, joins_streams, variables
 from pitstop.spark.state.codec import LAST, STATE
+from pitstop.spark.state.key_text import TEXT, fields_of
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,13 @@ class SavedStage:
     operators: Mapping[str, int]
     """Role -> operator id."""
 
-    def rows(self, spark: SparkSession, role: str) -> DataFrame:
-        """The state of the operator with that role: its keys, window column and accumulators."""
+    def rows(self, spark: SparkSession, role: str, as_text: bool = False) -> DataFrame:
+        """The state of the operator with that role: its keys, window column and accumulators.
+
+        ``as_text``: of a stage whose state is a text for each key, that text (column TEXT) in the place of its fields.
+        """
+        if as_text:
+            return _texts(operator_frame(spark, self.checkpoint, self.epoch, self.operators[role]), self.layout)
         slot = OperatorSlot(self.stage, role)
         return saved_rows(spark, self.checkpoint, self.epoch, self.operators[role], slot, self.layout)
 
@@ -119,6 +125,8 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
 
     ``span`` and ``new_span`` are the names of the window column before and after; None if there is none.
     """
+    if TEXT in rows.columns:
+        return rows.select(*[F.col(quoted(name)) for name, _ in new.keys], TEXT, LAST)
     kept = dict(old.accumulators)
     columns: list[Column] = [F.col(quoted(name)) for name, _ in new.keys]
     if span is not None and new_span is not None:
@@ -131,6 +139,17 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
     return rows.select(*columns)
 
 
+def is_text(layout: StateLayout) -> bool:
+    """True if the state of each key is one text."""
+    return rules_of(layout.kind).form is Form.KEYED and layout.form != COLUMNS
+
+
+def _texts(state: DataFrame, layout: StateLayout) -> DataFrame:
+    kept = F.col(f"value.{quoted(group_state_field(field_names(state.schema['value'].dataType)))}")
+    keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
+    return state.select(*keys, kept.getField(STATE).alias(TEXT), kept.getField(LAST).alias(LAST))
+
+
 def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
     """What is kept of each key: a row of its fields, or one text."""
     group = group_state_field(field_names(state.schema["value"].dataType))
@@ -140,7 +159,7 @@ def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
         names = [*(name for name, _ in layout.accumulators), LAST]
         return state.select(*keys, *[kept.getField(name).alias(name) for name in names])
     schema = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in layout.accumulators])
-    rows = state.select(*keys, F.from_json(kept.getField(STATE), schema).alias("kept"), kept.getField(LAST).alias(LAST))
+    rows = state.select(*keys, fields_of(kept.getField(STATE), schema).alias("kept"), kept.getField(LAST).alias(LAST))
     fields = [F.col(f"kept.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
     return rows.select(*[quoted(name) for name, _ in layout.keys], *fields, LAST)
 

@@ -1,0 +1,75 @@
+"""A key's state as text (codec.py), read and written by Spark."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from pitstop.maps.json_form import LOCAL_FORMAT, TIMESTAMP_FORMAT
+from pitstop.spark.state.codec import KEY, VALUE, named_by_text
+
+TEXT = "__text"
+"""The column of a key's whole state as text, where it is taken over as it is."""
+
+# What cannot be read must not become null: state would be lost without a word. Older releases wrote a Z behind local times.
+_READ = {"mode": "FAILFAST", "timestampNTZFormat": f"{LOCAL_FORMAT}['Z']"}
+_WRITE = {"timestampFormat": TIMESTAMP_FORMAT, "timestampNTZFormat": LOCAL_FORMAT}
+
+
+def fields_of(text: Column, schema: StructType) -> Column:
+    """The fields of a text, as a struct. Spark raises for a text that has a value of another type."""
+    written = _written(schema)
+    assert isinstance(written, StructType)
+    return _turned(F.from_json(text, written, _READ), schema, into_maps=True)
+
+
+def text_of(fields: Column, schema: StructType) -> Column:
+    """The text of a struct of fields, as the codec writes it."""
+    return F.to_json(_turned(fields, schema, into_maps=False), _WRITE)
+
+
+def _written(kind: DataType) -> DataType:
+    """The type that Spark reads in a text where the state's is ``kind``."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(field.name, _written(field.dataType)) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_written(kind.elementType))
+    if isinstance(kind, MapType):
+        value = _written(kind.valueType)
+        if named_by_text(kind):
+            return MapType(kind.keyType, value)
+        return ArrayType(StructType([StructField(KEY, _written(kind.keyType)), StructField(VALUE, value)]))
+    return kind
+
+
+def _turned(column: Column, kind: DataType, into_maps: bool) -> Column:
+    """A value as it stands in a text, or is to stand there, with maps in the place of their entries, or the reverse."""
+    if _written(kind) == _plain(kind):
+        return column
+    if isinstance(kind, StructType):
+        parts = [_turned(column.getField(field.name), field.dataType, into_maps).alias(field.name) for field in kind.fields]
+        return F.when(column.isNotNull(), F.struct(*parts))
+    if isinstance(kind, ArrayType):
+        return F.transform(column, lambda item: _turned(item, kind.elementType, into_maps))
+    assert isinstance(kind, MapType)
+    if named_by_text(kind):
+        return F.transform_values(column, lambda _, value: _turned(value, kind.valueType, into_maps))
+
+    def entry(item: Column) -> Column:
+        key = _turned(item.getField(KEY), kind.keyType, into_maps)
+        return F.struct(key.alias(KEY), _turned(item.getField(VALUE), kind.valueType, into_maps).alias(VALUE))
+
+    entries = F.transform(column if into_maps else F.map_entries(column), entry)
+    return F.map_from_entries(entries) if into_maps else entries
+
+
+def _plain(kind: DataType) -> DataType:
+    """The type, whatever may be null in it."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(field.name, _plain(field.dataType)) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_plain(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(_plain(kind.keyType), _plain(kind.valueType))
+    return kind
