@@ -1,5 +1,6 @@
 """A changed job goes on from a snapshot: every window once, none missing (jet.md §2.3)."""
 
+import errno
 import functools
 
 import pytest
@@ -12,6 +13,7 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.state_stores import STATE_STORES
 from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.restoring import restore as restoring
 from tests.spark import kinds, sequence
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import expected_windows, millis
@@ -191,6 +193,29 @@ def test_state_of_as_many_partitions_goes_on_in_its_own_files_beside_state_that_
     assert saved & {path.stat().st_ino for path in (rebuilt / "state").rglob("*.*")}
     for name, window in (("speed", TUMBLING), ("trend", SLIDING)):
         assert_all_once(first[name].rows + second[name].rows, window)
+
+
+@pytest.mark.spark
+def test_a_restore_that_fails_leaves_nothing_of_what_it_has_made(following, monkeypatch):
+    harness, _ = following(TUMBLING)
+    before = sorted(path.name for path in harness.folder.iterdir())
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(restoring, "take_over_offsets", full)
+    with pytest.raises(OSError, match="No space left"):
+        harness.run(pipeline({}, {"speed": TUMBLING, "fresh": TUMBLING}), partitions=3, rewrite=False)
+    assert sorted(path.name for path in harness.folder.iterdir()) == before
+
+
+def test_what_restores_that_were_killed_have_left_is_removed_and_nothing_else(tmp_path):
+    left = ["checkpoint-L1.building", "checkpoint-L1.building.rows", "checkpoint-L2.reading"]
+    kept = ["checkpoint-L1", "checkpoint-L1.early.0", "work"]
+    for name in (*left, *kept):
+        (tmp_path / name / "state").mkdir(parents=True)
+    restoring.remove_unfinished(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept
 
 
 @pytest.mark.spark

@@ -105,6 +105,11 @@ def test_saved_state_is_begun_where_it_has_room(spark, tmp_path, monkeypatch):
     assert store(heap_bytes(spark) * 0.04) is StateStore.MEMORY
     assert store(heap_bytes(spark) * 0.06) is StateStore.ROCKSDB, "it would soon have to move"
     assert chosen_store(spark, AUTO, job.plan, None, limits=True) is StateStore.MEMORY
+    in_files = sum(file.bytes for file in manifest.files if file.path.startswith("state/"))
+    monkeypatch.setenv(SHARE_VARIABLE, str(in_files / heap_bytes(spark)))
+    assert store(None) is StateStore.ROCKSDB, "how large it is nobody knows, but that of its files"
+    monkeypatch.setenv(SHARE_VARIABLE, "0.9")
+    assert store(None) is StateStore.MEMORY
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from pitstop.control.actions import (
 from pitstop.control.ports import Launcher, Outputs, Registry, RunSpec
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import drop_checkpoint, drop_state
+from pitstop.control.sizes import last_sizes
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, StoreError, is_of_the_machine
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
@@ -88,7 +89,9 @@ class Actor:
     @perform.register
     def _export_suspended(self, action: ExportSuspended, job: Job) -> None:
         try:
-            fact: Fact = Exported(action.operation, export_suspended(job, self._data, action.snapshot, self._files))
+            sizes = last_sizes(self._registry, job)
+            record = export_suspended(job, self._data, action.snapshot, sizes, self._files)
+            fact: Fact = Exported(action.operation, record)
         except Exception as error:
             fact = ExportFailed(action.operation, _problem(error, "The export failed"))
         self._say(job, fact)

@@ -8,6 +8,7 @@ import threading
 from pitstop.control.compatibility import Judge
 from pitstop.control.ports import Registry, Workers
 from pitstop.control.scaling import as_update
+from pitstop.control.sizes import last_sizes
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
@@ -52,7 +53,7 @@ class Preparer:
             return prepared
         # A rehearsal restores the whole state: as long again for one that is too large for the memory, whose job may hold still.
         if not (isinstance(operation.request, Rescale) and operation.request.moves_state):
-            standby.rehearse(Rehearse(job.version.lineage))
+            standby.rehearse(Rehearse(job.version.lineage, last_sizes(self._registry, job)))
         return dataclasses.replace(prepared, standby=standby.id)
 
     def answered(self, operation_id: int) -> str | None:

@@ -50,8 +50,12 @@ def drop_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> None:
 
 
 def drop_checkpoint(data: DataFolder, job: Job, lineage: str, files: Files = LOCAL_FILES) -> None:
-    """Remove one checkpoint of a job that goes on with another."""
-    files.remove(data.job(job.id).checkpoint(lineage))
+    """Remove one checkpoint of a job that goes on with another, and what was made beside it to look into its state."""
+    checkpoint = data.job(job.id).checkpoint(lineage)
+    for folder in _checkpoints(data, job, files):
+        if folder.name.startswith(f"{checkpoint.name}."):
+            files.remove(folder)
+    files.remove(checkpoint)
 
 
 def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FILES) -> list[str]:

@@ -39,6 +39,8 @@ from pitstop.model.run import (
 MOST_ATTEMPTS = 5
 """Starts in a row without one committed epoch before a job is given up."""
 BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
+MOVE_AGAIN_SECONDS = (60.0, 300.0, 900.0, 3600.0)
+"""How long a job runs after the first, second … attempt in a row to move its state to disk has failed until the next one."""
 AWAY_SECONDS = 8.0
 """How long after a run found the store or room on the disk away the next one is tried: as often as it takes."""
 
@@ -59,10 +61,22 @@ def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
 
 
 def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
-    """The same version goes on with its state on disk; not while the job is being changed anyway, which is told again later."""
-    if job.preparation is not None or job.update is not None:
+    """The same version goes on with its state on disk; not while the job is being changed anyway, which is told again later.
+
+    A version that is watched is not waited for: its run may hold still, and would do so until the watch is over.
+    """
+    watched = updating.watched_until(job) is not None
+    if job.preparation is not None or (job.update is not None and not watched) or _moved_in_vain(job, now):
         return Decision(job)
     return Decision(job, (Ask(Rescale(rescaling_snapshot(job.id), StateStore.ROCKSDB)),))
+
+
+def _moved_in_vain(job: Job, now: float) -> bool:
+    """True while a move that has failed is not tried again: each try stops the job for as long as it takes to go back."""
+    if not job.moves_failed:
+        return False
+    wait = MOVE_AGAIN_SECONDS[min(job.moves_failed, len(MOVE_AGAIN_SECONDS)) - 1]
+    return now < (job.start_time or 0.0) + wait
 
 
 # Exports

@@ -25,7 +25,7 @@ from pitstop.control.decision import Decision, answered, refuse, waiting
 from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError, VersionError
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Asked, Job, JobState, Mode, Starting, Termination, Update, Version, Watched
-from pitstop.model.operation import Operation, Updated, Verb
+from pitstop.model.operation import Operation, Updated, Verb, rescaling_snapshot
 from pitstop.model.run import Exported, ExportFailed, PreparationFailed, Running, Stopped, StopRun, UpdatePrepared, Withdrawn
 
 
@@ -127,9 +127,18 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
 
 def _rescaled(job: Job, before: Version) -> Job:
     """The same version is up, on other members or with its state on disk. It had started from a snapshot only to get there."""
-    was = before.config
-    config = dataclasses.replace(job.version.config, initial_snapshot=was.initial_snapshot, state_store=was.state_store)
-    return dataclasses.replace(job, version=dataclasses.replace(job.version, options=before.options, config=config), update=None)
+    was, options = before.config, dict(before.options)
+    first = was.initial_snapshot
+    if first == rescaling_snapshot(job.id):  # an attempt before has gone back to it, and it is removed now
+        first = None
+        options.pop("initial_snapshot", None)
+    config = dataclasses.replace(job.version.config, initial_snapshot=first, state_store=was.state_store)
+    version = dataclasses.replace(job.version, options=options, config=config)
+    return dataclasses.replace(job, version=version, update=None, moves_failed=0)
+
+
+def _moves_state(update: Update, new: Version, before: Version) -> bool:
+    return update.rescales and new.config.state_store is not before.config.state_store
 
 
 def watched_until(job: Job) -> float | None:
@@ -182,6 +191,7 @@ def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
         suspension_cause=None,
         interruption=f"What version {job.version.number} has written is withdrawn before version {old.number} goes on",
         withdrawal=job.update.operation,
+        moves_failed=job.moves_failed + 1 if _moves_state(job.update, job.version, phase.previous) else job.moves_failed,
         # From now on the run writes nothing more, whether or not it is reached by the kill: what it wrote can be withdrawn.
         token=job.token + 1,
     )
@@ -231,6 +241,7 @@ def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
         termination=Termination(Mode.UPDATE, fact.operation),
         update=Update(fact.operation, fact.request.watch_seconds, phase, fact.report, fact.rescales),
         update_failure=None,
+        moves_failed=job.moves_failed if fact.rescales else 0,
     )
 
 

@@ -51,6 +51,8 @@ class Rehearse:
     kind: ClassVar = "rehearse"
     lineage: str
     """The checkpoint of the version that runs."""
+    stages: dict[str, Any] = field(default_factory=dict)
+    """What the state of each stage holds by now, as the manifest of a snapshot has it."""
 
 
 @dataclass(frozen=True)

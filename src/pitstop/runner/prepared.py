@@ -141,7 +141,7 @@ class StandbyTasks:
         scratch, laid_down = self._folder.rehearsal, self._folder.laid_down
         self.prepared = replace(self.prepared, head_start=HeadStart(laid_down))
         try:
-            record = export_checkpoint(running, DataFolder(scratch).snapshot("rehearsal"), "rehearsal")
+            record = export_checkpoint(running, DataFolder(scratch).snapshot("rehearsal"), "rehearsal", task.stages)
             rehearsed = rehearse(compiled, environment, Path(record.path), scratch, laid_down)
             if rehearsed is not None:
                 store = store_of(Checkpoint(rehearsed).provider())

@@ -49,7 +49,9 @@ class SparkEngine:
         _say_start(job, point)
 
         def start(before: Progress) -> StartedRun:
-            return StartedRun(Run.start(compiled, environment, point, before, ties.poke, head_start), self._settings)
+            # A job whose state could not be moved would stand still for as long as it cannot.
+            run = Run.start(compiled, environment, point, before, ties.poke, head_start, holds=job.moves_failed == 0)
+            return StartedRun(run, self._settings)
 
         plan, config = compiled.plan.to_dict(), compiled.config
         if compiled.bounded:
@@ -107,6 +109,8 @@ class StartedRun:
         return self._run.outgrown
 
     def working_on(self) -> int | None:
+        if self._run.holds_still:  # an epoch that was planned before waits until the state is on disk
+            return None
         planned = self._checkpoint.planned()
         return planned if planned > self._checkpoint.committed() else None
 

@@ -59,12 +59,16 @@ def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
     )
 
 
-def export_suspended(job: Job, data: DataFolder, name: str, files: Files = LOCAL_FILES) -> SnapshotRecord:
-    """Export the last good state of a job that is not running (jet.md SN9)."""
+def export_suspended(
+    job: Job, data: DataFolder, name: str, sizes: dict[str, dict[str, Any]], files: Files = LOCAL_FILES
+) -> SnapshotRecord:
+    """Export the last good state of a job that is not running (jet.md SN9); ``sizes``: what each stage's held, if it is known."""
     lineage = job.saved.lineage
     if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
-    return export_checkpoint(Checkpoint(data.job(job.id).checkpoint(lineage), files), data.new_snapshot(name), name)
+    return export_checkpoint(
+        Checkpoint(data.job(job.id).checkpoint(lineage), files), data.new_snapshot(name), name, sizes or None
+    )
 
 
 def _copy_with_retries(

@@ -11,6 +11,7 @@ from typing import Any
 from pitstop.errors import PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
+from pitstop.plan.sizes import state_sizes
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
@@ -37,6 +38,7 @@ class Run:
         tracker: ProgressTracker,
         running: RunningQuery,
         wake: Callable[[], None],
+        holds: bool = True,
     ) -> None:
         """A run whose first query has been started: see :meth:`start`."""
         self._job, self._environment, self._wake = job, environment, wake
@@ -45,7 +47,7 @@ class Run:
         """The query at this moment."""
         self._written, self._commits = -1, threading.Event()
         self._tables_read_anew = False
-        self._memory = MemoryWatch(job, environment.log)
+        self._memory = MemoryWatch(job, environment.log, holds)
         self._refresh = TableRefresh(refresh_seconds(job.pipeline), lambda: self.running, self._start_again, wake)
         self._follow(running)
         threading.Thread(target=self._await_commits, daemon=True).start()
@@ -60,10 +62,12 @@ class Run:
         before: Progress,
         wake: Callable[[], None],
         head_start: HeadStart | None = None,
+        holds: bool = True,
     ) -> Run:
         """Start the job's query; returns once Spark has accepted it.
 
         ``before`` is what the job's earlier runs had reached; ``wake`` is called when an epoch is done or the query has ended.
+        ``holds``: state that has far outgrown its memory lets no epoch begin.
         """
         environment = dataclasses.replace(environment, lineage=point.lineage, count_rows=job.config.metrics_enabled)
         path = environment.sources.admission
@@ -75,7 +79,7 @@ class Run:
             running = waiting.go(environment)
         else:
             running = RunningQuery.start(job.spark, job.pipeline, environment, point.checkpoint, counted=tracker.wrote)
-        run = cls(job, environment, tracker, running, wake)
+        run = cls(job, environment, tracker, running, wake, holds)
         environment.log("INFO", "pitstop.engine", "the query is started")
         return run
 
@@ -83,7 +87,7 @@ class Run:
     def active(self) -> bool:
         """False once the query has ended, by itself or because it was stopped."""
         # No lock: Spark's own threads ask, and a query that is being stopped waits for them.
-        return self._refresh.under_way or self.running.active or self._holds_still
+        return self._refresh.under_way or self.running.active or self.holds_still
 
     @property
     def outgrown(self) -> int | None:
@@ -91,7 +95,8 @@ class Run:
         return self._memory.outgrown
 
     @property
-    def _holds_still(self) -> bool:
+    def holds_still(self) -> bool:
+        """True while no epoch begins, because there is no room in memory for what it would add."""
         return self._memory.holds(self.running) and self.running.failure() is None
 
     def failure(self) -> PitstopError | None:
@@ -123,14 +128,7 @@ class Run:
 
     def stage_facts(self) -> dict[str, dict[str, Any]]:
         """Stage -> {operators, rows, bytes} of its state, as last seen; for snapshots."""
-        seen = self.look().stages
-        facts: dict[str, dict[str, Any]] = {}
-        for number, slot in enumerate(self._job.plan.operators):
-            entry = facts.setdefault(slot.stage, {"operators": []})
-            entry["operators"].append(number)
-            entry["rows"] = seen.get(slot.stage, {}).get("state_rows")
-            entry["bytes"] = seen.get(slot.stage, {}).get("state_bytes")
-        return facts
+        return state_sizes(self._job.plan, self.look().stages)
 
     def _follow(self, query: RunningQuery) -> None:
         self.running = query

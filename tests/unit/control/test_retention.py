@@ -12,6 +12,7 @@ from sqlalchemy import text
 from pitstop.control.retention import (
     FRESH_SECONDS,
     LEFT_SECONDS,
+    drop_checkpoint,
     kept_until,
     remove_replaced,
     remove_unnamed_snapshots,
@@ -51,6 +52,15 @@ def test_artifacts_stay_as_long_as_a_job_may_run_them(tmp_path):
         registry.add_job(job)
     sweep(registry, DataFolder(tmp_path), NOW)
     assert {folder.name for folder in (tmp_path / "artifacts").iterdir()} == {"runs", "before", "next"}
+
+
+def test_with_a_checkpoint_goes_what_was_made_beside_it(tmp_path):
+    data = DataFolder(tmp_path)
+    job = Job("id", "job", NOW, Version(1, JobSource("a.py"), {}, JobConfig(), None, "L2"), JobState.RUNNING)
+    for name in ("checkpoint-L1", "checkpoint-L1.early.0", "checkpoint-L1.building", "checkpoint-L2", "checkpoint-L2.early.0"):
+        (data.job("id").root / name / "offsets").mkdir(parents=True)
+    drop_checkpoint(data, job, "L1")
+    assert sorted(path.name for path in data.job("id").root.iterdir()) == ["checkpoint-L2", "checkpoint-L2.early.0"]
 
 
 def test_packages_stay_as_long_as_a_job_or_an_update_names_them(tmp_path):

@@ -1,6 +1,7 @@
 """What keeps a run from starting is judged: the job's own fault, or the machine's."""
 
 import errno
+from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -15,7 +16,7 @@ from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.run import Failed
 from pitstop.runner.prepared import RunnerSettings
 from pitstop.runner.run import Runner
-from pitstop.runner.spark_engine import SparkEngine
+from pitstop.runner.spark_engine import SparkEngine, StartedRun
 from pitstop.testing.clock import ManualClock
 from pitstop.testing.map_store import MemoryMapStore
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
@@ -80,3 +81,13 @@ def test_what_keeps_a_run_from_starting_is_judged_like_what_ends_its_query(faile
     assert (told.restartable, told.away) == (restartable, away)
     if not (restartable or away):
         assert str(error) in told.error.message
+
+
+def test_an_epoch_that_was_planned_before_the_run_holds_still_is_not_timed(tmp_path):
+    """Such an epoch stays as it is until the state is on disk, which may take longer than an epoch may."""
+    checkpoint = SimpleNamespace(planned=lambda: 7, committed=lambda: 6)
+    run = SimpleNamespace(holds_still=False, running=SimpleNamespace(checkpoint=checkpoint))
+    started = StartedRun(run, RunnerSettings(DataFolder(tmp_path), "nosuch:///", ""))
+    assert started.working_on() == 7
+    run.holds_still = True
+    assert started.working_on() is None

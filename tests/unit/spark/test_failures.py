@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.base.failures import explain
+from pitstop.spark.base.failures import explain, explain_run
 
 TRACE = """An exception was thrown from the Python worker. Please see the stack trace below.
 Traceback (most recent call last):
@@ -47,3 +47,13 @@ def test_what_is_lost_with_an_executor_is_no_fault_of_the_job(said, in_callback)
 def test_a_fault_of_the_job_stays_one():
     failure = explain(Exception(TRACE.format(error="ValueError: no such word")), None)
     assert "restartable" not in failure.details
+
+
+@pytest.mark.parametrize("in_callback", [False, True])
+def test_a_full_heap_costs_an_attempt_and_says_what_to_do(in_callback):
+    said = Exception("Job aborted due to stage failure: java.lang.OutOfMemoryError: Java heap space")
+    failure = explain(Exception("query"), said) if in_callback else explain(said, None)
+    assert failure.details["restartable"]
+    assert "PITSTOP_DRIVER_MEMORY" in failure.message
+    assert "state_store=rocksdb" in failure.message
+    assert explain_run(said).details["restartable"]

@@ -39,6 +39,10 @@ _SPARK_LOST = (
 )
 """What Spark says when its JVM did not start, or lost its cluster."""
 
+_HEAP_FULL = ("java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMemoryError: GC overhead limit exceeded")
+"""What Java says when its objects take all the memory that it may have. One thread may say so and the others go on."""
+_MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, state_store=rocksdb keeps state on disk."
+
 _NO_ROOM = (
     *("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files"),
     *("Cannot allocate memory", "Resource temporarily unavailable", "unable to create native thread"),
@@ -104,6 +108,8 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
             "If that comes again, see the log of its member: it may have run out of memory."
         )
         return EngineError(sentence, trace=trace, restartable=True)
+    if _says(_HEAP_FULL, trace, cause):
+        return EngineError(f"An epoch failed: {_MORE_MEMORY}", trace=trace, restartable=True)
     if _says(_WORKER_LATE, trace, cause):
         return EngineError(
             f"An epoch failed, the machine being too busy: {_deepest(str(cause or trace))}", trace=trace, away=True
@@ -139,6 +145,8 @@ def explain_run(error: Exception) -> Exception:
         return EngineError(f"The run could not go on: {machine or _line_with(_NO_ROOM, said)}", trace=trace, away=True)
     if any(map(is_lost_java, chain)) or any(words in said for words in _SPARK_LOST):
         return EngineError(f"The run has no Spark, or has lost it: {first_line(error)}", trace=trace, restartable=True)
+    if _says(_HEAP_FULL, said, None):
+        return EngineError(f"The run could not go on: {_MORE_MEMORY}", trace=trace, restartable=True)
     if _says(_WORKER_LATE, said, None):
         return EngineError(f"The run could not go on, the machine being too busy: {first_line(error)}", trace=trace, away=True)
     if _says((*_EXECUTOR_LOST, *_WORKER_LOST), said, None):

@@ -33,6 +33,8 @@ SHARE_VARIABLE, SHARE = "PITSTOP_STATE_MEMORY_SHARE", 0.4
 """How much of the heap state may take before a job with state_store=auto moves to disk: an environment variable, its default."""
 SHARE_TO_START = 0.5
 """Saved state that would take more than so much of that is begun on disk: it would soon have to move."""
+GROWN_IN_MEMORY, STATE_FILES = 8, "state/"
+"""How many times its files' size state takes in memory at the most, and where these are in a checkpoint."""
 SHARE_TO_HOLD = 1.5
 """State that takes so many times what it may grows too fast: no epoch begins until it has moved."""
 
@@ -58,9 +60,16 @@ def chosen_store(spark: SparkSession, config: JobConfig, plan: Plan, saved: Snap
         return StateStore.ROCKSDB
     if saved is None:
         return StateStore.MEMORY
-    taken = sum(int(stage.get("bytes") or 0) for stage in saved.stages.values())
-    fits = saved.provider == IN_MEMORY and taken <= SHARE_TO_START * most
+    fits = saved.provider == IN_MEMORY and _bytes_of_state(saved) <= SHARE_TO_START * most
     return StateStore.MEMORY if fits else StateStore.ROCKSDB
+
+
+def _bytes_of_state(saved: SnapshotManifest) -> int:
+    """What saved state takes in memory: as its run has told, else as its files let expect, rather too much than too little."""
+    known = [saved.stages.get(stage, {}).get("bytes") for stage in Plan.from_dict(saved.plan).stateful]
+    if all(size is not None for size in known):
+        return sum(int(size or 0) for size in known)
+    return GROWN_IN_MEMORY * sum(file.bytes for file in saved.files if file.path.startswith(STATE_FILES))
 
 
 def store_of(provider: str) -> StateStore:

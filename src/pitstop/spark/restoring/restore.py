@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pitstop.errors import IncompatibleError
 from pitstop.model.config import StateStore
+from pitstop.model.data_folder import CHECKPOINT_PREFIX
 from pitstop.model.report import Report, Way
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.diff import compare
@@ -34,6 +37,9 @@ from pitstop.spark.restoring.moved_files import Moves
 from pitstop.spark.restoring.offsets import forget_offsets, pretend_to_have_run, take_over_file_logs, take_over_offsets
 from pitstop.spark.restoring.rebuild import Rebuild, plan_rebuild
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
+
+BUILDING, ROWS, READING = ".building", ".rows", ".reading"
+"""Behind the name of a checkpoint: one that is being made, the rows that go into that, a view of what it is made from."""
 
 
 def judge(manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None = None) -> Report:
@@ -70,38 +76,57 @@ def restore(
 
     provider = job.use_store_for(manifest, store)
 
-    saved, building = SavedSnapshot(snapshot, manifest), target.with_name(f"{target.name}.building")
-    shutil.rmtree(building, ignore_errors=True)
     if provider != manifest.provider:
         report = dataclasses.replace(report, way=Way.REBUILD)  # its files are what their own store has written
-    if report.way is Way.RESUME:
-        restore_files(snapshot, manifest, building)
-        epoch = manifest.epoch
-    else:
-        steps = plan_rebuild(report, manifest, job.plan, provider, partitions, feed_all)
-        with saved.readable_at(target.with_name(f"{target.name}.reading")) as view:
-            _lay_down(job, steps, view, report.renamed, sources, building, laid_down)
-            epoch = _move(job, steps, view, building, partitions)
-        pretend_to_have_run(Checkpoint(building), epoch, manifest.watermark_ms or 0)
-
-    take_over_offsets(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed)
-    take_over_file_logs(saved, job.plan, building, report.renamed)
-    Checkpoint(building).relocate(target)
-    _place(building, target)
+    saved = SavedSnapshot(snapshot, manifest)
+    with _built(target) as building:
+        if report.way is Way.RESUME:
+            restore_files(snapshot, manifest, building)
+            epoch = manifest.epoch
+        else:
+            steps = plan_rebuild(report, manifest, job.plan, provider, partitions, feed_all)
+            with saved.readable_at(target.with_name(f"{target.name}{READING}")) as view:
+                _lay_down(job, steps, view, report.renamed, sources, building, laid_down)
+                epoch = _move(job, steps, view, building, partitions)
+            pretend_to_have_run(Checkpoint(building), epoch, manifest.watermark_ms or 0)
+        take_over_offsets(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed)
+        take_over_file_logs(saved, job.plan, building, report.renamed)
     return report
 
 
 def begin_empty(job: CompiledJob, target: Path, sources: SourceSettings) -> None:
     """Make ``target`` a checkpoint that has done an epoch without reading anything: it appears whole or not at all."""
-    building = target.with_name(f"{target.name}.building")
-    scratch = building.with_name(f"{building.name}.rows")
-    for folder in (building, scratch):
-        shutil.rmtree(folder, ignore_errors=True)
-    lay_down(job, sources, building, scratch, {})
-    shutil.rmtree(scratch, ignore_errors=True)
-    forget_offsets(Checkpoint(building), len(job.plan.source_slots))
-    Checkpoint(building).relocate(target)
-    _place(building, target)
+    with _built(target) as building:
+        lay_down(job, sources, building, _rows_of(building), {})
+        shutil.rmtree(_rows_of(building), ignore_errors=True)
+        forget_offsets(Checkpoint(building), len(job.plan.source_slots))
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what restores that were cut off have left in a job's folder, where no other run of it restores anything."""
+    for suffix in (BUILDING, f"{BUILDING}{ROWS}", READING):
+        for left in folder.glob(f"{CHECKPOINT_PREFIX}*{suffix}"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _built(target: Path) -> Iterator[Path]:
+    """The folder in which a checkpoint is made, which then goes to its place; nothing of it stays if it cannot be made."""
+    building = target.with_name(f"{target.name}{BUILDING}")
+    try:
+        for folder in (building, _rows_of(building)):
+            shutil.rmtree(folder, ignore_errors=True)
+        yield building
+        Checkpoint(building).relocate(target)
+        _place(building, target)
+    except BaseException:
+        for folder in (building, _rows_of(building)):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _rows_of(building: Path) -> Path:
+    return building.with_name(f"{building.name}{ROWS}")
 
 
 def _lay_down(
@@ -119,8 +144,7 @@ def _lay_down(
         shutil.copytree(kept, building)
         Checkpoint(building).relocate(building)
         return
-    scratch = building.with_name(f"{building.name}.rows")
-    shutil.rmtree(scratch, ignore_errors=True)
+    scratch = _rows_of(building)
     lay_down(job, sources, building, scratch, fed_streams(job, saved, steps.fed, renamed, scratch))
     check_operators(job.spark, building, 0, job.plan)
     shutil.rmtree(scratch, ignore_errors=True)

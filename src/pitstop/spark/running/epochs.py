@@ -48,7 +48,7 @@ class EpochWriter:
         self._cuts = cuts
         self._environment = environment
         self._condition = threading.Condition()
-        self._stopping = False
+        self._closed = self._paused = False
         self._before: Callable[[], None] | None = None
         self._after: Callable[[int], None] = lambda epoch: None
         self._counted: Callable[[str, int], None] = lambda sink, rows: None
@@ -95,25 +95,25 @@ class EpochWriter:
     def close(self, timeout: float) -> bool:
         """Let no further epoch write; wait for the one being written. False if it did not end in time."""
         with self._condition:
-            self._stopping = True
+            self._closed = True
             return self._condition.wait_for(lambda: self._writing is None, timeout)
 
     def pause(self, timeout: float) -> bool:
-        """As :meth:`close`; but if an epoch does not end in time, epochs go on as before."""
+        """As :meth:`close`; but if an epoch does not end in time, epochs go on as before, unless it was closed meanwhile."""
         with self._condition:
-            self._stopping = True
-            self._stopping = self._condition.wait_for(lambda: self._writing is None, timeout)
-            return self._stopping
+            self._paused = True
+            self._paused = self._condition.wait_for(lambda: self._writing is None, timeout)
+            return self._paused
 
     @property
     def closed(self) -> bool:
         """True once no further epoch may write."""
-        return self._stopping
+        return self._closed or self._paused
 
     @contextmanager
     def _gate(self, epoch: int) -> Iterator[None]:
         with self._condition:
-            if self._stopping:
+            if self.closed:
                 raise EpochBoundaryError(f"stopped before epoch {epoch}")
             self._writing = epoch
         try:

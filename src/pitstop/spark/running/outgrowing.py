@@ -18,8 +18,9 @@ class MemoryWatch:
     holds what they add; then the query ends between two epochs, and the run holds still.
     """
 
-    def __init__(self, job: CompiledJob, log: Callable[[str, str, str], None]) -> None:
-        self._job, self._log = job, log
+    def __init__(self, job: CompiledJob, log: Callable[[str, str, str], None], holds: bool = True) -> None:
+        """``holds`` False: epochs go on, however large the state is, because it could not be moved."""
+        self._job, self._log, self._may_hold = job, log, holds
         self._most: int | None = None
         self._watches = job.config.state_store is StateStore.AUTO
         self._held: RunningQuery | None = None
@@ -40,7 +41,7 @@ class MemoryWatch:
             told = f"state takes {taken:,} bytes of memory and may take {self._most:,}: it moves to disk (option state_store)"
             self._log("INFO", "pitstop.engine", told)
         self.outgrown = taken if taken > self._most else None
-        if taken > SHARE_TO_HOLD * self._most and self._held is not query:
+        if self._may_hold and taken > SHARE_TO_HOLD * self._most and self._held is not query:
             query.writer.close(0.0)
             self._held = query
             self._log("WARN", "pitstop.engine", f"state takes {taken:,} bytes of memory: no epoch begins until it has moved")

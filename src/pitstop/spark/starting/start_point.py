@@ -21,7 +21,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
-from pitstop.spark.restoring.restore import begin_empty, restore
+from pitstop.spark.restoring.restore import begin_empty, remove_unfinished, restore
 from pitstop.spark.starting.head_start import HeadStart
 
 
@@ -80,6 +80,7 @@ def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder
 def _new_checkpoint(
     job: CompiledJob, environment: Environment, data: DataFolder, snapshot: Path | None, head_start: HeadStart
 ) -> StartPoint:
+    remove_unfinished(data.job(environment.job_id).root)
     lineage = head_start.gated.lineage if head_start.gated is not None else new_lineage()
     target = data.job(environment.job_id).checkpoint(lineage)
     if snapshot is None:

@@ -1,0 +1,17 @@
+"""How large a job's state is, as far as its runs have told it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pitstop.control.ports import Registry
+from pitstop.model.job import Job
+from pitstop.plan.model import Plan
+from pitstop.plan.sizes import state_sizes
+
+
+def last_sizes(registry: Registry, job: Job) -> dict[str, dict[str, Any]]:
+    """Stage -> {operators, rows, bytes} of the state that the job has by now, or keeps; empty if no run has told it."""
+    version = job.saved
+    told = registry.progress(job.id).stages
+    return state_sizes(Plan.from_dict(version.plan), told) if version.plan and told else {}

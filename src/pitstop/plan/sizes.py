@@ -1,0 +1,19 @@
+"""What the state of each stage holds, as a run has last told it, for the manifest of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pitstop.plan.model import Plan
+
+
+def state_sizes(plan: Plan, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Stage -> {operators, rows, bytes} of its state; ``stages`` are those of a run's progress. What is not known is None."""
+    sizes: dict[str, dict[str, Any]] = {}
+    for number, slot in enumerate(plan.operators):
+        seen = stages.get(slot.stage, {})
+        size = sizes.setdefault(slot.stage, {"operators": []})
+        size["operators"].append(number)
+        size |= {"rows": seen.get("state_rows"), "bytes": seen.get("state_bytes")}
+    return sizes
