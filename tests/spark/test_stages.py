@@ -361,3 +361,27 @@ def test_spark_code_of_ones_own_is_restored_by_the_name_of_its_stage(harness):
     got = {(row.key, millis(row.window.start), millis(row.window.end)): row.n for row in rows}
     assert len(got) == len(rows)
     assert got == {window: n for window, (n, _) in expected_windows(ROWS, KEYS, 10_000, 10_000, until).items()}
+
+
+YEARS = [
+    ("a", 2, "2300-01-01T00:00:01"),
+    ("a", 1, "1500-01-01T00:00:00"),
+    ("a", 3, "2300-01-01T00:00:10"),
+    ("a", 4, "2300-01-01T00:00:11"),
+    ("a", 5, None),
+    ("b", 6, None),
+    ("b", 7, None),
+    ("c", 8, "9999-12-31T23:59:59.999999"),
+]
+
+
+@pytest.mark.parametrize(("within", "expected"), [(None, {1, 8}), ("10 seconds", {1, 2, 4, 8})])
+def test_distinct_in_a_batch_goes_by_event_times_of_every_year(spark, tmp_path, within, expected):
+    p, out = ps.Pipeline(), Collected()
+    rows = p.read_from(ps.sources.items(YEARS, "key string, n int, at timestamp"), name="rows").with_timestamps("at")
+    rows.group_by("key").distinct("seen", within=within).write_to(ps.sinks.custom(out), name="out")
+    ps.run(p, spark, data_dir=tmp_path)
+    found = [row.n for row in out.rows]
+    assert len(found) == len(set(found))
+    assert set(found) - {6, 7} == expected
+    assert len({6, 7}.intersection(found)) == 1, "one of those without a time"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from pyspark.sql import DataFrame
+import pyarrow as pa
+import pyarrow.compute as compute
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pitstop.errors import PipelineError
@@ -18,6 +19,7 @@ from pitstop.spark.lowering.event_time import event_time, event_time_if_there, m
 from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"
+_NUMBER = "__number"
 
 
 def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) -> tuple[DataFrame, StateLayout]:
@@ -116,19 +118,25 @@ def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | 
     """The same over all rows of a bounded pipeline, in the order of event time if there is one."""
     if timestamp is None:
         return frame.dropDuplicates(list(keys))
+    if within_ms is None:
+        in_order = Window.partitionBy(*map(quoted, keys)).orderBy(F.col(quoted(timestamp)).asc_nulls_last())
+        return frame.withColumn(_NUMBER, F.row_number().over(in_order)).where(F.col(_NUMBER) == 1).drop(_NUMBER)
+    within_us = within_ms * 1000
 
-    def kept(rows: pd.DataFrame) -> pd.DataFrame:
-        rows = rows.sort_values(timestamp, kind="stable")
-        if within_ms is None:
-            return rows.head(1)
+    def kept(rows: pa.Table) -> pa.Table:
+        # As numbers: pandas knows the years 1678 to 2262 only.
+        times = rows.column(timestamp).combine_chunks().cast(pa.int64())
         chosen, last = [], None
-        for at in rows[timestamp]:
-            first = last is None or at - last >= pd.Timedelta(milliseconds=within_ms)
-            last = at if first else last
-            chosen.append(first)
-        return rows[chosen]
+        for place in compute.sort_indices(times, null_placement="at_end").to_pylist():
+            at = times[place].as_py()
+            if last is None or (at is not None and at - last >= within_us):
+                chosen.append(place)
+                last = at
+            if at is None:
+                break
+        return rows.take(chosen)
 
-    return frame.groupBy(*map(quoted, keys)).applyInPandas(kept, frame.schema)
+    return frame.groupBy(*map(quoted, keys)).applyInArrow(kept, frame.schema)
 
 
 def _check_names(node: Node, left: DataFrame, right: DataFrame, keys: tuple[str, ...]) -> None:
