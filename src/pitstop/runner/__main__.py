@@ -23,7 +23,6 @@ from pitstop.runner.executor_logs import follow_executors
 from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
-from pitstop.runner.queries import serve_queries
 from pitstop.runner.run import Runner
 from pitstop.runner.session import levels_of_workers, session
 from pitstop.runner.spark_engine import SparkEngine
@@ -63,6 +62,8 @@ def main() -> int:
         os.dup2(2, 1)
     show()
     if answers is not None:
+        from pitstop.runner.queries import serve_queries
+
         serve_queries(options.store, options.work, answers)
         return _leave(0)
     if options.command == "run":

@@ -16,8 +16,6 @@ from typing import Any
 
 from pitstop.errors import ArtifactError, PitstopError
 from pitstop.pipeline.job import JobDefinition
-from pitstop.sql.programs import SUFFIX as SQL
-from pitstop.sql.programs import read_program
 
 MOST_UNPACKED = 2 << 30
 """Bytes of an archive once it is unpacked."""
@@ -46,7 +44,7 @@ def load_entry(
             gone = f"The packages that {artifact.name} needs are gone from {dependencies}"
             raise ArtifactError(f"{gone}: update the job with the same artifact, and they are installed again.")
         sys.path.insert(0, str(dependencies))
-    if artifact.suffix == SQL:
+    if artifact.suffix == ".sql":
         return _program(artifact, entry)
     module_name, _, function = (entry or "").rpartition(":")
     if artifact.suffix == ".py":
@@ -65,7 +63,7 @@ def importable_copy(artifact: Path, scratch: Path) -> Path:
     Python finds no package that has no ``__init__.py``. The copy in ``scratch`` must stay as long as the session: executors fetch
     it when they first need it.
     """
-    if artifact.suffix in (".py", SQL):
+    if artifact.suffix in (".py", ".sql"):
         return artifact
     try:
         missing = _folders_without_entry(artifact)
@@ -81,6 +79,9 @@ def importable_copy(artifact: Path, scratch: Path) -> Path:
 
 
 def _program(artifact: Path, entry: str | None) -> JobDefinition:
+    # Reading SQL takes a quarter of a second of imports, which the start of other jobs need not wait for.
+    from pitstop.sql.programs import read_program
+
     try:
         program = read_program(artifact.read_text())
     except UnicodeDecodeError:

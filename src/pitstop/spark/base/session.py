@@ -16,6 +16,7 @@ from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
 from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
+from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 from pitstop.spark.internals.packages import add_packages
 from pitstop.spark.internals.settings import FILE_MANAGER, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
@@ -67,6 +68,7 @@ def build_session(
     ``archive_classes``: where Java is to archive the classes that it loads (kit.class_archive), as it ends.
     """
     accept_own_peers_only()
+    know_numpy_arguments()
     # With another interpreter in the workers the query hangs silently at its first batch.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as compute
 from pyspark.sql.conversion import PandasToArrowConversion
@@ -45,7 +44,8 @@ def python_values(values: pa.Array) -> list[Any]:
 
 
 _ANY = {"bool": False, "timestamp[us]": datetime(1970, 1, 1)}
-_PYTHON_YEARS = tuple(pa.scalar(moment, pa.timestamp("us")) for moment in (datetime.min, datetime.max))
+_PYTHON_YEARS = tuple((moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) for moment in (datetime.min, datetime.max))
+"""In microseconds."""
 
 
 def _quick(values: pa.Array) -> bool:
@@ -53,7 +53,7 @@ def _quick(values: pa.Array) -> bool:
     kind = values.type
     if kind == pa.timestamp("us"):
         first, last = compute.min_max(values).values()
-        return not first.is_valid or (_PYTHON_YEARS[0].value <= first.value and last.value <= _PYTHON_YEARS[1].value)
+        return not first.is_valid or (_PYTHON_YEARS[0] <= first.value and last.value <= _PYTHON_YEARS[1])
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
@@ -68,6 +68,8 @@ def _column(values: Sequence[Any], kind: pa.DataType, field: StructField) -> pa.
     try:
         return pa.array(values, kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        # Spark converts more, and says what it cannot.
+        # Spark converts more, and says what it cannot. Few jobs come here, and pandas takes time and memory in all of them.
+        import pandas as pd
+
         given = pd.Series(list(values), dtype=object)
         return PandasToArrowConversion.convert([given], StructType([field]), timezone="UTC", arrow_cast=True).column(0)

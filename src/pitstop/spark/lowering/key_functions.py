@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import le
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import pandas as pd
 import pyarrow as pa
 
 from pitstop.spark.lowering.letters import LETTER, Letter, Letters, read_rows, sentence
 from pitstop.spark.state.codec import LAST, STATE, StateCodec
 from pitstop.spark.state.row_shape import RowShape, plain
+
+if TYPE_CHECKING:  # pandas takes time and memory, and few sessions use this way
+    import pandas as pd
 
 ROW, AT, SAVED = "__row", "__at", "__saved"
 """Columns in which the rows of a keyed stage travel: the row, its event time, and state that is restored."""
@@ -117,6 +119,8 @@ class KeyedFunction:
 
     def __call__(self, key: Values, frames: Iterator[pd.DataFrame], state: KeyState) -> Iterator[pd.DataFrame]:
         """Spark's own way: the rows of one key as pandas objects."""
+        import pandas as pd
+
         items = Items([], [], [])
         for frame in frames if not state.hasTimedOut else ():
             items.extend(self._of_pandas(frame))
