@@ -98,13 +98,13 @@ def test_saved_state_is_begun_where_it_has_room(spark, tmp_path, monkeypatch):
 
     def store(taken):
         stages = {"counts": manifest.stages["counts"] | {"bytes": taken}}
-        return chosen_store(spark, AUTO, job.plan, dataclasses.replace(manifest, stages=stages), limits=True)
+        return chosen_store(spark, AUTO, job.plan, dataclasses.replace(manifest, stages=stages), in_steps=True)
 
     monkeypatch.setenv(SHARE_VARIABLE, "0.1")
     assert memory_for_state(spark) == int(heap_bytes(spark) * 0.1)
     assert store(heap_bytes(spark) * 0.04) is StateStore.MEMORY
     assert store(heap_bytes(spark) * 0.06) is StateStore.ROCKSDB, "it would soon have to move"
-    assert chosen_store(spark, AUTO, job.plan, None, limits=True) is StateStore.MEMORY
+    assert chosen_store(spark, AUTO, job.plan, None, in_steps=True) is StateStore.MEMORY
     in_files = sum(file.bytes for file in manifest.files if file.path.startswith("state/"))
     monkeypatch.setenv(SHARE_VARIABLE, str(in_files / heap_bytes(spark)))
     assert store(None) is StateStore.ROCKSDB, "how large it is nobody knows, but that of its files"
@@ -128,10 +128,18 @@ def test_state_of_a_job_whose_source_has_no_limit_is_on_disk_from_the_start(spar
     assert store_of(job.use_store_for(None)) is store
 
 
+def test_state_that_is_read_for_early_results_is_on_disk_from_the_start(spark):
+    p = ps.Pipeline()
+    windows = numbers(p).group_by("key").window(ps.tumbling("10 seconds")).early_results("1 second")
+    windows.aggregate("counts", n=ps.count()).write_to(ps.sinks.noop(), name="out")
+    job = compile_job(spark, p, AUTO, SourceSettings())
+    assert store_of(job.use_store_for(None)) is StateStore.ROCKSDB
+
+
 def test_state_of_other_kinds_is_kept_on_disk_from_the_start(spark):
     p = ps.Pipeline()
     numbers(p).group_by("key").distinct("seen").write_to(ps.sinks.noop(), name="out")
-    assert chosen_store(spark, AUTO, compile_pipeline(spark, p), None, limits=True) is StateStore.ROCKSDB
+    assert chosen_store(spark, AUTO, compile_pipeline(spark, p), None, in_steps=True) is StateStore.ROCKSDB
 
 
 @pytest.mark.parametrize("share", ["all", "1", "-0.1", "nan"])
@@ -140,4 +148,4 @@ def test_a_share_of_the_memory_that_is_none_is_refused_when_a_job_is_compiled(sp
     p = ps.Pipeline()
     numbers(p).write_to(ps.sinks.noop(), name="out")
     with pytest.raises(UsageError, match=f"{SHARE_VARIABLE} is '{share}'"):
-        chosen_store(spark, AUTO, compile_pipeline(spark, p), None, limits=True)
+        chosen_store(spark, AUTO, compile_pipeline(spark, p), None, in_steps=True)

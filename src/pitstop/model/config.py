@@ -295,9 +295,9 @@ OPTIONS: tuple[Option, ...] = (
         one_of(StateStore),
         form="auto, memory or rocksdb",
         meaning="Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that "
-        "fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once "
-        "it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot "
-        "moves it, but auto leaves on disk what is there.",
+        "fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early "
+        "results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it "
+        "is; one that starts from a snapshot moves it, but auto leaves on disk what is there.",
         default="auto",
         choices=tuple(StateStore),
         fixed=_BY_UPDATE,

@@ -46,17 +46,19 @@ def use_state_store(spark: SparkSession, config: JobConfig, store: StateStore) -
     return state_provider(spark)
 
 
-def chosen_store(spark: SparkSession, config: JobConfig, plan: Plan, saved: SnapshotManifest | None, limits: bool) -> StateStore:
+def chosen_store(
+    spark: SparkSession, config: JobConfig, plan: Plan, saved: SnapshotManifest | None, in_steps: bool
+) -> StateStore:
     """The store of a new checkpoint, which begins with the state of ``saved``, or with none.
 
-    ``limits``: all sources say how much an epoch may read. Where one does not, an epoch that reads all that came while the job
-    stood may bring more keys than memory holds, again at each try.
+    ``in_steps``: the state grows by so much in an epoch. Where a source does not say how much that reads, one that reads all that
+    came while the job stood may bring more keys than memory holds, again at each try.
     UsageError if the share of the heap is none: at once, and not when a job that runs is measured by it.
     """
     if config.state_store is not StateStore.AUTO:
         return config.state_store
     most = memory_for_state(spark)
-    if not limits or not str(spark.sparkContext.master).startswith("local") or first_only_on_disk(plan) is not None:
+    if not in_steps or not str(spark.sparkContext.master).startswith("local") or first_only_on_disk(plan) is not None:
         return StateStore.ROCKSDB
     if saved is None:
         return StateStore.MEMORY

@@ -29,9 +29,14 @@ def bounded(pipeline: Pipeline) -> bool:
     return all(node.source.bounded for node in _sources(pipeline))
 
 
-def all_have_limits(pipeline: Pipeline) -> bool:
-    """True if every source reads only so much in an epoch, however much lies there."""
-    return all(source_kind(node).has_limit(node.source) for node in _sources(pipeline))
+def grows_in_steps(pipeline: Pipeline) -> bool:
+    """True if state in memory never needs much more than it takes after an epoch.
+
+    That is if every source reads only so much in an epoch, however much lies there, and no window has early results: to read
+    them, Spark holds the state a second time.
+    """
+    early = any(isinstance(node.spec, WindowSpec) and node.spec.early_ms for node in pipeline.nodes)
+    return not early and all(source_kind(node).has_limit(node.source) for node in _sources(pipeline))
 
 
 def _sources(pipeline: Pipeline) -> list[Node]:

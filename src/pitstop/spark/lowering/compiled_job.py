@@ -17,7 +17,7 @@ from pitstop.plan.rules import check_state_store
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.session import apply_settings, placement_of
 from pitstop.spark.base.state_stores import chosen_store, store_of, use_state_store
-from pitstop.spark.lowering.compile import all_have_limits, bounded, compile_pipeline
+from pitstop.spark.lowering.compile import bounded, compile_pipeline, grows_in_steps
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class CompiledJob:
 
         Returns the class of the store's provider.
         """
-        chosen = store or chosen_store(self.spark, self.config, self.plan, saved, all_have_limits(self.pipeline))
+        chosen = store or chosen_store(self.spark, self.config, self.plan, saved, grows_in_steps(self.pipeline))
         return use_state_store(self.spark, self.config, chosen)
 
     def use_store_of(self, provider: str) -> None:
@@ -56,7 +56,7 @@ def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sour
     apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
     plan = compile_pipeline(spark, pipeline, sources, config.partitions)
     check_state_store(plan, config.state_store)
-    use_state_store(spark, config, chosen_store(spark, config, plan, None, all_have_limits(pipeline)))
+    use_state_store(spark, config, chosen_store(spark, config, plan, None, grows_in_steps(pipeline)))
     if config.max_accumulated_records is not None and bounded(pipeline):
         raise PipelineError(
             "The option max_accumulated_records counts saved state, and a job whose sources all end keeps none: leave it out, or "
