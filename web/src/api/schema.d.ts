@@ -1451,7 +1451,7 @@ export interface components {
                 spark?: unknown;
                 /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                 split_brain_protection?: unknown;
-                /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                 state_store?: unknown;
                 /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                 store_metrics_after_completion?: unknown;
@@ -1559,7 +1559,7 @@ export interface components {
         };
         /**
          * JobConfig
-         * @description The options of a job (jet.md §1.4, S004). What each one means stands in ``OPTIONS``.
+         * @description The options of a job; docs/options.md says what each one means.
          */
         JobConfig: {
             /**
@@ -1651,7 +1651,7 @@ export interface components {
              */
             split_brain_protection: boolean;
             /**
-             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there.
+             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there.
              * @default auto
              */
             state_store: components["schemas"]["StateStore"];
@@ -1788,7 +1788,7 @@ export interface components {
         };
         /**
          * JobState
-         * @description Where a job is in its life (jet.md §1.1). The value is the word every interface shows.
+         * @description Where a job is in its life. The value is the word every interface shows.
          * @enum {string}
          */
         JobState: "NOT_RUNNING" | "STARTING" | "RUNNING" | "SUSPENDED" | "SUSPENDED_EXPORTING_SNAPSHOT" | "COMPLETING" | "FAILED" | "COMPLETED";
@@ -2388,7 +2388,7 @@ export interface components {
         };
         /**
          * ProcessingGuarantee
-         * @description What a restart promises (jet.md §1.4).
+         * @description What a restart promises.
          * @enum {string}
          */
         ProcessingGuarantee: "none" | "at_least_once" | "exactly_once";
@@ -2805,7 +2805,7 @@ export interface components {
             detail: string;
             /**
              * Rule
-             * @description Number in the compatibility table (jet.md §2.3), ``C17``.
+             * @description Number of the rule that has decided, such as ``C17``.
              */
             rule: string | null;
             /**
@@ -3595,7 +3595,7 @@ export interface operations {
                         spark?: unknown;
                         /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                         split_brain_protection?: unknown;
-                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                         state_store?: unknown;
                         /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                         store_metrics_after_completion?: unknown;
@@ -3678,7 +3678,7 @@ export interface operations {
                             spark?: unknown;
                             /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                             split_brain_protection?: unknown;
-                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                             state_store?: unknown;
                             /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                             store_metrics_after_completion?: unknown;
@@ -4430,7 +4430,7 @@ export interface operations {
                         spark?: unknown;
                         /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                         split_brain_protection?: unknown;
-                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                         state_store?: unknown;
                         /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                         store_metrics_after_completion?: unknown;
@@ -4507,7 +4507,7 @@ export interface operations {
                             spark?: unknown;
                             /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
                             split_brain_protection?: unknown;
-                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
                             state_store?: unknown;
                             /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
                             store_metrics_after_completion?: unknown;
