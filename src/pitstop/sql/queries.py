@@ -6,6 +6,7 @@ What would reach beyond the names that mappings give is refused here, wherever i
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -22,6 +23,22 @@ STATE = "__state_of_snapshot"
 INFORMATION = "information_schema"
 SCHEMAS = ("public", INFORMATION)
 SPANS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+DEEPEST, DEEPEST_TYPES, MOST_NAMED = 100, 8, 500
+"""How many brackets may stand within one another, and how many of them behind the name of a type; how many queries WITH names."""
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
+_TYPES = {word for word, kind in PitstopSql.Tokenizer.KEYWORDS.items() if kind in PitstopSql.Parser.TYPE_TOKENS}
+_TEXTS_TOO = "A text stands in single quotes, with no letter before them"
+_REFUSED = {
+    **dict.fromkeys(
+        (
+            *(TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING, TokenType.RAW_STRING, TokenType.UNICODE_STRING),
+            *(TokenType.HEREDOC_STRING, TokenType.BYTE_STRING, TokenType.BIT_STRING),
+        ),
+        _TEXTS_TOO,
+    ),
+}
+"""Kinds of tokens that Spark takes otherwise than we do -> what is said of them."""
 LONGEST_MS = 100 * 365 * SPANS["day"]
 """The longest time of a window, or of a bound: a century."""
 
@@ -30,7 +47,9 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
     """The tree of a query; UsageError, with its place, for what is none, or reaches beyond mappings."""
     dialect = PitstopSql()
     try:
-        tokens = _plain(dialect.tokenize(query.text))
+        written = dialect.tokenize(query.text)
+        _refuse_tokens(written, query)
+        tokens = _plain(written)
         trees = dialect.parser().parse(tokens, query.text)
     except ParseError as error:
         found = error.errors[0] if error.errors else {}
@@ -41,6 +60,8 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
         raise UsageError(_at(query.place, line, column, str(found.get("highlight") or "")).prefix + said) from None
     except TokenError as error:
         raise UsageError(query.place.prefix + str(error).split("\n")[0]) from None
+    except UsageError:
+        raise
     except RecursionError:
         raise UsageError(query.place.prefix + "The query is nested too deeply") from None
     except (AttributeError, TypeError, ValueError, KeyError, IndexError):  # of the library, on a query that it did not expect
@@ -137,6 +158,26 @@ def _is_state(tokens: list[Token]) -> bool:
     words = [token.text.upper() for token in tokens]
     names = (TokenType.VAR, TokenType.IDENTIFIER)
     return len(tokens) == 4 and words[::2] == ["SNAPSHOT", "STAGE"] and all(t.token_type in names for t in tokens[1::2])
+
+
+def _refuse_tokens(tokens: list[Token], query: Query) -> None:
+    """What Spark reads otherwise than we do, and what takes the library's parser a time that doubles with each level."""
+    within: list[bool] = []
+    before: Token | None = None
+    for token in tokens:
+        kind, of_type = token.token_type, before is not None and before.text.upper() in _TYPES
+        if kind in _REFUSED:
+            raise UsageError(at_letter(query, token.start, token.end).prefix + _REFUSED[kind])
+        if kind in _OPENING or (kind is TokenType.LT and of_type):
+            within.append(of_type)
+            if len(within) > DEEPEST or sum(within) > DEEPEST_TYPES:
+                raise UsageError(at_letter(query, token.start, token.end).prefix + "The query is nested too deeply")
+        elif within and (kind in _CLOSING or (kind is TokenType.GT and within[-1])):
+            within.pop()
+        before = token
+    pairs = pairwise(tokens)
+    if sum(each.token_type is TokenType.ALIAS and then.token_type is TokenType.L_PAREN for each, then in pairs) > MOST_NAMED:
+        raise UsageError(query.place.prefix + f"The query names more than {MOST_NAMED} others (WITH ... AS)")
 
 
 def _refuse(node: exp.Expr, query: Query) -> None:

@@ -1,4 +1,4 @@
-"""A query as Spark takes it: the user's own text, in which only names have been replaced, so that it means what was written."""
+"""A query as Spark takes it: the user's own text with other names and without comments, so that it means what was written."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
+from pitstop.errors import UsageError
 from pitstop.sql.dialect import PitstopSql
 from pitstop.sql.places import Place
 from pitstop.sql.queries import at_letter, name_of_call
@@ -52,9 +53,17 @@ class Rewritten:
 
 
 def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rewritten:
-    """The query with other names of tables. ``tables``: (a table of its tree, what Spark calls it, what the query calls it)."""
-    edits = [_of_table(query.text, *each) for each in tables]
-    edits += [edit for edit in _of_quotes(query.text) if not any(other.start <= edit.start < other.end for other in edits)]
+    """The query with other names of tables. ``tables``: (a table of its tree, what Spark calls it, what the query calls it).
+
+    UsageError for a hint: what is in it nobody has checked.
+    """
+    tokens = PitstopSql().tokenize(query.text)
+    for token in tokens:
+        if token.token_type is TokenType.HINT:
+            raise UsageError(at_letter(query, token.start, token.end).prefix + "There are no hints in a SELECT")
+    edits = [_of_table(query.text, tokens, *each) for each in tables]
+    others = [*_of_quotes(tokens), *_of_gaps(query.text, tokens)]
+    edits += [edit for edit in others if not any(table.start <= edit.start < table.end for table in edits)]
     edits.sort(key=lambda edit: edit.start)
     parts, at = [], 0
     for edit in edits:
@@ -63,12 +72,12 @@ def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rew
     return Rewritten(query, "".join([*parts, query.text[at:]]), tuple(edits))
 
 
-def _of_table(text: str, table: exp.Table, view: str, title: str) -> Edit:
+def _of_table(text: str, tokens: list[Token], table: exp.Table, view: str, title: str) -> Edit:
     first = table.args.get("db") or table.this
     last = table.this
     if name_of_call(table.this):  # SNAPSHOT name STAGE name, which is read as a call
         name, last = (next(each.find_all(exp.Identifier)) for each in table.this.expressions)
-        before = [token for token in PitstopSql().tokenize(text) if token.start < name.meta["start"]]
+        before = [token for token in tokens if token.start < name.meta["start"]]
         start = before[-1].start
     else:
         start = first.meta["start"]
@@ -76,11 +85,21 @@ def _of_table(text: str, table: exp.Table, view: str, title: str) -> Edit:
     return Edit(start, last.meta["end"] + 1, quoted(view) + alias)
 
 
-def _of_quotes(text: str) -> Iterable[Edit]:
-    """Names in double quotes, which Spark has in other ones, and texts, in which a backslash has a meaning to Spark."""
-    for token in PitstopSql().tokenize(text):
-        if token.token_type is TokenType.IDENTIFIER and text[token.start] == '"':
+def _of_quotes(tokens: list[Token]) -> Iterable[Edit]:
+    """Names in quotes, which Spark ends by its own rules, and texts, in which a backslash has a meaning to Spark."""
+    for token in tokens:
+        if token.token_type is TokenType.IDENTIFIER:
             yield Edit(token.start, token.end + 1, quoted(token.text))
         elif token.token_type is TokenType.STRING:
             escaped = token.text.replace("\\", "\\\\").replace("'", "\\'")
             yield Edit(token.start, token.end + 1, f"'{escaped}'")
+
+
+def _of_gaps(text: str, tokens: list[Token]) -> Iterable[Edit]:
+    """What stands between the tokens becomes blanks: Spark ends a comment where our check may not."""
+    begins = [0, *(token.end + 1 for token in tokens)]
+    ends = [*(token.start for token in tokens), len(text)]
+    for start, end in zip(begins, ends, strict=True):
+        blank = "".join("\n" if letter == "\n" else " " for letter in text[start:end])
+        if blank != text[start:end]:
+            yield Edit(start, end, blank)

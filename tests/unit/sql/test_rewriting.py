@@ -3,6 +3,7 @@
 import pytest
 from sqlglot import exp
 
+from pitstop.errors import UsageError
 from pitstop.sql.names import is_of_cte
 from pitstop.sql.places import Place
 from pitstop.sql.queries import parse_query
@@ -19,7 +20,9 @@ def spark_text(text, place=Place(1, 1, 1, 1)):  # noqa: B008 - frozen
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("SELECT  a FROM cars -- c", "SELECT  a FROM `t0` AS `title` -- c"),
+        ("SELECT  a FROM cars -- c", "SELECT  a FROM `t0` AS `title`     "),
+        ("SELECT/* c */a\t,b\n--x\n FROM cars", "SELECT       a ,b\n   \n FROM `t0` AS `title`"),
+        ("SELECT `a``b`, `c\\` FROM cars", "SELECT `a``b`, `c\\` FROM `t0` AS `title`"),
         ('SELECT "a""b`" FROM "my cars" AS "x y"', 'SELECT `a"b``` FROM `t0` AS `x y`'),
         ("SELECT 'it''s', 'a\\b' FROM information_schema.jobs j", "SELECT 'it\\'s', 'a\\\\b' FROM `t0` j"),
         ('SELECT * FROM SNAPSHOT s STAGE "w w" AS st', "SELECT * FROM `t0` AS st"),
@@ -40,3 +43,47 @@ def test_a_place_in_sparks_text_is_one_in_the_statements(word):
     line, column = (4, text.split("\n")[1].index(word) + 1) if word != "colour" else (3, text.index(word) + 10)
     assert (place.line, place.column) == (line, column)
     assert word == "cars" or place.end_column == column + len(word) - 1
+
+
+CALL = "reflect('java.lang.System','getProperty','user.home')"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SELECT 'a' AS x -- \\\n, 'hidden'",  # a backslash continues Spark's comment in the next line
+        f"SELECT 1 /* /*+ */ , {CALL} /* */ -- */",  # Spark does not count a hint as a comment within a comment
+        f"SELECT 1 /* /* */ , {CALL} */ -- */",
+    ],
+)
+def test_nothing_of_a_comment_reaches_spark_which_may_end_it_elsewhere(written):
+    assert not {"--", "/*", "*/", "reflect"} & set(spark_text(written).text.split())
+
+
+@pytest.mark.parametrize("written", ["N'a\\'", "r'a'", "R'a'"])
+def test_texts_that_spark_ends_otherwise_are_refused(written):
+    with pytest.raises(UsageError, match="A text stands in single quotes"):
+        spark_text(f"SELECT {written}")
+
+
+@pytest.mark.parametrize(
+    "deep",
+    [f"SELECT {'STRUCT(' * 40}1{')' * 40}", f"SELECT {'f(' * 101}1{')' * 101}", f"SELECT CAST(a AS {'ARRAY<' * 9}INT{'>' * 9})"],
+)
+def test_a_query_that_would_take_the_parser_for_ever_is_refused_before_it(deep):
+    with pytest.raises(UsageError, match="nested too deeply"):
+        spark_text(deep)
+
+
+def test_a_query_that_names_hundreds_of_others_is_refused():
+    with pytest.raises(UsageError, match="names more than 500 others"):
+        spark_text(f"WITH {', '.join(f'c{number} AS (SELECT 1)' for number in range(501))} SELECT 1")
+
+
+def test_comparisons_are_no_brackets():
+    assert spark_text(f"SELECT {' AND '.join(['a < b'] * 200)} FROM cars")
+
+
+def test_a_hint_is_refused_as_nobody_checks_what_is_in_it():
+    with pytest.raises(UsageError, match="There are no hints in a SELECT"):
+        spark_text("SELECT /*+ BROADCAST(cars) */ a FROM cars")
