@@ -59,6 +59,11 @@ def suspended(job: Job, cause: str) -> Job:
     return dataclasses.replace(job, state=JobState.SUSPENDED, suspension_cause=cause, interruption=None, termination=None)
 
 
+def fenced(job: Job) -> Job:
+    """Its run writes nothing more, whether or not the kill reaches it: what is saved of the job from now on is all there is."""
+    return dataclasses.replace(job, token=job.token + 1)
+
+
 def waiting(job: Job, attempts: int = 0, due: float | None = None) -> Job:
     """The job about to start, at once or not before ``due`` (seconds since the epoch)."""
     return dataclasses.replace(job, state=JobState.NOT_RUNNING, termination=None, attempts=attempts, due=due)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pitstop.control.actions import FailExports, KillRun
-from pitstop.control.decision import Decision, answer_all, ended, suspended, waiting
+from pitstop.control.decision import Decision, answer_all, ended, fenced, suspended, waiting
 from pitstop.control.ports import Members
 from pitstop.errors import ConflictError, StoreError
 from pitstop.kit.clock import Clock
@@ -196,19 +196,14 @@ def _has_lost_a_member(job: Job, there: frozenset[str]) -> bool:
 def _ends_without_member(job: Job, now: float) -> Decision:
     reason = "A member that the job ran on has left the cluster, and auto_scaling is off."
     if job.version.config.processing_guarantee is not ProcessingGuarantee.NONE:
-        return Decision(_fenced(suspended(job, reason)), (FailExports(), KillRun(job.token)))
+        return Decision(fenced(suspended(job, reason)), (FailExports(), KillRun(job.token)))
     meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' failed meanwhile."))
-    return Decision(_fenced(ended(job, now, reason)), (*meanwhile, FailExports(), KillRun(job.token)))
+    return Decision(fenced(ended(job, now, reason)), (*meanwhile, FailExports(), KillRun(job.token)))
 
 
 def _ends_without_quorum(job: Job, size: int) -> Decision:
     waits = dataclasses.replace(waiting(job), interruption=_no_quorum(job, size))
-    return Decision(_fenced(waits), (FailExports(), KillRun(job.token)))
-
-
-def _fenced(job: Job) -> Job:
-    """Its run writes nothing more, whether or not the kill reaches it: what is saved of the job from now on is all there is."""
-    return dataclasses.replace(job, token=job.token + 1)
+    return Decision(fenced(waits), (FailExports(), KillRun(job.token)))
 
 
 def _no_quorum(job: Job, size: int) -> str:

@@ -13,6 +13,7 @@ from pitstop.control.decision import (
     answer_all,
     answered,
     ended,
+    fenced,
     suspended,
     waiting,
     without_state,
@@ -179,7 +180,7 @@ def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
 def lost_to_suspend(job: Job, fact: Failed | Died, now: float) -> Decision:
     """The run ended before it had stopped: its last committed epoch is the job's state."""
     end = (FailExports(), answered(_operation(job)), KillRun(job.token))
-    return Decision(suspended(_with_details(job, fact), _why(job)), end)
+    return Decision(fenced(suspended(_with_details(job, fact), _why(job))), end)
 
 
 def lost_to_restart(job: Job, fact: Failed | Died, now: float) -> Decision:
@@ -190,7 +191,7 @@ def lost_to_restart(job: Job, fact: Failed | Died, now: float) -> Decision:
 def lost_to_end(job: Job, fact: Failed | Died, now: float) -> Decision:
     error = SnapshotError(f"The snapshot was not taken, the job is suspended: {_reason(fact)}")
     end = (FailExports(), answered(_operation(job), error), KillRun(job.token))
-    return Decision(suspended(_with_details(job, fact), REQUESTED), end)
+    return Decision(fenced(suspended(_with_details(job, fact), REQUESTED)), end)
 
 
 def lost_to_update(job: Job, fact: Failed | Died, now: float) -> Decision:
@@ -202,9 +203,10 @@ def _give_up(job: Job, reason: str, now: float) -> Decision:
     if back is not None:
         return back
     if job.version.config.suspend_on_failure:
-        return Decision(suspended(job, f"Execution failure:\n{reason}"), (FailExports(), KillRun(job.token)))
+        stays = fenced(suspended(job, f"Execution failure:\n{reason}"))
+        return Decision(stays, (FailExports(), KillRun(job.token)))
     meanwhile = _meanwhile(job, "failed")
-    return Decision(ended(job, now, failure=reason), (*meanwhile, FailExports(), KillRun(job.token)))
+    return Decision(fenced(ended(job, now, failure=reason)), (*meanwhile, FailExports(), KillRun(job.token)))
 
 
 def _suspended_again(job: Job) -> Job:

@@ -48,6 +48,10 @@ def prepared_suspended(job: Job, fact: UpdatePrepared, now: float) -> Decision:
         return Decision(job)
     if fact.compared_with != job.version.number:
         return _refused(job, _another_version(job, fact))
+    if job.withdrawal is not None:  # what is to be withdrawn is known by that update alone
+        return _refused(
+            job, f"What a version of job '{job.display_name}' had written is still being withdrawn: update it again soon."
+        )
     earlier = job.update.phase if job.update is not None else None
     before = earlier if isinstance(earlier, Starting) else None
     dropped = [] if before is not None else _drop_previous(job.update)

@@ -92,5 +92,10 @@ class Answers:
         return _hangs(f"its query has not answered for {durations.text(asked[1])}", "epoch_timeout", restartable=True)
 
 
+def took_too_long(what: str, option: str, limit_ms: int) -> EngineError:
+    """The error of a run that hangs, which another run may do better."""
+    return _hangs(f"{what} for {durations.text(limit_ms)}", option, restartable=True)
+
+
 def _hangs(what: str, option: str, restartable: bool) -> EngineError:
     return EngineError(f"The run hangs: {what}. Raise the option {option} if that is too short.", restartable=restartable)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
@@ -19,9 +20,16 @@ LOGGER = "pitstop.runner"
 class LinkOwnership:
     """control.ports.Ownership over the run's link to the store. ``pause`` waits for so many seconds."""
 
-    def __init__(self, link: RunnerLink, log: Log, pause: Callable[[float], None]) -> None:
-        self._link, self._log, self._pause = link, log, pause
+    def __init__(
+        self,
+        link: RunnerLink,
+        log: Log,
+        pause: Callable[[float], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._link, self._log, self._pause, self._monotonic = link, log, pause, monotonic
         self._away = False
+        self._inside: float | None = None
         self.lost: FencedError | None = None
         """Why the job is lost, once that is known."""
 
@@ -38,6 +46,7 @@ class LinkOwnership:
         while True:
             if self.lost is not None:
                 raise self.lost
+            self._inside = self._monotonic()
             try:
                 done = work()
             except StoreError as error:
@@ -46,6 +55,14 @@ class LinkOwnership:
             else:
                 self.is_back()
                 return done
+            finally:
+                self._inside = None
+
+    @property
+    def seconds(self) -> float:
+        """How long what is done with the store at this moment has taken. A sink's function may keep everybody from writing."""
+        begun = self._inside
+        return 0.0 if begun is None else self._monotonic() - begun
 
     def say_away(self, error: StoreError) -> None:
         """Tell in the job's log that the store is away, once each time that it is."""

@@ -39,7 +39,7 @@ from pitstop.model.run import (
 )
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.bounds import Bounds
-from pitstop.runner.deadlines import Answers, Deadlines
+from pitstop.runner.deadlines import Answers, Deadlines, took_too_long
 from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
 from pitstop.runner.ownership import LOGGER, LinkOwnership
@@ -80,7 +80,7 @@ class Runner:
         self.job_id, self.token = job_id, token
         self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
         self._log = log
-        self._ownership = LinkOwnership(link, log, pause)
+        self._ownership = LinkOwnership(link, log, pause, monotonic)
         self._deadlines, self._answers = Deadlines(monotonic), Answers(monotonic)
         self._config = JobConfig()
         self._bounds = Bounds({}, self._config)
@@ -149,7 +149,7 @@ class Runner:
         That is before they have begun, and while one of them waits for an answer of the query. For another thread than theirs.
         The process is to end at once then.
         """
-        error = self._answers.overdue() if self._steps_begun else self._deadlines.overdue()
+        error = (self._answers.overdue() or self._sink_overdue()) if self._steps_begun else self._deadlines.overdue()
         if error is None:
             return False
         self._fail(error)
@@ -158,6 +158,13 @@ class Runner:
         except PitstopError as away:
             self._log("WARN", LOGGER, f"could not tell that the run hangs: {away}")
         return True
+
+    def _sink_overdue(self) -> EngineError | None:
+        """While a sink's function is within a transaction steps may find no store to tell anything to."""
+        limit_ms = self._config.epoch_timeout_ms if self._told_epoch else self._config.first_epoch_timeout_ms
+        option = "epoch_timeout" if self._told_epoch else "first_epoch_timeout"
+        late = self._ownership.seconds > limit_ms / 1000
+        return took_too_long("a sink has not written its rows", option, limit_ms) if late else None
 
     @property
     def _steps_begun(self) -> bool:

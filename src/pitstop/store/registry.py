@@ -149,6 +149,9 @@ class SqlRegistry:
         ended.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
         gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
         with self._database.write() as connection:
+            # Who had to wait for this lock may find a job that runs again.
+            still = {row.id for row in connection.execute(select(schema.jobs.c.id).where(~schema.jobs.c.active))}
+            gone = [job_id for job_id in gone if job_id in still]
             for begin in range(0, len(gone), _AT_ONCE):
                 for table in (schema.jobs, *_OF_JOBS):
                     column = table.c.id if table is schema.jobs else table.c.job_id

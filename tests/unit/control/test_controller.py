@@ -154,7 +154,7 @@ def test_a_launch_that_fails_by_itself_is_an_attempt_and_the_last_one_ends_the_j
         world.off.do_all()
         world.clock.advance(max(BACK_OFF_SECONDS))
     job = world.registry.get_job("id")
-    assert job.token - before == MOST_ATTEMPTS, "so often it was launched"
+    assert job.token - before == MOST_ATTEMPTS + 1, "so often it was launched, and the last run is fenced"
     assert (job.state, job.state_dropped) == (JobState.FAILED, False)
     assert job.failure == f"The runner could not be started: {said.rstrip('.')}, {MOST_ATTEMPTS} times in a row without progress"
     assert type(defect).__name__ in job.failure_details

@@ -118,6 +118,24 @@ def test_suspend_stops_at_an_epoch_boundary_and_is_answered_when_it_has():
     assert done(stopped)
 
 
+@pytest.mark.parametrize(
+    ("before", "fact"),
+    [
+        (job(S.RUNNING, attempts=4), Died("gone")),
+        (job(S.RUNNING), BOOM),
+        (job(S.RUNNING, version=Version(1, JobSource("a.py"), {}, JobConfig(suspend_on_failure=True))), BOOM),
+        (job(S.RUNNING, termination=Termination(Mode.SUSPEND, 7)), Died("cut off")),
+        (job(S.RUNNING, termination=Termination(Mode.CANCEL_AND_EXPORT, 7)), Died("cut off")),
+    ],
+    ids=["given up", "failed", "suspended on failure", "lost to suspend", "lost to end"],
+)
+def test_a_run_that_was_given_up_writes_nothing_more_should_the_kill_not_reach_it(before, fact):
+    after = decide(before, seen(fact, before.token), NOW)
+    assert after.job.state in (S.FAILED, S.SUSPENDED)
+    assert after.job.token == before.token + 1
+    assert KillRun(before.token) in after.actions
+
+
 def test_state_that_outgrows_the_memory_has_the_job_planned_anew_unless_it_is_being_changed_anyway():
     outgrown = seen(StateOutgrown(10))
     running = job(S.RUNNING)

@@ -54,6 +54,22 @@ def test_artifacts_stay_as_long_as_a_job_may_run_them(tmp_path):
     assert {folder.name for folder in (tmp_path / "artifacts").iterdir()} == {"runs", "before", "next"}
 
 
+def test_a_job_that_is_brought_back_while_old_results_are_looked_for_stays(tmp_path, monkeypatch):
+    """Who forgets them may have to wait for another writer, which decides just that."""
+    registry = SqlRegistry(open_database(sqlite_url(tmp_path / "s.db")))
+    ended = Job("id", "job", NOW, Version(1, JobSource("a.py"), {}, JobConfig()), JobState.FAILED, completion_time=50.0)
+    registry.add_job(ended)
+
+    def jobs_of_before():
+        registry.save_job(dataclasses.replace(ended, state=JobState.NOT_RUNNING, completion_time=None))
+        return [ended]
+
+    with monkeypatch.context() as waiting:
+        waiting.setattr(registry, "jobs", jobs_of_before)
+        assert registry.delete_ended(keep=0, older_than=NOW) == []
+    assert [found.state for found in registry.jobs()] == [JobState.NOT_RUNNING]
+
+
 def test_with_a_checkpoint_goes_what_was_made_beside_it(tmp_path):
     data = DataFolder(tmp_path)
     job = Job("id", "job", NOW, Version(1, JobSource("a.py"), {}, JobConfig(), None, "L2"), JobState.RUNNING)

@@ -405,3 +405,11 @@ def test_without_an_update_there_is_nothing_to_go_back_from():
     refused = ask_back(running())
     assert message(refused) == "Cannot ROLLBACK job 'job': it has no update to go back from."
     assert refused.job == running()
+
+
+def test_a_suspended_job_is_not_updated_while_what_another_version_wrote_is_being_withdrawn():
+    """What is to be withdrawn is known by the update before: another one would have it forgotten."""
+    job = dataclasses.replace(running(), state=S.SUSPENDED, suspension_cause="Requested by user", withdrawal=5)
+    refused = prepared(job, wish())
+    assert (refused.job.withdrawal, refused.job.preparation, refused.job.state) == (5, None, S.SUSPENDED)
+    assert "is still being withdrawn" in message(refused)

@@ -468,3 +468,21 @@ def test_a_batch_ends_at_once_with_a_control_plane_that_takes_its_runs_with_it(r
     assert run.runner.step() == 0
     assert batch.told_to_end
     assert isinstance(run.told[-1], Stopped)
+
+
+def test_a_sinks_function_that_never_ends_ends_its_run_though_it_keeps_the_store_from_being_told(run):
+    """It runs within a transaction of the store, so that no step finds that store writable."""
+    run.runner.begin()
+    run.query.epoch(0)
+    assert run.runner.step() is None
+
+    def never_ends():
+        run.link.away = True
+        run.clock.advance(900)
+        assert run.runner.step() is None
+        assert not run.runner.give_up_if_overdue()
+        run.clock.advance(1)
+        assert run.runner.give_up_if_overdue(), "its process ends now, told or not"
+
+    run.engine.ownership.patiently(never_ends)
+    assert not run.engine.ownership.seconds

@@ -12,7 +12,7 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.internals.jvm import end_jobs, ended_tasks
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.sinks import write_sink
+from pitstop.spark.sinks import sink_kind, write_sink
 
 
 def run_bounded(spark: SparkSession, pipeline: Pipeline, environment: Environment) -> None:
@@ -29,9 +29,8 @@ class BoundedRun:
 
     def run(self) -> None:
         lowering = Lowering(self._spark, self._environment.sources, streaming=False)
-        for node in self._pipeline.nodes:
-            if not isinstance(node.spec, SinkSpec):
-                continue
+        sinks = [node for node in self._pipeline.nodes if isinstance(node.spec, SinkSpec)]
+        for node in sorted(sinks, key=lambda sink: sink_kind(sink).rank):
             self._environment.ownership.check()
             if self._ended:
                 raise EngineError("The run was told to end.")
