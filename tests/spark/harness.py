@@ -100,7 +100,7 @@ class Harness:
         plan = compile_pipeline(self.spark, built)
         facts = {"job_id": "id", "job_name": "job", "lineage": f"run{self.runs}", "plan": plan.to_dict()}
         facts["sources"] = [[slot.stage, slot.reader] for slot in plan.source_slots]
-        Checkpoint(checkpoint).write_facts(facts)
+        Checkpoint(checkpoint).write_facts(Checkpoint(checkpoint).facts() | facts)
         environment = Environment(
             "id",
             "job",

@@ -22,6 +22,9 @@ from pitstop.errors import SnapshotError
 from pitstop.snapshots.files import LOCAL_FILES, Files, read_text, write_text
 
 FACTS = "pitstop.json"
+WRITING = "writing"
+"""A file with the number of the epoch that sinks last began to get."""
+_AS_BEFORE = "unfinished"
 _VERSION = re.compile(r"\.?(\d+)(?:_[^.]*)?\.(?:changelog|zip|delta|snapshot)(?:\..+)?")
 
 
@@ -46,6 +49,17 @@ class OffsetLog:
         if len(lines) < 2 or lines[0] != "v1":
             raise SnapshotError(f"{where} is no offset log of version 1: the checkpoint is damaged or not ours.")
         return cls(json.loads(lines[1]), tuple(None if line == NO_OFFSET else line for line in lines[2:]))
+
+
+@dataclass(frozen=True)
+class EpochOfBefore:
+    """An epoch that was planned under another lineage, whose sinks may have it: they know it by that."""
+
+    epoch: int
+    """Its number in this checkpoint."""
+    lineage: str
+    was: int
+    """Lineage and number under which it was begun."""
 
 
 class Checkpoint:
@@ -155,6 +169,40 @@ class Checkpoint:
     def write_facts(self, facts: dict[str, Any]) -> None:
         write_text(self.files, self.path / FACTS, json.dumps(facts))
 
+    def begin_writing(self, epoch: int) -> None:
+        """Note that sinks begin to get an epoch, in no time: it outlives the process, not a power cut."""
+        (self.path / WRITING).write_text(str(epoch))
+
+    def writing(self) -> int:
+        """The last epoch that sinks have begun to get, -1 if that is not known."""
+        try:
+            return int(read_text(self.files, self.path / WRITING) or -1)
+        except FileNotFoundError:
+            return -1
+
+    def epoch_of_before(self) -> EpochOfBefore | None:
+        """The epoch that is done first, as it was begun by another version."""
+        found = self.facts().get(_AS_BEFORE)
+        return EpochOfBefore(**found) if found else None
+
+    def begin_with(self, before: EpochOfBefore | None) -> None:
+        """Note it, or that there is none."""
+        facts = {name: fact for name, fact in self.facts().items() if name != _AS_BEFORE}
+        self.write_facts(facts | ({_AS_BEFORE: vars(before)} if before is not None else {}))
+
+    def unfinished(self) -> dict[str, Any] | None:
+        """What a snapshot tells of an epoch that was planned and not committed, if sinks may have it (SnapshotManifest)."""
+        epoch, before = self.planned(), self.epoch_of_before()
+        known = before if before is not None and before.epoch == epoch else None
+        if epoch != self.committed() + 1 or (known is None and self.writing() != epoch):
+            return None
+        return {
+            "lineage": known.lineage if known is not None else self.facts()["lineage"],
+            "epoch": known.was if known is not None else epoch,
+            "offsets": self.offsets_by_source(epoch),
+            "metadata": self.offsets(epoch).metadata,
+        }
+
     def relocate(self, target: Path) -> None:
         """Let it be found at ``target``: Spark notes the absolute paths of some operators' schemas (transformWithState)."""
         operators = self.files.names(self.path / "state")
@@ -182,7 +230,7 @@ class Checkpoint:
 
     def _belongs(self, folder: Path, name: str, epoch: int) -> bool:
         # Spark writes a file of any version, also one long past, under a name like .40.zip.<uuid>.tmp first.
-        if name.endswith((".tmp", ".tmp.crc")):
+        if name.endswith((".tmp", ".tmp.crc")) or (not folder.parts and name == WRITING):
             return False
         top = folder.parts[0] if folder.parts else ""
         if top in ("offsets", "commits") or (top == "state" and folder.parts[-2:] == ("_metadata", "v2")):

@@ -6,6 +6,7 @@ meanwhile. Another file system gets real copies.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from pathlib import Path
@@ -23,15 +24,22 @@ _ATTEMPTS = 5
 
 
 def export_checkpoint(
-    checkpoint: Checkpoint, target: Path, name: str, stages: dict[str, dict[str, Any]] | None = None
+    checkpoint: Checkpoint,
+    target: Path,
+    name: str,
+    stages: dict[str, dict[str, Any]] | None = None,
+    at_rest: bool = False,
 ) -> SnapshotRecord:
     """Export the last committed epoch of a checkpoint that may be in use, as snapshot ``name`` in the folder ``target``.
 
+    ``at_rest``: it is not in use, so that an epoch that is not committed will not be.
     The folder appears whole or not at all; one that is there already is replaced. Raises SnapshotError if no epoch is committed.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
         manifest = _copy_with_retries(checkpoint, temporary, name, stages)
+        if at_rest:
+            manifest = dataclasses.replace(manifest, unfinished=checkpoint.unfinished())
         manifests.write(temporary, manifest, checkpoint.files)
         checkpoint.files.publish(temporary, target)
     finally:
@@ -67,7 +75,7 @@ def export_suspended(
     if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
     return export_checkpoint(
-        Checkpoint(data.job(job.id).checkpoint(lineage), files), data.new_snapshot(name), name, sizes or None
+        Checkpoint(data.job(job.id).checkpoint(lineage), files), data.new_snapshot(name), name, sizes or None, at_rest=True
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pitstop.plan.model import Plan, SourceSlot
-from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore, OffsetLog
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 
 
@@ -28,7 +28,7 @@ def take_over_offsets(
 ) -> None:
     """Put the saved offsets, in the new query's order, into the last two epochs: Spark reads both at its start."""
     checkpoint.drop_after(epoch)
-    offsets = tuple(_saved_offset(saved, slot, renamed) for slot in slots)
+    offsets = tuple(_offset_of(saved.manifest.offsets, slot, renamed) for slot in slots)
     # A chained operator takes rows for late by the watermark of the epoch before: it must be that of the last saved
     # epoch, not the next one's, or windows that are due lose their last frame.
     # State with a time to live is looked through for what has died since the epoch before.
@@ -36,6 +36,25 @@ def take_over_offsets(
     for number in _last_two(epoch):
         log = checkpoint.offsets(number)
         checkpoint.write_offsets(number, OffsetLog(log.metadata | ran_with, offsets))
+
+
+def take_over_unfinished(
+    saved: SavedSnapshot, slots: Sequence[SourceSlot], checkpoint: Checkpoint, epoch: int, renamed: Mapping[str, str]
+) -> None:
+    """Plan the epoch within which the saved run ended behind ``epoch``: as it was, under the name by which sinks know it.
+
+    What they have of it they do not take again; what they have not they get, as the new version makes it.
+    """
+    unfinished = saved.manifest.unfinished
+    if unfinished is None:
+        checkpoint.begin_with(None)
+        return
+    last = checkpoint.offsets(epoch)
+    found = (_offset_of(unfinished["offsets"], slot, renamed) for slot in slots)
+    offsets = tuple(offset or before for offset, before in zip(found, last.offsets, strict=True))
+    runs_with = {name: unfinished["metadata"][name] for name in ("batchWatermarkMs", "batchTimestampMs")}
+    checkpoint.write_offsets(epoch + 1, OffsetLog(last.metadata | runs_with, offsets))
+    checkpoint.begin_with(EpochOfBefore(epoch + 1, unfinished["lineage"], unfinished["epoch"]))
 
 
 def forget_offsets(checkpoint: Checkpoint, sources: int) -> None:
@@ -59,9 +78,9 @@ def _last_two(epoch: int) -> set[int]:
     return {max(epoch - 1, 0), epoch}
 
 
-def _saved_offset(saved: SavedSnapshot, slot: SourceSlot, renamed: Mapping[str, str]) -> str | None:
+def _offset_of(offsets: Mapping[str, Mapping[str, str]], slot: SourceSlot, renamed: Mapping[str, str]) -> str | None:
     """The offset of the same reader; a new reader of a known source begins where another one of it had got to."""
-    readers = saved.manifest.offsets.get(renamed.get(slot.stage, slot.stage))
+    readers = offsets.get(renamed.get(slot.stage, slot.stage))
     if not readers:
         return None
     return readers.get(renamed.get(slot.reader, slot.reader)) or readers.get("") or next(iter(readers.values()))

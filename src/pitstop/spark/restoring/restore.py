@@ -34,7 +34,13 @@ from pitstop.spark.restoring.checks import check_moves, check_operators
 from pitstop.spark.restoring.feeding import fed_streams
 from pitstop.spark.restoring.laying_down import lay_down
 from pitstop.spark.restoring.moved_files import Moves
-from pitstop.spark.restoring.offsets import forget_offsets, pretend_to_have_run, take_over_file_logs, take_over_offsets
+from pitstop.spark.restoring.offsets import (
+    forget_offsets,
+    pretend_to_have_run,
+    take_over_file_logs,
+    take_over_offsets,
+    take_over_unfinished,
+)
 from pitstop.spark.restoring.rebuild import Rebuild, plan_rebuild
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 
@@ -90,6 +96,7 @@ def restore(
                 epoch = _move(job, steps, view, building, partitions)
             pretend_to_have_run(Checkpoint(building), epoch, manifest.watermark_ms or 0)
         take_over_offsets(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed)
+        take_over_unfinished(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed)
         take_over_file_logs(saved, job.plan, building, report.renamed)
     return report
 

@@ -6,6 +6,7 @@ them on its way to the sinks.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
+from pitstop.snapshots.checkpoint import EpochOfBefore
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import EpochBoundaryError
 from pitstop.spark.internals.kept_rows import forget_rows
@@ -41,8 +43,11 @@ class EpochWriter:
         early: Mapping[str, EarlyResults] | None = None,
         written: Callable[[float], None] | None = None,
         write: WriteSink = write_sink,
+        of_before: EpochOfBefore | None = None,
+        begins: Callable[[int], None] = lambda epoch: None,
     ) -> None:
-        self._write_sink = write
+        """``of_before``: the epoch that sinks know by another name; ``begins`` is told of each before its first sink gets it."""
+        self._write_sink, self._of_before, self._begins = write, of_before, begins
         self._early = early or {}
         self._written = written
         self._cuts = cuts
@@ -63,6 +68,7 @@ class EpochWriter:
                 if self._before is not None:
                     self._before()
                 self._environment.ownership.check()
+                self._begins(epoch)
                 self._write(rows, epoch)
                 if self._written is not None:
                     self._written(begun)
@@ -144,7 +150,10 @@ class EpochWriter:
             forget_rows(rows)
 
     def _write_into(self, sink: Node, lowering: Lowering, epoch: int) -> None:
-        rows = self._write_sink(sink, lowering.frame(sink), epoch, self._environment)
+        environment, before = self._environment, self._of_before
+        if before is not None and before.epoch == epoch:
+            environment, epoch = dataclasses.replace(environment, lineage=before.lineage), before.was
+        rows = self._write_sink(sink, lowering.frame(sink), epoch, environment)
         if rows is not None:
             self._counted(sink.name, rows)
 

@@ -71,7 +71,9 @@ class RunningQuery:
         earlier = before.idle if before is not None else None
         idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, lowering.followers, environment.log, earlier)
         early = _early_results(checkpoint, cuts, lowering.layouts)
-        writer = EpochWriter(cuts, environment, early, idle.epoch_written if idle is not None else None, write)
+        kept = Checkpoint(checkpoint)
+        told = idle.epoch_written if idle is not None else None
+        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), kept.begin_writing)
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)

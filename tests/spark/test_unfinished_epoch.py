@@ -1,0 +1,100 @@
+"""A run ends within an epoch that some sinks have already: the version after it gives the epoch to the others alone."""
+
+import json
+from collections import Counter
+
+import pytest
+
+import pitstop as ps
+from pitstop.kit.waiting import wait_until
+from pitstop.model.data_folder import DataFolder
+from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import export_checkpoint
+from pitstop.testing.map_store import MemoryMapStore
+from tests.spark.harness import Harness, numbers
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+ROWS, STEP, POISON = 4_000, 500, 1_700
+
+
+def pipeline(folder, cast, more=None):
+    p = ps.Pipeline()
+    rows = numbers(p, rows=ROWS, step=STEP, keys=10)
+    rows.select("seq").write_to(ps.sinks.files(folder / "plain", format="json"), name="plain")
+    counted = rows.group_by("key").rolling_aggregate("counted", n=ps.count())
+    counted.select("key", "n").write_to(ps.sinks.map("sums", key="key", value="n", merge=add), name="sums")
+    text = f"if(seq = {POISON}, 'none', cast(seq as string))"
+    rows.select("seq", f"{cast}({text} AS bigint) AS number").write_to(
+        ps.sinks.files(folder / "cast", format="json"), name="cast"
+    )
+    if more is not None:
+        rows.group_by("key").window(ps.tumbling("1 second")).aggregate(more, n=ps.count()).write_to(
+            ps.sinks.noop(), name=f"to {more}"
+        )
+    return p
+
+
+def add(old, new):
+    return (old or 0) + new
+
+
+def written(folder):
+    return Counter(json.loads(line)["seq"] for file in folder.glob("*.json") for line in file.open())
+
+
+def expected_sums():
+    """Key -> the sum of its running counts, by plain Python."""
+    counts = Counter(seq * 7919 % 10 for seq in range(ROWS))
+    return {str(key): n * (n + 1) // 2 for key, n in counts.items()}
+
+
+def failed(harness, built):
+    """Run a version until it fails, and export what it keeps."""
+    running = harness.start(built, harness.folder / f"checkpoint-{harness.runs}", 2)
+    assert wait_until(lambda: not running.active, 120)
+    assert running.failure() is not None
+    snapshot = DataFolder(harness.folder).snapshot("saved")
+    export_checkpoint(running.checkpoint, snapshot, "saved", at_rest=True)
+    harness.runs += 1
+    return manifests.read(snapshot)
+
+
+@pytest.mark.parametrize("more", [None, "windows"], ids=["the-same-state", "another-stage"])
+def test_no_row_is_missed_or_doubled_in_any_sink(spark, tmp_path, more):
+    harness = Harness(spark, tmp_path, maps=MemoryMapStore())
+    saved = failed(harness, pipeline(tmp_path, "cast"))
+    assert saved.unfinished["epoch"] == saved.epoch + 1
+    held = written(tmp_path / "plain")
+    assert held[POISON] == 1, "this sink has the epoch"
+    assert not written(tmp_path / "cast")[POISON]
+    harness.run(pipeline(tmp_path, "try_cast", more))
+    once = Counter(range(ROWS))
+    assert written(tmp_path / "plain") == once
+    assert written(tmp_path / "cast") == once
+    assert {entry.key: json.loads(entry.value) for entry in harness.maps.entries("sums")} == expected_sums()
+
+
+def test_a_version_that_fails_in_the_same_epoch_hands_it_on(spark, tmp_path):
+    harness = Harness(spark, tmp_path, maps=MemoryMapStore())
+    first = failed(harness, pipeline(tmp_path, "cast"))
+    harness.restore(pipeline(tmp_path, "cast"), tmp_path / "checkpoint-1", None, None, True)
+    again = failed(harness, pipeline(tmp_path, "cast"))
+    assert (again.unfinished["lineage"], again.unfinished["epoch"]) == (first.lineage, first.unfinished["epoch"])
+    harness.run(pipeline(tmp_path, "try_cast"))
+    assert written(tmp_path / "plain") == written(tmp_path / "cast") == Counter(range(ROWS))
+
+
+def test_an_epoch_that_no_sink_has_begun_to_get_is_planned_anew(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.write_facts({"lineage": "L1", "sources": []})
+    for epoch in (6, 7):
+        (tmp_path / "offsets").mkdir(exist_ok=True)
+        (tmp_path / "offsets" / str(epoch)).write_text("v1\n{}")
+    (tmp_path / "commits").mkdir()
+    (tmp_path / "commits" / "6").write_text("v1\n{}")
+    checkpoint.begin_writing(6)
+    assert checkpoint.unfinished() is None
+    checkpoint.begin_writing(7)
+    assert checkpoint.unfinished()["epoch"] == 7
