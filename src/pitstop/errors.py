@@ -183,8 +183,13 @@ def is_of_the_machine(error: BaseException) -> bool:
     """
     if isinstance(error, PitstopError) and error.details.get("away"):
         return True
-    return isinstance(error, StoreError) or (isinstance(error, OSError) and error.errno in _MACHINE_ERRORS)
+    if isinstance(error, RuntimeError) and NO_THREADS in str(error):
+        return True
+    return isinstance(error, StoreError | MemoryError) or (isinstance(error, OSError) and error.errno in _MACHINE_ERRORS)
 
+
+NO_THREADS = "can't start new thread"
+"""What Python says when the machine has no more threads."""
 
 _MACHINE_ERRORS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE),

@@ -31,9 +31,6 @@ from pitstop.snapshots.files import LOCAL_FILES, Files
 
 log = structlog.get_logger("pitstop.control")
 
-_NO_THREADS = "can't start new thread"
-"""All that a RuntimeError of Python says if there are too many."""
-
 Tell = Callable[[Observation], None]
 """Takes a fact that the control plane has seen itself."""
 
@@ -130,8 +127,7 @@ class Actor:
 
 def _has_no_room(error: Exception) -> bool:
     """True if the machine has no room, memory, processes or threads for a run now; anything else does not mend by waiting."""
-    no_threads = isinstance(error, RuntimeError) and _NO_THREADS in str(error)
-    return no_threads or isinstance(error, OSError | MemoryError) or is_of_the_machine(error)
+    return isinstance(error, OSError) or is_of_the_machine(error)
 
 
 def _in_words(error: Exception) -> str:

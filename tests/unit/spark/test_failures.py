@@ -2,6 +2,8 @@
 
 import pytest
 
+from pitstop.errors import StoreError, is_of_the_machine
+from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.base.failures import explain, explain_run
 
 TRACE = """An exception was thrown from the Python worker. Please see the stack trace below.
@@ -57,3 +59,51 @@ def test_a_full_heap_costs_an_attempt_and_says_what_to_do(in_callback):
     assert "PITSTOP_DRIVER_MEMORY" in failure.message
     assert "state_store=rocksdb" in failure.message
     assert explain_run(said).details["restartable"]
+
+
+AWAY = "The folder is not there: its files are read once it is."
+
+
+@pytest.mark.parametrize("error", [SourceAwayError, StoreError])
+def test_a_source_that_is_away_in_a_process_of_spark_costs_time_and_no_attempt(error):
+    trace = Exception(TRACE.format(error=f"{error.__module__}.{error.__name__}: {AWAY}"))
+    epoch, run = explain(trace, None), explain_run(trace)
+    assert epoch.message == f"An epoch could not be read: {AWAY}"
+    assert str(run) == f"The run could not go on: {AWAY}"
+    for failure in (epoch, run, explain(Exception("The query has ended"), trace)):
+        assert is_of_the_machine(failure)
+        assert "restartable" not in failure.details
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "sqlite3.OperationalError: database or disk is full",
+        "RuntimeError: can't start new thread",
+        "MemoryError",
+        "MemoryError: out of luck",
+        "OSError: [Errno 5] Input/output error",
+        "OSError: [Errno 116] Stale file handle",
+    ],
+)
+def test_what_a_machine_without_room_says_in_a_process_of_spark_costs_time_and_no_attempt(said):
+    trace = Exception(TRACE.format(error=said))
+    epoch, run = explain(trace, None), explain_run(trace)
+    assert epoch.message == f"An epoch could not be written: {said}"
+    assert str(run) == f"The run could not go on: {said}"
+    assert is_of_the_machine(epoch)
+    assert is_of_the_machine(run)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
+def test_a_run_itself_without_memory_or_threads_costs_time_and_no_attempt(error):
+    epoch, run = explain(Exception("The query has ended"), error), explain_run(error)
+    assert is_of_the_machine(epoch)
+    assert is_of_the_machine(run)
+    assert str(run) == f"The run could not go on: {str(error) or 'MemoryError'}"
+
+
+def test_a_store_that_fails_an_epoch_as_it_is_written_is_told_so():
+    error = StoreError("The store is busy.")
+    told = explain(Exception(f"py4j callback: pitstop.errors.StoreError: {error}"), error)
+    assert told.message == "An epoch could not be written: The store is busy."

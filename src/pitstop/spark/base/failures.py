@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
-from pitstop.errors import EngineError, PipelineError, PitstopError, is_of_the_machine
+from pitstop.errors import NO_THREADS, EngineError, PipelineError, PitstopError, StoreError, is_of_the_machine
 from pitstop.pipeline.nodes import Node
+from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.base.expressions import raised_in
 from pitstop.spark.internals.jvm import is_lost_java
 
@@ -46,8 +47,15 @@ _MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, st
 _NO_ROOM = (
     *("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files"),
     *("Cannot allocate memory", "Resource temporarily unavailable", "unable to create native thread"),
+    *("Input/output error", "Stale file handle", "database or disk is full", NO_THREADS),
 )
-"""What the operating system says through Java."""
+"""What the operating system says through Java, and through what Python raises in processes of Spark's."""
+
+_NO_MEMORY = "MemoryError"
+"""What Python says in a line of its own. Java's OutOfMemoryError is told of its heap."""
+
+_AWAY = tuple(f"{error.__module__}.{error.__qualname__}" for error in (SourceAwayError, StoreError))
+"""Errors of ours that say in one sentence what is away, as the traces of Python's processes name them."""
 
 
 class EpochBoundaryError(Exception):
@@ -99,7 +107,13 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
     ``cause``: what our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions it may be of.
     """
     trace = str(error)
-    if (cause is not None and is_of_the_machine(cause)) or any(words in trace for words in _NO_ROOM):
+    if cause is not None and is_of_the_machine(cause):
+        said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause) or type(cause).__name__)
+        return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
+    away = _away_in(trace) or _away_in(str(cause))
+    if away is not None:
+        return EngineError(f"An epoch could not be read: {away}", trace=trace, away=True)
+    if _no_room_in(trace) is not None:
         said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause or trace))
         return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
     if _says(_EXECUTOR_LOST, trace, cause):
@@ -141,8 +155,11 @@ def explain_run(error: Exception) -> Exception:
         return error
     trace = "".join(traceback.format_exception(error))
     machine = next((one for one in chain if is_of_the_machine(one)), None)
-    if machine is not None or any(words in said for words in _NO_ROOM):
-        return EngineError(f"The run could not go on: {machine or _line_with(_NO_ROOM, said)}", trace=trace, away=True)
+    away = _away_in(said)
+    no_room = away or _no_room_in(said)
+    if machine is not None or no_room is not None:
+        why = no_room if machine is None else str(machine) or type(machine).__name__
+        return EngineError(f"The run could not go on: {why}", trace=trace, away=True)
     if any(map(is_lost_java, chain)) or any(words in said for words in _SPARK_LOST):
         return EngineError(f"The run has no Spark, or has lost it: {first_line(error)}", trace=trace, restartable=True)
     if _says(_HEAP_FULL, said, None):
@@ -163,8 +180,16 @@ def _chain(error: BaseException | None) -> list[BaseException]:
     return found
 
 
-def _line_with(words: tuple[str, ...], text: str) -> str:
-    return next(line.strip() for line in text.splitlines() if any(word in line for word in words))
+def _away_in(text: str) -> str | None:
+    """The sentence of an error of ours that says what is away; None if there is none in the text."""
+    found = (line.strip().partition(": ") for line in text.splitlines())
+    return next((sentence for head, _, sentence in found if head in _AWAY), None)
+
+
+def _no_room_in(text: str) -> str | None:
+    """The line that says that the machine has no room, memory, processes or threads."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line.split(":")[0] == _NO_MEMORY or any(word in line for word in _NO_ROOM)), None)
 
 
 def _says(words: tuple[str, ...], trace: str, cause: BaseException | None) -> bool:
@@ -191,6 +216,7 @@ def _last_error(trace: str) -> str:
         head = line.split(":", 1)[0]
         if head == _ROW_ERROR:
             return line.split(":", 1)[1].strip()
-        if head.endswith(("Error", "Exception")) and " " not in head and ":" in line and not head.startswith("at "):
+        named = head.endswith(("Error", "Exception")) and " " not in head and not head.startswith("at ")
+        if line == _NO_MEMORY or (named and ":" in line):
             return line
     return first_line(Exception(lines[0] if lines else "unknown"))
