@@ -1,9 +1,12 @@
 """Files that are renamed, replaced or copied while they are read: every row once, or it is told."""
 
+import errno
 import os
+from pathlib import Path
 
 import pytest
 
+from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.sources.csv_marks import Mark
 from pitstop.spark.sources.csv_plan import FolderPlan
 from pitstop.spark.sources.csv_tail import CsvTailReader
@@ -172,3 +175,104 @@ def test_a_quote_that_is_never_closed_spoils_its_own_line_alone(tmp_path, monkey
         while found := tailing.epoch():
             read += found
         assert sorted(read) == sorted(lines)
+
+
+def planned(tailing):
+    """The parts of an epoch that is planned and not read yet."""
+    start, tailing.offset = tailing.offset, tailing.reader.latestOffset(tailing.offset, None)
+    return tailing.reader.partitions(start, tailing.offset)
+
+
+def lines_of(tailing, parts):
+    return sorted(row["value"] for part in parts for batch in tailing.reader.read(part) for row in batch.to_pylist())
+
+
+def refuse(monkeypatch, call, path, number=errno.EMFILE):
+    """Have the operating system refuse what ``call`` asks of this path."""
+    owner = os if call in ("stat", "lstat") else Path
+    real = getattr(owner, call)
+
+    def refusing(asked, *args, **more):
+        if Path(asked) == path:
+            raise OSError(number, os.strerror(number), str(path))
+        return real(asked, *args, **more)
+
+    monkeypatch.setattr(owner, call, refusing)
+
+
+def test_a_folder_that_is_away_when_an_epoch_is_read_loses_nothing_and_the_epoch_waits(tmp_path, capfd):
+    folder = tmp_path / "share"
+    folder.mkdir()
+    write(folder / "a.csv", "1", "2")
+    tailing = Tailing(folder)
+    parts = planned(tailing)
+    folder.rename(tmp_path / "away")
+    with pytest.raises(SourceAwayError) as told:
+        lines_of(tailing, parts)
+    place = f"bytes 0 to 4 of 'a.csv' in {folder} (the folder is not there)"
+    assert str(told.value) == f"Source 'csv_tail' cannot read {place}: it waits until it can."
+    (tmp_path / "away").rename(folder)
+    assert lines_of(tailing, parts) == ["1", "2"]
+    assert "lost" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO, errno.ESTALE])
+def test_a_file_that_cannot_be_opened_for_a_moment_loses_nothing_and_the_epoch_waits(tailing, tmp_path, monkeypatch, number):
+    write(tmp_path / "a.csv", "1", "2")
+    parts = planned(tailing)
+    with monkeypatch.context() as patch:
+        refuse(patch, "open", tmp_path / "a.csv", number)
+        with pytest.raises(SourceAwayError, match=rf"\({os.strerror(number)}\)"):
+            lines_of(tailing, parts)
+    assert lines_of(tailing, parts) == ["1", "2"]
+
+
+def test_a_renamed_file_whose_folder_cannot_be_listed_for_a_moment_loses_nothing_and_the_epoch_waits(
+    tailing, tmp_path, monkeypatch
+):
+    write(tmp_path / "a.csv", "1", "2")
+    parts = planned(tailing)
+    (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
+    with monkeypatch.context() as patch:
+        refuse(patch, "iterdir", tmp_path)
+        with pytest.raises(SourceAwayError, match="Too many open files"):
+            lines_of(tailing, parts)
+    assert lines_of(tailing, parts) == ["1", "2"]
+
+
+@pytest.mark.parametrize("directory", [False, True], ids=["removed", "a folder now"])
+def test_a_file_that_is_gone_from_a_folder_that_is_there_is_told_with_its_bytes(tailing, tmp_path, capfd, directory):
+    write(tmp_path / "a.csv", "1", "2")
+    parts = planned(tailing)
+    (tmp_path / "a.csv").unlink()
+    if directory:
+        (tmp_path / "a.csv").mkdir()
+    assert lines_of(tailing, parts) == []
+    assert "4 bytes are lost" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("refused", ["iterdir", "open", "stat"])
+def test_a_renamed_file_that_cannot_be_looked_for_while_an_epoch_is_planned_is_read_on_later(
+    tailing, tmp_path, monkeypatch, refused
+):
+    write(tmp_path / "a.csv", "1", "2")
+    assert tailing.epoch() == ["1", "2"]
+    new = tmp_path / ("a.1" if refused == "iterdir" else "b.csv")
+    (tmp_path / "a.csv").rename(new)
+    write(new, "3")
+    with monkeypatch.context() as patch:
+        refuse(patch, refused, tmp_path if refused == "iterdir" else new, errno.EIO)
+        assert tailing.epoch() == []
+    assert tailing.epoch() == ["3"]
+
+
+def test_a_file_whose_facts_cannot_be_had_for_a_moment_is_read_on_later(tailing, tmp_path, monkeypatch, capfd):
+    write(tmp_path / "a.csv", "1", "2")
+    assert tailing.epoch() == ["1", "2"]
+    write(tmp_path / "a.csv", "3")
+    with monkeypatch.context() as patch:
+        for call in ("stat", "lstat"):
+            refuse(patch, call, tmp_path / "a.csv", errno.ESTALE)
+        assert tailing.epoch() == []
+    assert tailing.epoch() == ["3"]
+    assert "is gone" not in capfd.readouterr().err

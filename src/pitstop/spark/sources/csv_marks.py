@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 EDGE_BYTES = 64
+
+GONE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""What is raised where there is no such file any more. Any other error says nothing of whether it is there."""
 
 Positions = dict[str, tuple[int, str]]
 """File name -> (byte position after the last record read, text of the file's :class:`Mark`)."""
@@ -82,32 +87,68 @@ def spans(before: Positions, after: Positions) -> list[Span]:
 
 
 def open_marked(folder: Path, span: Span) -> BinaryIO | None:
-    """The file of a span, under whatever name of its folder it has by now; None if it is gone, or another."""
-    mark = Mark.parse(span.mark)
-    path = folder / span.file
-    for candidate in (path, *with_inode(path.parent, mark.inode)):
-        try:
-            file = candidate.open("rb")
-        except OSError:
-            continue
-        if mark.fits(file, span.end):
+    """The file of a span, under whatever name of its folder it has by now; None if it is gone, or another.
+
+    OSError if that cannot be told now: the folder is not there, or what may be the file cannot be read.
+    """
+    # Looked for before and after, as it may come or go meanwhile.
+    _find(folder)
+    mark, path = Mark.parse(span.mark), folder / span.file
+    refused: OSError | None = None
+    try:
+        for candidate in chain([path], with_inode(path.parent, mark.inode)):
+            try:
+                file = _open_fitting(candidate, mark, span.end)
+            except OSError as error:
+                refused = refused or error
+                continue
+            if file is not None:
+                return file
+    except OSError as error:
+        refused = refused or error
+    _find(folder)
+    if refused is not None:
+        raise refused
+    return None
+
+
+def _find(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(folder))
+
+
+def _open_fitting(path: Path, mark: Mark, position: int) -> BinaryIO | None:
+    try:
+        file = path.open("rb")
+    except GONE:
+        return None
+    try:
+        if mark.fits(file, position):
             return file
+    except OSError:
         file.close()
+        raise
+    file.close()
     return None
 
 
 def with_inode(folder: Path, inode: int) -> Iterator[Path]:
-    """The files of a folder that have this inode."""
+    """The files of a folder that have this inode. OSError, after what was found, if there may be others."""
+    refused: OSError | None = None
     try:
         entries = sorted(folder.iterdir()) if inode else []
-    except OSError:
+    except GONE:
         return
     for path in entries:
         try:
             if path.is_file() and path.stat().st_ino == inode:
                 yield path
-        except OSError:
+        except GONE:
             continue
+        except OSError as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
 
 
 def _before(file: BinaryIO, position: int) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span, with_inode
+from pitstop.spark.sources.csv_marks import EDGE_BYTES, GONE, Mark, Positions, Span, with_inode
 from pitstop.spark.sources.csv_records import last_line_end
 from pitstop.spark.sources.log import SourceLog
 
@@ -80,7 +80,7 @@ class FolderPlan:
         for name in names | before.keys():
             try:
                 facts = os.stat(self._folder / name)
-            except FileNotFoundError:
+            except GONE:
                 continue
             except OSError as error:
                 self._tell_unreadable(name, error)
@@ -95,21 +95,29 @@ class FolderPlan:
             return dict(before)
         now: Positions = {}
         names = {facts.st_ino: name for name, facts in found.items()}
-        left = dict(before)
+        left, unknown = dict(before), set[str]()
         for old, (position, text) in before.items():
             mark = Mark.parse(text)
             if not mark.inode or (old in found and found[old].st_ino == mark.inode):
                 continue
-            name = names.get(mark.inode) or self._beside(old, mark.inode)
-            if name is None or not self._same(name, position, mark):
+            name = names.get(mark.inode)
+            try:
+                name = name or self._beside(old, mark.inode)
+                if name is None or not self._same(name, position, mark):
+                    continue
+                found.setdefault(name, os.stat(self._folder / name))
+            except OSError as error:
+                # It may be that file, which is read neither on nor anew before that is known.
+                self._tell_unreadable(name or old, error)
+                unknown.add(old)
+                found.pop(name or old, None)
                 continue
-            found.setdefault(name, os.stat(self._folder / name))
             now[name] = left.pop(old)
             self._log.info(f"File '{old}' is '{name}' now: it is read on from byte {position}.")
         for name, (position, text) in left.items():
             if name in now:
                 continue  # another file has its name now: told where it is examined
-            if name in found or os.path.lexists(self._folder / name):
+            if name in found or name in unknown or not self._is_gone(name):
                 now[name] = (position, text)
             else:
                 self._verified.pop(name, None)
@@ -120,10 +128,27 @@ class FolderPlan:
         path = next(with_inode((self._folder / name).parent, inode), None)
         return None if path is None else str(path.relative_to(self._folder))
 
+    def _is_gone(self, name: str) -> bool:
+        """True if it is known to be: were the position of one forgotten that comes back, its rows would come twice."""
+        try:
+            os.lstat(self._folder / name)
+        except GONE:
+            return self._folder.is_dir()
+        except OSError:
+            pass
+        return False
+
     def _same(self, name: str, position: int, mark: Mark) -> bool:
+        """OSError if that cannot be known now."""
         try:
             with (self._folder / name).open("rb") as file:
                 return mark.fits(file, position)
+        except GONE:
+            return False
+
+    def _may_be_copy(self, name: str, position: int, mark: Mark) -> bool:
+        try:
+            return self._same(name, position, mark)
         except OSError:
             return False
 
@@ -176,7 +201,7 @@ class FolderPlan:
         """A new file may be a copy of one that has been read: nobody can know, so it is read, and told."""
         for other, (position, text) in before.items():
             mark = Mark.parse(text)
-            if mark.length == EDGE_BYTES and mark.tail and position <= size and self._same(name, position, mark):
+            if mark.length == EDGE_BYTES and mark.tail and position <= size and self._may_be_copy(name, position, mark):
                 self._tell(
                     f"{name} like {other}",
                     f"File '{name}' begins with all {position} bytes that were read of '{other}': if it is a copy, these rows "
@@ -184,7 +209,7 @@ class FolderPlan:
                 )
 
     def _tell_unreadable(self, name: str, error: OSError) -> None:
-        self._tell(name, f"File '{name}' cannot be read ({error.strerror}): waiting until it can.")
+        self._tell(name, f"File '{name}' cannot be read ({error.strerror or error}): waiting until it can.")
 
     def _tell(self, key: str, message: str) -> None:
         if key not in self._told:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
@@ -88,16 +89,23 @@ class CsvTailReader(DataSourceStreamReader):
 
     def _bytes(self, span: Span) -> bytes:
         """What the span holds; if it is gone since the epoch was planned that is told, for it cannot be had again."""
-        file = open_marked(self._folder, span)
-        if file is None:
-            self._options.log.warning(
-                f"File '{span.file}' was truncated, replaced or removed before bytes {span.start} to {span.end} were read: "
-                f"{span.end - span.start} bytes are lost."
-            )
-            return b""
-        with file:
-            file.seek(span.start)
-            return file.read(span.end - span.start)
+        try:
+            file = open_marked(self._folder, span)
+            if file is not None:
+                with file:
+                    file.seek(span.start)
+                    return file.read(span.end - span.start)
+        except OSError as error:
+            # The epoch must not be committed without these bytes: they may be there in a moment.
+            raise SourceAwayError(
+                f"Source '{self._options.stage}' cannot read bytes {span.start} to {span.end} of '{span.file}' in {self._folder} "
+                f"({error.strerror or error}): it waits until it can."
+            ) from error
+        self._options.log.warning(
+            f"File '{span.file}' was truncated, replaced or removed before bytes {span.start} to {span.end} were read: "
+            f"{span.end - span.start} bytes are lost."
+        )
+        return b""
 
 
 def _positions(offset: Offset) -> Positions:
