@@ -2,7 +2,8 @@
 
 Spark opens a source anew for every branch of a query that reads it. So that all branches see the same rows in
 the same epoch, the readers of one stage agree on where each epoch ends, in a file: who comes first decides, and
-a later one who starts at the same offset takes that decision.
+a later one who starts at the same offset takes that decision. Offsets of another source mean something else, so a version
+of the job whose stage reads another one has another file.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ SMALL_ROWS, SMALL_BYTES = 5_000, 512 << 10
 """An epoch of no more than these is read at once, where it is planned."""
 GATE = "gate"
 GATE_SECONDS = 1800.0
+OF_THE_RUN = frozenset({"job", "stage", "store", "storeFactory", "admission", "agreements", GATE, "startOffset"})
+"""What readers are told of the run that they are of. All other options say what is read."""
 _STEP = 0.01
 
 
@@ -58,12 +61,17 @@ class SourceOptions:
         self.stage = options.get("stage", kind)
         self.job = options.get("job", "job")
         self.log = SourceLog(kind, self.stage)
-        self.agreement = Agreement(Path(options["agreements"]), self.stage) if "agreements" in options else None
-
+        self.agreement = Agreement(Path(options["agreements"]), self.stage, self._source()) if "agreements" in options else None
         self.limited = Throttle(options.get("admission")).limited
         """How much of a usual amount the next epoch may bring."""
         if GATE in options:
             _wait_at(Path(options[GATE]))
+
+    def _source(self) -> dict[str, str]:
+        """What is read. Names in lower case, as Spark has them."""
+        of_the_run = {name.lower() for name in OF_THE_RUN}
+        named = {name.lower(): str(value) for name, value in self._options.items()}
+        return {name: value for name, value in named.items() if name not in of_the_run}
 
     def text(self, name: str, default: str | None = None) -> str:
         value = self._options.get(name, default)
@@ -97,11 +105,13 @@ class SourceOptions:
 
 
 class Agreement:
-    """One small file a stage: the last decision {start, end}."""
+    """One small file for each source of a stage: the last decision {start, end}."""
 
-    def __init__(self, folder: Path, stage: str) -> None:
+    def __init__(self, folder: Path, stage: str, source: Mapping[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / f"{fingerprint(stage)}.json"
+        # Earlier releases named it by the stage alone. What stands there is not needed: all readers of a run are of one release,
+        # and what has become an epoch is in Spark's own log of offsets.
+        self._path = folder / f"{fingerprint([stage, dict(source)])}.json"
 
     def end_of(self, start: Offset, decide: Callable[[], Offset]) -> Offset:
         with self._path.open("a+") as file:
