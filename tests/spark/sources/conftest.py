@@ -12,12 +12,13 @@ class Feed:
     """``count`` objects, of which those below ``oldest`` are forgotten. ``faults`` are answered first, (status, body) each.
 
     While ``hanging`` is set, no answer is given; ``dripping`` sends a byte now and then for ever. ``redirects`` is the status
-    with which /moved leads to the objects.
+    with which /moved leads to the objects. An answer has ``most`` objects at most, whatever is asked for; ``inclusive``: it
+    begins with the object of the number that was given.
     """
 
     def __init__(self):
         self.count, self.oldest, self.faults, self.requests, self.queries = 0, 0, [], [], []
-        self.redirects = None
+        self.redirects, self.most, self.inclusive = None, None, False
         self.hanging, self.dripping, self.ended = threading.Event(), False, threading.Event()
         self.go_on = threading.Event()
         feed = self
@@ -58,8 +59,8 @@ class Feed:
             pass  # the client has given up
 
     def page(self, since, limit):
-        first = max(since + 1, self.oldest)
-        return json.dumps([{"sequence": n, "v": n} for n in range(first, self.count)][:limit]).encode()
+        first = max(since + (0 if self.inclusive else 1), self.oldest)
+        return json.dumps([{"sequence": n, "v": n} for n in range(first, self.count)][: self.most or limit]).encode()
 
     def close(self):
         self.ended.set()

@@ -227,6 +227,14 @@ def test_a_batch_holds_all_there_is_now_however_often_the_server_fails_first(fee
     assert found == list(range(25))
 
 
+@pytest.mark.parametrize(("most", "inclusive"), [(7, False), (None, True), (7, True)])
+def test_a_batch_holds_all_of_a_server_that_gives_less_than_it_is_asked_for_or_what_is_known(feed, most, inclusive):
+    feed.count, feed.most, feed.inclusive = 95, most, inclusive
+    reader = EverythingReader(HttpPollReader(SourceOptions("http_poll", {"url": feed.url, "limit": "10"})))
+    found = [row["sequence"] for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert found == list(range(95))
+
+
 def test_the_url_keeps_its_own_parameters_and_the_log_shows_no_secret(feed, open_reader, capfd):
     feed.count, feed.faults = 1, [(503, b"")]
     reader = open_reader(url=feed.url.replace("//", "//user:word@") + "?token=hush&since=7")

@@ -120,14 +120,15 @@ class HttpPollReader(DataSourceStreamReader):
         return full
 
     def everything(self, start: Offset) -> Offset:
-        """The offset after all that the server has now; asks until it answers."""
+        """The offset after all that the server has now; asks until it answers.
+
+        A short answer is not the end: a server may give less than it is asked for, or what was read before once more.
+        """
         since = int(start["sequence"])
         self._go_to(start)
-        while True:
-            rows = self._insist(self._newest(since))
+        while rows := self._insist(self._newest(since)):
             self._buffer += rows
-            if len(rows) < self._limit:
-                return {"sequence": self._newest(since)}
+        return {"sequence": self._newest(since)}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         if _generation(start) != _generation(end):
