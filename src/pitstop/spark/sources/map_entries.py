@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.maps.model import Entry
+from pitstop.maps.ports import MapStore
 from pitstop.spark.sources import python_source
-from pitstop.spark.sources.map_journal import PAGE, open_store
+from pitstop.spark.sources.map_access import MapAccess
+from pitstop.spark.sources.map_journal import PAGE
 from pitstop.spark.sources.shared import SourceOptions
 
 
@@ -19,15 +23,15 @@ class MapEntriesReader(DataSourceReader):
 
     def __init__(self, options: SourceOptions) -> None:
         self._map = options.text("map")
-        self._factory, self._url = options.text("storeFactory"), options.text("store")
+        self._store = MapAccess.of(options)
 
     def partitions(self) -> Sequence[InputPartition]:
         return [InputPartition(0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        store, after = open_store(self._factory, self._url), None
+        after: str | None = None
         while True:
-            found = store.entries(self._map, after=after, limit=PAGE)
+            found = self._store.patiently(partial(_page, self._map, after))
             if found:
                 keys, values = [entry.key for entry in found], [entry.value for entry in found]
                 columns = [pa.array(keys, pa.string()), pa.array(values, pa.string())]
@@ -35,6 +39,10 @@ class MapEntriesReader(DataSourceReader):
             if len(found) < PAGE:
                 return
             after = found[-1].key
+
+
+def _page(name: str, after: str | None, store: MapStore) -> list[Entry]:
+    return store.entries(name, after=after, limit=PAGE)
 
 
 class MapEntriesSource(DataSource):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pitstop.errors import UsageError
-from pitstop.maps.model import JournalEvent
+from pitstop.errors import StoreError, UsageError
+from pitstop.maps.model import JournalBounds, JournalEvent, JournalSlice
 from pitstop.maps.ports import MapStore
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
+from pitstop.spark.sources.map_access import MapAccess
 from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
 
 PAGE = 20_000
@@ -33,14 +33,6 @@ class Events(InputPartition):
         self.incarnation, self.after, self.last = incarnation, after, last
 
 
-@functools.cache
-def open_store(factory: str, url: str) -> MapStore:
-    """The store that ``module:function`` opens at a URL; one a process, for tasks come and go quickly."""
-    module, _, function = factory.partition(":")
-    store: MapStore = getattr(importlib.import_module(module), function)(url)
-    return store
-
-
 class MapJournalReader(DataSourceStreamReader):
     """Rows: sequence, kind, key, old_value, new_value, time, lost."""
 
@@ -52,11 +44,7 @@ class MapJournalReader(DataSourceStreamReader):
         if self._start not in ("oldest", "current"):
             raise UsageError(f"Source '{options.stage}': option start is '{self._start}'; it must be oldest or current.")
         self._max_events = options.number("maxEvents", 100_000)
-        self._factory, self._url = options.text("storeFactory"), options.text("store")
-
-    @property
-    def _store(self) -> MapStore:
-        return open_store(self._factory, self._url)
+        self._store = MapAccess.of(options)
 
     def initialOffset(self) -> Offset:
         return self._options.start_offset(dict(UNDECIDED))
@@ -66,11 +54,17 @@ class MapJournalReader(DataSourceStreamReader):
 
     def everything(self, start: Offset) -> Offset:
         """The offset after all events that are there now."""
-        bounds = self._store.bounds(self._map)
+        bounds = self._bounds()
         return dict(WAITING) if bounds is None else {"incarnation": bounds.incarnation, "sequence": bounds.newest}
 
+    def _bounds(self) -> JournalBounds | None:
+        return self._store.patiently(lambda store: store.bounds(self._map))
+
     def _advance(self, start: Offset, most: int) -> Offset:
-        bounds = self._store.bounds(self._map)
+        try:
+            bounds = self._store.now(lambda store: store.bounds(self._map))
+        except StoreError:
+            return start  # nothing new for now: other sources of the query are not to wait
         if bounds is None:
             return dict(WAITING) if start == UNDECIDED else start
         if start == UNDECIDED and self._start == "current":
@@ -89,7 +83,7 @@ class MapJournalReader(DataSourceStreamReader):
                 f"Map '{self._map}' was made anew: what its old journal still had after sequence {start['sequence']} cannot be "
                 "read; its new journal is read from the oldest event."
             )
-        bounds = self._store.bounds(self._map)
+        bounds = self._bounds()
         oldest = bounds.oldest if bounds is not None and bounds.incarnation == incarnation else 1
         return [Events(incarnation, self._after(start, incarnation, oldest), last)]
 
@@ -107,7 +101,7 @@ class MapJournalReader(DataSourceStreamReader):
         assert isinstance(partition, Events)
         after = partition.after
         while after < partition.last:
-            found = self._store.journal(self._map, after, min(PAGE, partition.last - after))
+            found = self._store.patiently(partial(_page, self._map, after, partition.last))
             same = found.bounds.incarnation == partition.incarnation
             events = [event for event in found.events if event.sequence <= partition.last] if same else []
             lost = (events[0].sequence if events else partition.last + 1) - after - 1
@@ -120,6 +114,10 @@ class MapJournalReader(DataSourceStreamReader):
                 return
             after = events[-1].sequence
             yield _batch(events, lost)
+
+
+def _page(name: str, after: int, last: int, store: MapStore) -> JournalSlice:
+    return store.journal(name, after, min(PAGE, last - after))
 
 
 def _batch(events: list[JournalEvent], lost: int) -> pa.RecordBatch:
