@@ -134,6 +134,35 @@ def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state
     assert_all_once(before + second["speed"].rows, TUMBLING)
 
 
+def prices(sink, **more):
+    """A window of sums of decimals, which are all null for the keys that are even."""
+    p = ps.Pipeline()
+    priced = numbers(p, rows=ROWS, step=STEP, keys=KEYS).with_columns(price="if(key % 2 = 1, cast(v as decimal(10,2)), null)")
+    stage = priced.group_by("key").window(TUMBLING).aggregate("prices", n=ps.count(), total=ps.sum("price"), **more)
+    stage.write_to(ps.sinks.custom(sink), name="out")
+    return p
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("first", "more", "verdict"),
+    [("rocksdb", {"high": ps.max("seq")}, "converted"), ("memory", {}, "restored")],
+    ids=["an-aggregate-more", "from-memory-to-disk"],
+)
+def test_a_sum_of_decimals_that_are_all_null_is_null_also_when_its_state_goes_in_as_rows(harness, first, more, verdict):
+    before, later = Collected(), Collected()
+    harness.store(first)
+    harness.run(prices(before), until=CUT)
+    harness.store("rocksdb")
+    report = harness.run(prices(later, **more))
+    assert [line.verdict.value for line in report.lines if line.stage == "prices"] == [verdict]
+    got = result(before.rows + later.rows)
+    until = max(end for (_, _, end), _ in got)
+    plain = expected_windows(ROWS, KEYS, TUMBLING.size_ms, TUMBLING.slide_ms, until)
+    assert len(got) == len(plain)
+    assert dict(got) == {window: (n, total if window[0] % 2 else None) for window, (n, total) in plain.items()}
+
+
 @pytest.mark.spark
 def test_changed_key_is_refused_before_anything_starts(following):
     harness, _ = following(TUMBLING)

@@ -182,7 +182,16 @@ def _renamed(state: DataFrame, schema: StructType, slot: OperatorSlot) -> DataFr
 
 
 def _accumulators(layout: StateLayout) -> list[Column]:
-    return [F.col(f"value.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
+    """The accumulators in a value struct with the names of :func:`_buffers`; of a sum of nothing null, where Spark keeps 0."""
+    kept, found = _buffers(layout).fieldNames(), []
+    for name, _ in layout.accumulators:
+        value, empty = F.col(f"value.{quoted(name)}"), _empty(name)
+        found.append((F.when(~F.col(f"value.{quoted(empty)}"), value) if empty in kept else value).alias(name))
+    return found
+
+
+def _empty(name: str) -> str:
+    return f"{name}__empty"
 
 
 def _buffers(layout: StateLayout) -> StructType:
@@ -193,7 +202,7 @@ def _buffers(layout: StateLayout) -> StructType:
         dtype = DataType.fromDDL(kind)
         schema = schema.add(name, dtype)
         if combining == "sum" and isinstance(dtype, DecimalType):
-            schema = schema.add(f"{name}__empty", DataType.fromDDL("boolean"))
+            schema = schema.add(_empty(name), DataType.fromDDL("boolean"))
     return schema
 
 
