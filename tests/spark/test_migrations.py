@@ -34,9 +34,9 @@ EVENTS = happened(0, ROWS)
 class Job:
     """A pipeline whose stages go to sinks of their own."""
 
-    def __init__(self):
+    def __init__(self, rows=ROWS):
         self.pipeline, self.sinks = ps.Pipeline(), {}
-        self.numbers = numbers(self.pipeline, rows=ROWS, step=STEP, keys=KEYS, burst=BURST, pause=PAUSE).with_columns(
+        self.numbers = numbers(self.pipeline, rows=rows, step=STEP, keys=KEYS, burst=BURST, pause=PAUSE).with_columns(
             region="key % 7"
         )
 
@@ -167,6 +167,31 @@ def test_a_migration_is_not_used_once_the_state_has_the_new_form(harness):
     job = Job().window("speed")
     job.pipeline.migrate(Migration("speed", lambda old: old.where("false")))
     assert harness.run(job.pipeline, until=CUT + STEP).of(Verdict.RESTORED) == ("numbers", "speed")
+
+
+@pytest.mark.parametrize(("added", "ttl"), [("", "1 day"), (", more string", None)], ids=["time-to-live", "another-field"])
+def test_a_migration_that_is_left_in_the_job_does_nothing_to_the_state_that_it_has_made(harness, added, ttl):
+    def millions(old):
+        return old.select("key", (F.col("n") * 1_000_000).alias("n"), F.lit("millionth").alias("unit"))
+
+    def version(rows, state, ttl):
+        job = Job(rows)
+        by_key = job.numbers.group_by("key")
+        job.to(by_key.map_stateful("mapped", count_rows, state, "seq bigint, n bigint", ttl=ttl), "mapped")
+        job.pipeline.migrate(ps.migrate("mapped")(millions))
+        return job
+
+    versions = [version(ROWS, "n bigint, unit string", None), version(ROWS + STEP, f"n bigint, unit string{added}", ttl)]
+    for job, until in zip(versions, (ROWS, ROWS + STEP), strict=True):
+        harness.run(job.pipeline, until=until)
+    counts, expected = defaultdict(int), {}
+    for seq, key, *_ in happened(0, ROWS + STEP):
+        counts[key] += 1_000_000 if seq < CUT else 1
+        if seq >= CUT and seq % 1000 == 0:
+            expected[seq] = (key, counts[key])
+    got = [row for job in versions for row in job.sinks["mapped"].rows]
+    assert versions[1].sinks["mapped"].rows
+    assert {row.seq: (row.key, row.n) for row in got} == expected
 
 
 @pytest.mark.parametrize(

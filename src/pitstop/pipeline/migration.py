@@ -27,7 +27,8 @@ def migrate(stage: str) -> Callable[[Callable[[Any], Any]], Migration]:
     """Mark ``function(DataFrame) -> DataFrame`` as what turns saved state of ``stage`` into the form that it keeps now.
 
     It is used when saved state of the stage has another form than the new version's, in place of every rule of conversion;
-    once the state has the new form it is not used any more, and may be removed. Columns in and out are those of
+    once the state has the new form it is not used any more, and may be removed. Where the version that saved the state had
+    one of the same name, it is used only for what no rule can convert. Columns in and out are those of
     ``pitstop snapshot query NAME STAGE "SELECT * FROM state"``: the keys; ``window_start`` and ``window_end`` of a window;
     ``part`` (``frame`` or ``window``) of a sliding one; the accumulators, named as their aggregate, or
     ``<aggregate>__<i>`` where it has several; ``last_event`` of a key's own state. It stands beside the job in the artifact::

@@ -100,10 +100,11 @@ def _stateful(
     before: Plan, after: Plan, renamed: dict[str, str], watermark_ms: int | None, imported: Collection[str]
 ) -> list[StageVerdict]:
     lines = []
-    for name, layout in after.stateful.items():
-        old = renamed.get(name, name)
-        stage = after.stage(name)
-        verdict = judge_stage(name, before.stateful.get(old), layout, watermark_ms, stage.migration if stage else None)
+    for stage in after.stages:
+        if stage.layout is None:
+            continue
+        name, old = stage.name, renamed.get(stage.name, stage.name)
+        verdict = judge_stage(before.stage(old), stage, watermark_ms)
         if old in imported and verdict.verdict is Verdict.RESTORED:
             verdict = StageVerdict(name, Verdict.CONVERTED, "its state was imported and goes in as rows", verdict.rule)
         if old != name and verdict.verdict in (Verdict.RESTORED, Verdict.CONVERTED):

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from pitstop.errors import PipelineError
 from pitstop.model.config import StateStore
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.accumulators import readable
 from pitstop.plan.kinds import refused, rules_of
-from pitstop.plan.model import Plan
+from pitstop.plan.model import Plan, PlanStage
+
+_WINDOW = ("size_ms", "slide_ms")
+"""Parameters by which the rows of saved state are other ones; by a time to live or a time-out they are not."""
 
 
-def judge_stage(
-    name: str, old: StateLayout | None, new: StateLayout, watermark_ms: int | None, migration: str | None = None
-) -> StageVerdict:
-    """What becomes of a stage whose state had layout ``old`` (None: there was none); ``migration`` names the user's function."""
-    if old is None:
+def judge_stage(before: PlanStage | None, after: PlanStage, watermark_ms: int | None) -> StageVerdict:
+    """What becomes of the saved state of stage ``before`` (None: there was none) in the stage that is to take it over."""
+    name, old, new = after.name, before.layout if before is not None else None, after.layout
+    assert new is not None, f"stage '{name}' keeps no state"
+    if before is None or old is None:
         return StageVerdict(name, Verdict.NEW, "starts empty", "C01")
-    if migration is not None and migrates(old, new):
-        return _migrated(name, old, new, migration)
+    if after.migration is not None and migrates(before, after):
+        return _migrated(name, old, new, after.migration)
+    verdict = _judged(name, old, new, watermark_ms)
+    if after.migration is not None and _another_form(old, new):
+        used = f"'{after.migration}' was there when its state was saved and is not used again: a new migration needs a new name"
+        return dataclasses.replace(verdict, detail=f"{verdict.detail}; {used}")
+    return verdict
+
+
+def _judged(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:
     before, after = rules_of(old.kind), rules_of(new.kind)
     if old.kind is not new.kind:
         rule = "C19" if before.windowed and after.windowed else "C20"
@@ -48,9 +61,25 @@ def first_only_on_disk(plan: Plan) -> tuple[str, str] | None:
     return None
 
 
-def migrates(old: StateLayout | None, new: StateLayout) -> bool:
-    """True if a migration of the stage is used: there is state, and its form is another."""
-    return old is not None and not old.same_state(new)
+def migrates(before: PlanStage | None, after: PlanStage) -> bool:
+    """True if the migration of a stage is used: there is state, and its form is another. ``before`` is the stage that had it.
+
+    What a migration has made must not go through it once more. Where that version had one of the same name already, it is used
+    only for what no rule can convert: then it has been written anew, or what it gives does not fit.
+    """
+    if before is None or before.layout is None or after.layout is None or not _another_form(before.layout, after.layout):
+        return False
+    if before.migration != after.migration:
+        return True
+    return _judged(after.name, before.layout, after.layout, None).verdict is Verdict.REFUSED
+
+
+def _another_form(old: StateLayout, new: StateLayout) -> bool:
+    forms = [
+        (layout.kind, layout.keys, layout.accumulators, layout.aggregates, *map(layout.parameters.get, _WINDOW))
+        for layout in (old, new)
+    ]
+    return forms[0] != forms[1]
 
 
 def _migrated(name: str, old: StateLayout, new: StateLayout, migration: str) -> StageVerdict:

@@ -104,3 +104,54 @@ def test_state_that_spark_cannot_move_is_refused_when_the_plan_around_it_changes
         report = compare(plan({"few": limit}), changed, 2)
         assert verdicts(report)["few"] == ("refused", "C20")
         assert "has a limit, whose state Spark can go on with only while" in report.reasons
+
+
+def migrating(layout, migration):
+    made = plan({"speed": layout})
+    made["stages"][-1]["migration"] = migration
+    return made
+
+
+def with_parameters(**parameters):
+    return dataclasses.replace(LAYOUT, parameters=LAYOUT.parameters | parameters)
+
+
+OTHER_KEY = dataclasses.replace(LAYOUT, keys=(("city", "string"),))
+LONGER = with_parameters(size_ms=2000, slide_ms=2000, text="tumbling(2 seconds)")
+KEPT = StateLayout(StageKind.MAPPED, (("vin", "string"),), (("total", "bigint"),), (), {"ttl_ms": None, "text": "state"})
+FOR_AN_HOUR = dataclasses.replace(KEPT, parameters={"ttl_ms": 3_600_000, "text": "state, ttl 1 hours"})
+
+
+@pytest.mark.parametrize("changed", [OTHER_KEY, _other("min"), LONGER], ids=["key", "aggregates", "window"])
+def test_a_migration_that_the_saved_version_did_not_have_is_used_for_a_state_of_another_form(changed):
+    for before in (None, "earlier"):
+        (*_, line) = compare(migrating(LAYOUT, before), migrating(changed, "by_city")).lines
+        assert (line.verdict, line.detail) == (Verdict.CONVERTED, "its state is migrated by 'by_city'")
+
+
+@pytest.mark.parametrize("changed", [_other("min"), LONGER], ids=["aggregates", "window"])
+def test_a_migration_that_is_still_there_is_not_used_on_what_it_has_made(changed):
+    (*_, line) = compare(migrating(LAYOUT, "by_city"), migrating(changed, "by_city")).lines
+    assert line.verdict is Verdict.CONVERTED
+    assert "its state is migrated" not in line.detail
+    assert line.detail.endswith(
+        "'by_city' was there when its state was saved and is not used again: a new migration needs a new name"
+    )
+
+
+def test_a_migration_of_the_same_name_that_is_written_anew_is_used_for_what_no_rule_converts():
+    (*_, line) = compare(migrating(LAYOUT, "by_city"), migrating(OTHER_KEY, "by_city")).lines
+    assert (line.verdict, line.detail) == (Verdict.CONVERTED, "its state is migrated by 'by_city'")
+
+
+def test_a_renamed_stage_does_not_use_the_migration_that_has_made_its_state():
+    after = migrating(LONGER, "by_city")
+    after["stages"][-1]["name"] = "pace"
+    (*_, line) = compare(migrating(LAYOUT, "by_city"), after, renamed={"pace": "speed"}).lines
+    assert "its state is migrated" not in line.detail
+
+
+def test_another_time_to_live_is_no_other_form_that_would_be_migrated():
+    (*_, line) = compare(migrating(KEPT, None), migrating(FOR_AN_HOUR, "in_euros")).lines
+    assert (line.verdict.value, line.rule) == ("converted", "C15")
+    assert "in_euros" not in line.detail

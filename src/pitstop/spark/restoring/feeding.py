@@ -34,9 +34,10 @@ def fed_streams(
 
 def _new_state(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> dict[str, DataFrame]:
     """Role -> a stage's saved rows in the form that its new layout wants; ``was`` is its name in the snapshot."""
-    state, new = SnapshotState.open(saved.folder, saved.manifest, was), job.plan.stateful[stage]
-    old, migration = state.saved.layout, job.pipeline.migrations.get(stage)
-    if migration is not None and migrates(old, new):
+    state, after = SnapshotState.open(saved.folder, saved.manifest, was), job.plan.stage(stage)
+    assert after is not None
+    old, new, migration = state.saved.layout, job.plan.stateful[stage], job.pipeline.migrations.get(stage)
+    if migration is not None and migrates(saved.plan.stage(was), after):
         return migrated(job.spark, migration, state, new)
     rows = {}
     # A text that stays what it is need not be read, and what older releases have written in it is none the less kept.

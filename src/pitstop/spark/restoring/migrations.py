@@ -54,11 +54,11 @@ def try_migrations(
     if compare(manifest.plan, plan.to_dict(), manifest.partitions, renamed).refused:
         return {}  # told by whoever asked for the comparison
     done = {}
-    old = Plan.from_dict(manifest.plan).stateful
+    before = Plan.from_dict(manifest.plan)
     for stage, migration in pipeline.migrations.items():
-        was, new = renamed.get(stage, stage), plan.stateful.get(stage)
-        if new is not None and migrates(old.get(was), new):
+        was, after = renamed.get(stage, stage), plan.stage(stage)
+        if after is not None and after.layout is not None and migrates(before.stage(was), after):
             state = SnapshotState.open(folder, manifest, was)
-            made = sum(rows.count() for rows in migrated(spark, migration, state, new).values())
+            made = sum(rows.count() for rows in migrated(spark, migration, state, after.layout).values())
             done[stage] = f"{state.rows(spark).count():,} rows of its state become {made:,}"
     return done
