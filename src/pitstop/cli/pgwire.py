@@ -43,12 +43,16 @@ def pgwire(
     service = call.server()
     service.server_info()
     url, parts = service.url, urlsplit(service.url)
-    token = call.given_token or find_token(parts.hostname or "", parts.port or 80)
-    if not token:
+    given = call.given_token
+
+    def token() -> str | None:
+        return given or find_token(parts.hostname or "", parts.port or 80)
+
+    if not token():
         raise DeniedError("The token of the server is not known here: give it with --token-file or PITSTOP_TOKEN.")
 
     def ready(at: str, listening: int) -> None:
         print(f"psql 'host={at} port={listening} user=pitstop dbname=pitstop'   (the password is the token)", flush=True)
 
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(server.listen(host, port, token, lambda: HttpService(url, token, "postgres"), ready))
+        asyncio.run(server.listen(host, port, token, lambda: HttpService(url, given, "postgres"), ready))

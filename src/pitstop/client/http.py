@@ -76,13 +76,13 @@ class HttpService:
         headers = {b"User-Agent": f"pitstop-{program}/{__version__}".encode(), USER_HEADER.encode(): _user().encode()}
         if token:
             headers[b"Authorization"] = f"Bearer {token}".encode()
-        self._found = None if token else LocalToken()
+        found = None if token else LocalToken()
         timeout = _timeout(OPERATION_SECONDS)
         try:
             base = httpx2.URL(self.url + "/api/v1")
             # What is said to a server of this machine is no proxy's business.
             proxied = not loopback_addresses(base.host)
-            self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=self._found, trust_env=proxied)
+            self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=found, trust_env=proxied)
         except (httpx2.InvalidURL, ValueError) as error:
             raise UnreachableError(f"'{url}' is no address of a server: {error}. Give one as http://host:port.") from None
 
@@ -328,8 +328,6 @@ class HttpService:
         except UnicodeEncodeError as error:
             raise UsageError(f"{error.object!r} is no text: it holds one half of a surrogate pair.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            if self._found is not None:
-                self._found.forget()
             raise UnreachableError(self._why_not(error)) from error
 
     def _events(self, kinds: Collection[str], seconds: float | None) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """Servers of this user on this machine: where their data are, and their tokens, which nobody has to type.
 
-A server leaves word in ``~/.pitstop/servers`` where the token of its port is kept. It is sent only where a process of the same
-user listens: another user who takes the port while the server is away learns nothing.
+A server leaves word in ``~/.pitstop/servers`` where the token of its port is kept. It is sent only over connections to where a
+process of the same user listened when they were made: another user who takes the port while the server is away learns nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import contextlib
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 
-from pitstop.errors import UsageError
+from pitstop.errors import UnreachableError, UsageError
 from pitstop.kit.private import private_folder, read_private, write_private
 from pitstop.kit.tcp import is_own_server
 from pitstop.model.data_folder import DataFolder
@@ -29,18 +30,24 @@ class LocalToken(httpx2.Auth):
         self._token: str | None = None
 
     def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
-        port = request.url.port or (443 if request.url.scheme == "https" else 80)
+        host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
+
+        def check(event: str, told: dict[str, Any]) -> None:
+            # Not at each request: whose a connection is does not change, and to look takes long where there are many sockets.
+            sent = "Authorization" in request.headers
+            if event == "connection.connect_tcp.complete" and sent and not is_own_server(host, port):
+                self._token = None
+                told["return_value"].close()
+                raise UnreachableError(f"Your server at {request.url.netloc.decode()} is gone: start it with 'pitstop serve'.")
+
+        request.extensions["trace"] = check
         known = self._token
         if known is None:
-            self._token = find_token(request.url.host, port)
+            self._token = find_token(host, port)
         response = yield _with(request, self._token)
         if response.status_code == DENIED and known is not None:
-            self._token = find_token(request.url.host, port)
+            self._token = find_token(host, port)
             yield _with(request, self._token)
-
-    def forget(self) -> None:
-        """The server has gone away: who listens there next must show again whose it is."""
-        self._token = None
 
 
 def usual_data_folder() -> Path:
@@ -50,6 +57,8 @@ def usual_data_folder() -> Path:
 
 def _with(request: httpx2.Request, token: str | None) -> httpx2.Request:
     request.headers.pop("Authorization", None)
+    # Nobody has looked whose a connection without a token is: none is to be sent over it later.
+    request.headers["Connection"] = "close" if token is None else "keep-alive"
     if token is not None:
         request.headers["Authorization"] = f"Bearer {token}"
     return request

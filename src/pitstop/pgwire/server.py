@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import secrets
 from collections.abc import Callable
 
 from pg_mimic import IdentityProvider, PgServer, ScramSha256AuthPlugin, connection
@@ -37,17 +39,22 @@ connection.command_tag = command_tag
 
 
 class _OneToken(IdentityProvider):
-    """Every user's password is the token."""
+    """Every user's password is the server's token, as it is when they come; without one nobody is let in."""
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: Callable[[], str | None]) -> None:
         self._token = token
 
     async def get_password(self, username: str) -> str | None:
-        return self._token
+        # None would be an empty password.
+        return await asyncio.to_thread(self._token) or secrets.token_urlsafe()
 
 
 async def listen(
-    host: str, port: int, token: str, open_service: Callable[[], HttpService], ready: Callable[[str, int], None]
+    host: str,
+    port: int,
+    token: Callable[[], str | None],
+    open_service: Callable[[], HttpService],
+    ready: Callable[[str, int], None],
 ) -> None:
     """Serve until it is cancelled. UsageError if others than this machine could connect: the protocol is not encrypted here."""
     if not loopback_addresses(host):

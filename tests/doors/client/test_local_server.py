@@ -1,14 +1,20 @@
 """The token of one's own server is found without being typed, and given to nobody else."""
 
+import contextlib
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
+from pitstop.cli import pgwire
+from pitstop.cli.context import Call
 from pitstop.client import connect, local_server
+from pitstop.client.http import HttpService
 from pitstop.client.local_server import announced, find_token
-from pitstop.errors import DeniedError
+from pitstop.errors import DeniedError, UnreachableError
 from pitstop.kit.private import write_private
+from pitstop.pgwire import server as pgwire_server
 from pitstop.testing.http import serving
 from tests.strangers import as_nobody, as_root
 
@@ -70,6 +76,81 @@ def test_another_user_who_has_taken_the_port_does_not_get_it(token_file):
         thief = socket.create_server(("127.0.0.1", 0))
     with thief, announced(thief.getsockname()[1], token_file):
         assert find_token("127.0.0.1", thief.getsockname()[1]) is None
+
+
+@contextlib.contextmanager
+def thief_at(port):
+    """Another user's process at that port; yields what it is sent, which it answers with 503."""
+    heard = []
+    with as_nobody():
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+
+    def listen():
+        with contextlib.suppress(OSError):
+            while True:
+                with listener.accept()[0] as connection:
+                    connection.settimeout(10)
+                    heard.append(connection.recv(65536))
+                    connection.sendall(b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n")
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    yield heard
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join(10)
+
+
+ASKING = {
+    "a request": lambda service: service.jobs(),
+    "statements": lambda service: list(service.sql("SHOW JOBS")),
+    "the events": lambda service: next(service.changes(("job",))),
+}
+
+
+@as_root
+@pytest.mark.parametrize("asking", ASKING)
+def test_nor_one_who_takes_it_from_a_server_that_the_client_knows(state, token_file, asking):
+    with serving(state, TOKEN) as url, announced(port_of(url), token_file):
+        service = HttpService(url)
+        assert service.jobs() == []
+    refused = pytest.raises(UnreachableError, match="Your server at 127")
+    with thief_at(port_of(url)) as heard, announced(port_of(url), token_file), refused:
+        ASKING[asking](service)
+    assert TOKEN.encode() not in b"".join(heard)
+
+
+@as_root
+def test_a_connection_to_another_user_is_not_used_once_the_own_server_is_back(state, token_file):
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    service = HttpService(f"http://127.0.0.1:{port}")
+    with thief_at(port) as heard, pytest.raises(UnreachableError):
+        service.jobs()
+    assert b"connection: close" in heard[0].lower()
+    with serving(state, TOKEN, port=port), announced(port, token_file):
+        assert service.jobs() == []
+
+
+def test_the_door_for_postgresql_finds_the_token_anew_for_each_client(state, token_file, tmp_path, monkeypatch):
+    listening = {}
+
+    async def listen(host, port, token, open_service, ready):
+        listening.update(token=token, open_service=open_service)
+
+    monkeypatch.setattr(pgwire_server, "listen", listen)
+    with serving(state, TOKEN) as url, announced(port_of(url), token_file):
+        pgwire.pgwire(Call(url=url))
+        assert listening["token"]() == TOKEN
+    assert listening["token"]() is None
+    other = tmp_path / "other"
+    write_private(other, "another-token")
+    with serving(state, "another-token", port=port_of(url)), announced(port_of(url), other):
+        assert listening["token"]() == "another-token"
+        assert listening["open_service"]().jobs() == []
 
 
 def test_nor_does_another_machine(token_file):

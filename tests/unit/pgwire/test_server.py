@@ -1,5 +1,7 @@
 """The listener for PostgreSQL's protocol: what it tells of statements."""
 
+import asyncio
+
 import pytest
 from pg_mimic import connection
 
@@ -22,3 +24,9 @@ from pitstop.pgwire import server
 def test_clients_are_told_what_was_done(statement, rows, tag):
     assert connection.command_tag is server.command_tag
     assert server.command_tag(statement, rows) == tag
+
+
+def test_without_a_token_no_password_is_right():
+    passwords = [asyncio.run(server._OneToken(lambda: None).get_password("anybody")) for _ in range(2)]
+    assert all(passwords)
+    assert passwords[0] != passwords[1]
