@@ -66,11 +66,11 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
         )
     )
     try:
-        first = next(iter(answers), None)
+        # Before them it may be told that there is nothing yet.
+        columns = next((answer["columns"] for answer in answers if "columns" in answer), ())
     except BaseException:
         answers.close()
         raise
-    columns = first["columns"] if first is not None else ()
     shown = tuple(Column(name, SqlType.TIMESTAMP if kind == "timestamp" else shown_type(kind)) for name, kind in columns)
     return Result(shown, _Batches(answers), streams(query, known))
 
