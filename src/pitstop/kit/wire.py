@@ -91,11 +91,13 @@ def from_json_text(text: str) -> Any:
 
 
 def check_text(what: str, text: str) -> str:
-    """The same text; UsageError, which names it as ``what``, if it cannot be written as UTF-8."""
+    """The same text; UsageError, which names it as ``what``, if it cannot be written as UTF-8, or not in every database."""
     try:
         text.encode()
     except UnicodeEncodeError:
         raise UsageError(f"{what} is no text: it holds one half of a surrogate pair.") from None
+    if "\0" in text:
+        raise UsageError(f"{what} holds a NUL, which no text may have here.")
     return text
 
 

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pitstop.errors import TooLargeError
+from pitstop.errors import PitstopError, TooLargeError, UsageError
 from pitstop.rest.access import Access
 from pitstop.rest.problems import answer
 
@@ -26,12 +26,19 @@ class Gate:
         if scope["type"] != "http":  # the server starts or ends; we speak nothing else
             await self._app(scope, receive, send)
             return
-        refusal = self._access.refusal(scope["path"], Headers(scope=scope), scope["method"])
+        refusal = self._access.refusal(scope["path"], Headers(scope=scope), scope["method"]) or _without_nul(scope)
         if refusal is not None:
             # What was not read is not waited for: the connection is closed.
             await answer(refusal, {"connection": "close"})(scope, receive, send)
         else:
             await self._app(scope, _prompt(receive), _telling(scope, receive, send))
+
+
+def _without_nul(scope: Scope) -> PitstopError | None:
+    """Nothing that there is has a NUL in its name, and PostgreSQL takes no text with one."""
+    if "\0" in scope["path"] or b"%00" in scope["query_string"] or b"\0" in scope["query_string"]:
+        return UsageError("The address of the request holds a NUL (%00): no name and no text that is asked for has one.")
+    return None
 
 
 def _prompt(receive: Receive) -> Receive:

@@ -122,13 +122,22 @@ class _Together(Generic[K, V]):
         while self._waiting:
             keys = list(self._waiting)[:MOST_AT_ONCE]
             asked = {key: self._waiting.pop(key) for key in keys}
-            try:
-                found: Mapping[K, V] | Exception = await reading(self._read, keys)
-            except Exception as error:
-                found = error
+            found = await self._found(keys)
+            if len(keys) > 1 and isinstance(found, Exception) and not isinstance(found, PitstopError):
+                # What is wrong with one of them is no affair of the others.
+                each = {key: await self._found([key]) for key in keys}
+            else:
+                each = dict.fromkeys(keys, found)
             for key, futures in asked.items():
+                answer = each[key]
                 for future in futures:
-                    _settle(future, found if isinstance(found, Exception) else found.get(key))
+                    _settle(future, answer if isinstance(answer, Exception) else answer.get(key))
+
+    async def _found(self, keys: Collection[K]) -> Mapping[K, V] | Exception:
+        try:
+            return await reading(self._read, keys)
+        except Exception as error:
+            return error
 
 
 def _settle(future: asyncio.Future[V | None], found: V | Exception | None) -> None:

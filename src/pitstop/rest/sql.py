@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.types import Receive, Scope, Send
 
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
+from pitstop.kit.wire import check_text
 from pitstop.rest.access import Access, Role
 from pitstop.rest.auditing import Deed, deeds_of, note_now
 from pitstop.rest.strict import StrictRoute
@@ -52,7 +53,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
 
         Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
         """
-        statements = parse(body.statements)
+        statements = parse(check_text("The text of statements", body.statements))
         if not statements:
             raise UsageError("There is no statement to carry out.")
         found, deeds = access.identity(request.headers), deeds_of(request)

@@ -134,3 +134,21 @@ def test_half_a_body_is_not_waited_for_for_ever(state, monkeypatch):
         return found if found is not None else await asyncio.Event().wait()
 
     assert asked(create_app(state, ACCESS), receive) == (408, "USAGE")
+
+
+@pytest.mark.parametrize(
+    "url", ["/api/v1/jobs/a%00b", "/api/v1/maps/m/entry?key=%00", "/api/v1/jobs/a?wait_for=RUNNING%00&timeout=1"]
+)
+def test_an_address_with_a_nul_is_refused(http, url):
+    """PostgreSQL takes no such text."""
+    response = http.get(url)
+    assert (response.status_code, response.json()["code"]) == (400, "USAGE")
+    assert "holds a NUL" in response.json()["message"]
+
+
+def test_so_are_keys_of_maps_and_statements_with_one(http, state):
+    for url, body in [("/maps/m/entries", {"entries": {"a\0b": 1}}), ("/sql", {"statements": 'DROP MAPPING "a\0b"'})]:
+        response = http.post(f"/api/v1{url}", json=body)
+        assert (response.status_code, "holds a NUL" in response.json()["message"]) == (400, True)
+    assert http.post("/api/v1/maps/m/entries", json={"entries": {"a": "\0"}}).is_success
+    assert state.map_get("m", "a") == '"\\u0000"'
