@@ -9,7 +9,7 @@ import time
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -41,6 +41,8 @@ GOOGLE_KEYS = {"google-credentials-path": "service_account_key"}
 CODE_NOWHERE = "spec.bucketConfig or spec.remoteURL is needed: it says where jarName is."
 _CREDENTIAL_SERVICES = (ip_address("fd00:ec2::254"), ip_address("100.100.100.200"))
 """Of Amazon and Alibaba; those of others are at link-local addresses."""
+_NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
+"""Who asks there asks the IPv4 address at their end."""
 _one_at_a_time = threading.Lock()
 
 
@@ -173,9 +175,17 @@ def _refuse_machine_credentials(url: str, address: str) -> None:
 
     The address is the one that has answered: what a name led to before may differ.
     """
-    found = ip_address(address.partition("%")[0])
-    if found.is_link_local or found in _CREDENTIAL_SERVICES:
+    if any(found.is_link_local or found in _CREDENTIAL_SERVICES for found in _meant(address)):
         raise ArtifactError(f"{url} is refused: at {address} clouds hand out the credentials of a machine.")
+
+
+def _meant(address: str) -> list[IPv4Address | IPv6Address]:
+    """An address, and the one of IPv4 that it leads to if it stands for one: mapped, through NAT64, or through 6to4."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv4Address):
+        return [found]
+    behind_nat = ip_address(int(found) & 0xFFFF_FFFF) if any(found in network for network in _NAT64) else None
+    return [found, *(each for each in (found.ipv4_mapped, found.sixtofour, behind_nat) if each is not None)]
 
 
 def _first_line(error: BaseException) -> str:

@@ -129,6 +129,30 @@ def test_code_comes_from_a_url(served, bucket):
         code_of(spec(remoteURL=f"{served}.not"), None, None)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "169.254.169.254",
+        "fe80::1%eth0",
+        "100.100.100.200",
+        "fd00:ec2::254",
+        "::ffff:169.254.169.254",
+        "::ffff:100.100.100.200",
+        "64:ff9b::a9fe:a9fe",
+        "64:ff9b:1::a9fe:a9fe",
+        "2002:a9fe:a9fe::1",
+    ],
+)
+def test_where_clouds_hand_out_credentials_nothing_is_read_however_the_address_is_written(address):
+    with pytest.raises(ArtifactError, match="clouds hand out the credentials"):
+        artifacts._refuse_machine_credentials("http://somewhere", address)
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "10.0.0.1", "::ffff:93.184.216.34", "64:ff9b::5db8:d822", "2606:2800::1"])
+def test_elsewhere_it_is(address):
+    artifacts._refuse_machine_credentials("http://somewhere", address)
+
+
 def test_nobody_reads_the_credentials_of_the_operators_machine_through_it(served, monkeypatch):
     monkeypatch.setattr(artifacts, "_CREDENTIAL_SERVICES", (ip_address("127.0.0.1"),))
     with pytest.raises(ArtifactError, match=r"is refused: at 127\.0\.0\.1 clouds hand out the credentials of a machine"):
