@@ -20,6 +20,7 @@ from pitstop.sql.compiling import compile_job
 from pitstop.sql.connectors import connector_of
 from pitstop.sql.mappings import Mapping, Named, View
 from pitstop.sql.names import check_view
+from pitstop.sql.parsing import parse
 from pitstop.sql.programs import SUFFIX, write_program
 from pitstop.sql.statements import (
     AlterJob,
@@ -139,6 +140,7 @@ class Statements:
         self._keep(statement.view, statement.or_replace, statement.if_not_exists)
 
     def _keep(self, thing: Named, replace: bool, unless: bool) -> None:
+        parse(thing.statement())  # a text near the longest that there may be is longer as it is kept
         other = self._catalog.all().get(thing.name)
         if replace and other is not None and type(other) is not type(thing):
             raise ConflictError(f"Mapping or view already exists: {thing.name}")

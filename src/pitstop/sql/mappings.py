@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
 
@@ -84,4 +85,4 @@ def _column(column: Column) -> str:
 
 def _type(spark: str) -> str:
     """A type as statements write it: Spark writes names of fields between other quotes."""
-    return spark.replace("`", '"')
+    return re.sub("`((?:[^`]|``)*)`", lambda found: identifier(found[1].replace("``", "`")), spark)

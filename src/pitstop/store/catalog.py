@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import delete, insert, select
 
+from pitstop.errors import EngineError, PitstopError
 from pitstop.sql.mappings import Mapping, Named, View
 from pitstop.sql.parsing import named
 from pitstop.store import schema
 from pitstop.store.database import Database
+from pitstop.store.records import readable
 
 _TABLE = schema.sql_names
 _KINDS: dict[type[Named], str] = {Mapping: "mapping", View: "view"}
@@ -21,8 +25,8 @@ class SqlCatalog:
 
     def all(self) -> dict[str, Named]:
         with self._database.read() as connection:
-            texts = connection.execute(select(_TABLE.c.statement).order_by(_TABLE.c.name)).scalars().all()
-        return {thing.name: thing for thing in map(named, texts)}
+            rows = connection.execute(select(_TABLE.c.name, _TABLE.c.statement).order_by(_TABLE.c.name)).all()
+        return {thing.name: thing for thing in readable(_named, rows)}
 
     def put(self, thing: Named, replace: bool) -> bool:
         with self._database.write() as connection:
@@ -37,3 +41,11 @@ class SqlCatalog:
         with self._database.write() as connection:
             wanted = (_TABLE.c.name == name) & (_TABLE.c.kind == _KINDS[what])
             return connection.execute(delete(_TABLE).where(wanted)).rowcount > 0
+
+
+def _named(row: Any) -> Named:
+    try:
+        return named(row.statement)
+    except PitstopError as error:
+        # It can be dropped still.
+        raise EngineError(f"Mapping or view {row.name} cannot be read ({error.message}): drop it, or make it anew.") from error

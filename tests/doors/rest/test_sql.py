@@ -137,3 +137,15 @@ def test_a_job_is_dropped_at_a_snapshot(ask, state):
     assert ask("DROP JOB IF EXISTS myJob WITH SNAPSHOT s")[0] == 200
     assert [each.name for each in state.snapshots()] == ["s"]
     assert state.job("myJob").status.terminal
+
+
+def test_quotes_in_the_names_of_a_type_keep_no_mapping_from_being_read(ask):
+    ask(MAPPINGS)
+    assert ask("""CREATE MAPPING m (__key VARCHAR, x STRUCT<"a""b": INT, "c`d'": INT>) TYPE IMap""")[0] == 200
+    assert ask("SHOW MAPPINGS")[1][1:-1] == [{"row": ["log"]}, {"row": ["m"]}, {"row": ["numbers"]}]
+
+
+def test_a_view_that_could_not_be_read_again_is_not_made(ask):
+    head, tail = "create view v as select '", "'"
+    assert ask(f"{head}{'x' * ((1 << 20) - len(head + tail))}{tail}")[0] == 400
+    assert ask("SHOW VIEWS")[1][1] == {"rows": 0}

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from pitstop.errors import PitstopError, UsageError
 from pitstop.sql.compiling import compile_job
-from pitstop.sql.mappings import Column, Mapping
-from pitstop.sql.parsing import parse
+from pitstop.sql.mappings import Column, Mapping, identifier, text
+from pitstop.sql.parsing import named, parse
 from pitstop.sql.splitting import is_complete
 from pitstop.sql.statements import AlterJob, CreateSnapshot, DropJob, DropSnapshot, JobVerb, Show, Shown
 
@@ -106,6 +106,28 @@ def test_statements_of_jet_that_there_are_not_are_refused_in_a_sentence_of_their
 def test_nothing_is_half_understood():
     with pytest.raises(UsageError):
         parse("DROP JOB a; DROP JOB")
+
+
+NAMES = st.text(alphabet="\"`'ab ,:<>;-\\é\n", min_size=1, max_size=6)
+TYPES = st.recursive(
+    st.sampled_from(["INT", "VARCHAR", "DECIMAL(5,2)", "TIMESTAMP"]),
+    lambda types: (
+        types.map("ARRAY<{}>".format)
+        | st.tuples(types, types).map(lambda two: f"MAP<{two[0]}, {two[1]}>")
+        | st.lists(st.tuples(NAMES, types), min_size=1, max_size=3).map(
+            lambda fields: f"STRUCT<{', '.join(f'{identifier(name)}: {type_}' for name, type_ in fields)}>"
+        )
+    ),
+    max_leaves=4,
+)
+
+
+@given(NAMES, st.lists(st.tuples(NAMES, TYPES, NAMES), min_size=1, max_size=3, unique_by=lambda each: each[0]), NAMES)
+def test_a_mapping_is_read_as_it_was_whatever_is_in_its_names(name, columns, value):
+    written = ", ".join(f"{identifier(column)} {type_} EXTERNAL NAME {identifier(out)}" for column, type_, out in columns)
+    made = named(f"CREATE MAPPING {identifier(name)} ({written}) TYPE {identifier(value)} OPTIONS ({text(value)} = {text(name)})")
+    assert [(column.name, column.outside) for column in made.columns] == [(column, out) for column, _, out in columns]
+    assert named(made.statement()) == made
 
 
 EXAMPLES = int(os.environ.get("PITSTOP_FUZZ", "2000"))

@@ -3,14 +3,17 @@
 import json
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text
 
 from pitstop.errors import Problem
 from pitstop.model.config import JobConfig, ProcessingGuarantee, StateStore
 from pitstop.model.job import Asked, JobSource, JobState, Mode, Starting, Termination, Update, Version, Watched
 from pitstop.model.operation import Updated, UpdateJob
+from pitstop.sql.mappings import Mapping
+from pitstop.store.catalog import SqlCatalog
 from pitstop.store.database import migrate, open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
+from pitstop.store.schema import sql_names
 
 CONFIG = {
     "processing_guarantee": "none", "snapshot_interval_ms": 10000, "suspend_on_failure": False, "initial_snapshot": None,
@@ -172,3 +175,17 @@ def test_operations_and_their_answers(tmp_path):
     assert registry.get_operation(1).request == UpdateJob(JobSource("/d/b.py"), {"partitions": 2}, "s", 3.0)
     assert registry.get_operation(1).result == Updated(2, "s", 1.5)
     assert registry.get_operation(2).error == Problem("CONFLICT", "no")
+
+
+def test_a_mapping_that_cannot_be_read_keeps_no_other_from_being_read_and_can_be_dropped(tmp_path):
+    database = open_database(sqlite_url(tmp_path / "pitstop.db"))
+    migrate(database)
+    catalog = SqlCatalog(database)
+    catalog.put(Mapping("good", "Rate"), replace=False)
+    with database.write() as connection:
+        broken = 'CREATE MAPPING "bad" ("x" struct<"a"b":int>) TYPE "IMap"'
+        connection.execute(insert(sql_names).values(name="bad", kind="mapping", statement=broken))
+    assert list(catalog.all()) == ["good"]
+    assert not catalog.put(Mapping("bad", "Rate"), replace=False)
+    assert catalog.remove(Mapping, "bad")
+    database.close()
