@@ -75,7 +75,9 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
             detail = f"was a source of kind {old.description} and is now {stage.description}: give it another name"
             lines.append(StageVerdict(name, Verdict.REFUSED, detail, "C03"))
         else:
-            lines.append(StageVerdict(name, Verdict.RESTORED, "source, goes on from the saved offset", "C03"))
+            moved = None not in (old.folder, stage.folder) and old.folder != stage.folder
+            where = f", its files being those of {old.folder}, moved to {stage.folder}" if moved else ""
+            lines.append(StageVerdict(name, Verdict.RESTORED, f"source, goes on from the saved offset{where}", "C03"))
     lines += [
         StageVerdict(name, Verdict.DROPPED, "source, its offset is ignored", "C05")
         for name in before.sources

@@ -62,6 +62,8 @@ class PlanStage:
     """Name of the user's function from its old state to its new one."""
     transactional: bool = False
     """True of a sink that knows which epochs it has."""
+    folder: str | None = None
+    """Of a source that Spark knows the files of by their whole paths: the folder in which all of them are, as a URL."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -75,6 +77,7 @@ class PlanStage:
             "columns": [list(pair) for pair in self.columns],
             "migration": self.migration,
             "transactional": self.transactional,
+            **({"folder": self.folder} if self.folder is not None else {}),
         }
 
     @classmethod
@@ -90,6 +93,7 @@ class PlanStage:
             columns=tuple((a, b) for a, b in data.get("columns", ())),
             migration=data.get("migration"),
             transactional=data.get("transactional", data["description"] in _TRANSACTIONAL),
+            folder=data.get("folder"),
         )
 
 

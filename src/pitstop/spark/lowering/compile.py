@@ -89,6 +89,7 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
         columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
         migration=migrations[node.name].name if node.name in migrations else None,
         transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
+        folder=source_kind(node).folder(node.source) if isinstance(node.spec, SourceSpec) else None,
     )
 
 

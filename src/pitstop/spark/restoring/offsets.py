@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pitstop.plan.model import Plan, SourceSlot
 from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore, OffsetLog
+from pitstop.spark.restoring.file_logs import move_entries
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 
 
@@ -71,7 +72,11 @@ def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed:
         was = renamed.get(stage, stage)
         log = saved.checkpoint.path / "sources" / str(old[was]) if was in old else None
         if log is not None and log.is_dir():
-            shutil.copytree(log, target / "sources" / str(number), dirs_exist_ok=True)
+            copy = target / "sources" / str(number)
+            shutil.copytree(log, copy, dirs_exist_ok=True)
+            before, after = saved.plan.sources[was].folder, plan.sources[stage].folder
+            if before is not None and after is not None and before != after:
+                move_entries(copy, before, after)
 
 
 def _last_two(epoch: int) -> set[int]:

@@ -35,6 +35,10 @@ def no_limit(source: Source) -> bool:
     return False
 
 
+def no_folder(source: Source) -> str | None:
+    return None
+
+
 @dataclass(frozen=True)
 class SourceKind:
     """What the engine knows of a kind of source."""
@@ -52,6 +56,8 @@ class SourceKind:
     """The class by which it is read, if that is always the same."""
     has_limit: Callable[[Source], bool] = no_limit
     """True if one epoch reads only so much of it, however much lies there: an epoch's new state then fits into memory."""
+    folder: Callable[[Source], str | None] = no_folder
+    """The folder of all its files, as a URL, if Spark notes by whole paths which of them it has read."""
 
 
 def python_source(
