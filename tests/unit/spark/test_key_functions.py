@@ -105,6 +105,16 @@ def run(function, *batches, output=OUT):
     return rows, states
 
 
+def test_state_of_before_1970_is_kept_while_nobody_can_know_that_its_time_is_over():
+    """Functions are shown a watermark of 0 for every one before 1970."""
+    given = batch([(7, 1, -10_000_000)], [told(0, 1)])
+    rows, states = run(counting(ttl_ms=1000, evict=UserFunction(lambda state, key, time: (0, 0), ("v", "n"), "mine").once), given)
+    assert rows == [(7, 1, 1)], "nothing is evicted"
+    (kept,) = states
+    properties = json.loads(kept["properties"])
+    assert (properties["defined"], properties["timeoutTimestamp"]) == (True, 1), "it goes once the watermark has passed 1970"
+
+
 def test_each_key_has_its_rows_and_its_state():
     given = batch([(7, 1, 10), (7, 2, 20), (8, 3, 5)], [told(0, 2, state=('{"n":4}', 9)), told(2, 1)])
     rows, states = run(counting(), given)

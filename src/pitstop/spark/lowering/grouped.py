@@ -7,11 +7,12 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DoubleType, FloatType, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
+from pitstop.spark.base.naming import quoted
 from pitstop.spark.lowering.event_time import as_key
 
 ALL = "__all"
@@ -25,7 +26,21 @@ def key_names(keys: tuple[str, ...]) -> list[str]:
 
 def key_columns(frame: DataFrame, keys: tuple[str, ...]) -> list[Column]:
     """The columns that rows of the frame are grouped by; without keys one that is the same in all rows."""
-    return [as_key(frame, name, name) for name in keys] or [F.lit(1).alias(ALL)]
+    found = ((name, _one_zero(frame, name)) for name in keys)
+    return [as_key(frame, name, name) if key is None else key for name, key in found] or [F.lit(1).alias(ALL)]
+
+
+def with_one_zero(frame: DataFrame, keys: Iterable[str]) -> DataFrame:
+    """The frame, in whose keys 0.0 and -0.0 are one value."""
+    return frame.withColumns({name: key for name in keys if (key := _one_zero(frame, name)) is not None})
+
+
+def _one_zero(frame: DataFrame, name: str) -> Column | None:
+    """A float or double key in which 0.0 and -0.0, which are two as the bytes of a key in state, are one; None for other keys."""
+    kind = frame.schema[name].dataType
+    if not isinstance(kind, (FloatType, DoubleType)):
+        return None
+    return (F.col(quoted(name)) + F.lit(0.0).cast(kind)).alias(name)
 
 
 def refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from pitstop.pipeline.specs import DistinctSpec, HashJoinSpec, JoinSpec
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
 from pitstop.spark.lowering.event_time import event_time, event_time_if_there, marked, unmarked
+from pitstop.spark.lowering.grouped import with_one_zero
 from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"
@@ -82,6 +83,7 @@ def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[Da
     """One row of each key, of the first epoch in which there is one."""
     keys, within_ms, timestamp = spec.keys, spec.within_ms, spec.timestamp
     check_columns(node, frame, keys)
+    frame = with_one_zero(frame, keys)
     if within_ms is None:
         timestamp = event_time_if_there(node, frame, timestamp)
     elif timestamp is not None:
