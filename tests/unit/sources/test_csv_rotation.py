@@ -276,3 +276,52 @@ def test_a_file_whose_facts_cannot_be_had_for_a_moment_is_read_on_later(tailing,
         assert tailing.epoch() == []
     assert tailing.epoch() == ["3"]
     assert "is gone" not in capfd.readouterr().err
+
+
+@pytest.fixture
+def one_inode(tmp_path, monkeypatch):
+    """Folders 'a' and 'b', each as if on a file system of its own, whose files named x... all have the same inode there."""
+    real = os.stat
+
+    def told(path, *args, **more):
+        facts = real(path, *args, **more)
+        folders = [part for part in Path(path).parts if part in ("a", "b")] if isinstance(path, str | Path) else []
+        if not folders:
+            return facts
+        values = list(facts)
+        values[1] = 12 if Path(path).name.startswith("x") else facts.st_ino
+        values[2] = 100 + ord(folders[0])
+        return os.stat_result(values, {"st_mtime_ns": facts.st_mtime_ns})
+
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(os, "stat", told)
+
+
+@pytest.fixture(params=[False, True], ids=["one reader", "a reader an epoch"])
+def tailing_all(request, tmp_path, one_inode):
+    return Tailing(tmp_path, request.param, glob="*/x*.csv")
+
+
+def test_files_of_several_file_systems_with_the_same_inode_are_each_read_once(tailing_all, tmp_path, capfd):
+    for turn in range(3):
+        write(tmp_path / "a/x.csv", f"a {turn}")
+        write(tmp_path / "b/x.csv", f"b {turn}", f"b {turn}, too")
+        assert tailing_all.epoch() == [f"a {turn}", f"b {turn}", f"b {turn}, too"]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("new", ["x.1.csv", "x.old"], ids=["in the glob", "out of it"])
+@pytest.mark.parametrize("rotated", ["a", "b", "ab"])
+def test_a_file_that_rotates_is_not_taken_for_one_of_another_file_system_with_its_inode(tailing_all, tmp_path, new, rotated):
+    for name in "ab":
+        write(tmp_path / f"{name}/x.csv", "the same", *["more"] * ord(name))
+    assert len(tailing_all.epoch()) == 2 + ord("a") + ord("b")
+    for name in "ab":
+        write(tmp_path / f"{name}/x.csv", f"{name}, next")
+    for name in rotated:
+        (tmp_path / name / "x.csv").rename(tmp_path / name / new)
+    assert tailing_all.epoch() == ["a, next", "b, next"]
+    for name in "ab":
+        write(tmp_path / name / (new if name in rotated else "x.csv"), f"{name}, last")
+    assert tailing_all.epoch() == ["a, last", "b, last"]

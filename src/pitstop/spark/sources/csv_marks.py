@@ -45,6 +45,10 @@ class Mark:
     def __str__(self) -> str:
         return f"{self.length}:{self.head}:{self.generation}:{self.inode}:{self.tail}"
 
+    def is_of(self, other: Mark) -> bool:
+        """True if both are marks of one file, as far as their inodes tell."""
+        return self.inode != 0 and (self.inode, self.generation) == (other.inode, other.generation)
+
     def fits(self, file: BinaryIO, position: int) -> bool:
         """True if this file has, up to the position, what the marked one had."""
         head = file.read(EDGE_BYTES)
@@ -70,19 +74,25 @@ class Span:
 
 def spans(before: Positions, after: Positions) -> list[Span]:
     """What lies between two offsets, also of files that have got another name. Of another generation of a file: all of it."""
-    marks = [(position, Mark.parse(text)) for position, text in before.values()]
-    read = {(mark.inode, mark.generation): position for position, mark in marks if mark.inode}
+    old = {name: (position, Mark.parse(text)) for name, (position, text) in before.items()}
+    new = {name: (end, Mark.parse(text)) for name, (end, text) in after.items()}
+    # A number of an inode may be there once on each file system: a file that has its name still is looked for under no other.
+    moved: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    for name, (position, mark) in old.items():
+        if mark.inode and (name not in new or not mark.is_of(new[name][1])):
+            moved.setdefault((mark.inode, mark.generation), []).append((name, position))
     found = []
-    for name, (end, text) in after.items():
-        mark = Mark.parse(text)
-        start = read.get((mark.inode, mark.generation))
-        if start is None:
-            position, old = before.get(name, (0, text))
-            start = position if Mark.parse(old).generation == mark.generation else 0
+    for name, (end, mark) in new.items():
+        start = 0
+        others = moved.get((mark.inode, mark.generation), [])
+        if name in old and (old[name][1].is_of(mark) or (not others and old[name][1].generation == mark.generation)):
+            start = old[name][0]
+        elif others:
+            start = min(others, key=lambda other: Path(other[0]).parent != Path(name).parent)[1]
         if start > end:
             start = 0
         if end > start:
-            found.append(Span(name, start, end, text))
+            found.append(Span(name, start, end, after[name][1]))
     return found
 
 

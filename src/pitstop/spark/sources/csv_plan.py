@@ -94,15 +94,15 @@ class FolderPlan:
         if not self._folder.is_dir():
             return dict(before)
         now: Positions = {}
-        names = {facts.st_ino: name for name, facts in found.items()}
+        names = self._new_names(before, found)
         left, unknown = dict(before), set[str]()
         for old, (position, text) in before.items():
             mark = Mark.parse(text)
             if not mark.inode or (old in found and found[old].st_ino == mark.inode):
                 continue
-            name = names.get(mark.inode)
+            name = None
             try:
-                name = name or self._beside(old, mark.inode)
+                name = self._named(names.get(mark.inode, []), old) or self._beside(old, mark.inode)
                 if name is None or not self._same(name, position, mark):
                     continue
                 found.setdefault(name, os.stat(self._folder / name))
@@ -123,6 +123,26 @@ class FolderPlan:
                 self._verified.pop(name, None)
                 self._log.warning(f"File '{name}' is gone; it was read up to byte {position}.")
         return now
+
+    def _new_names(self, before: Positions, found: dict[str, os.stat_result]) -> dict[int, list[str]]:
+        """Inode -> the names that files have with it which they did not have before."""
+        names: dict[int, list[str]] = {}
+        for name, facts in found.items():
+            if name not in before or Mark.parse(before[name][1]).inode != facts.st_ino:
+                names.setdefault(facts.st_ino, []).append(name)
+        return names
+
+    def _named(self, names: list[str], old: str) -> str | None:
+        """That of these names which a file may have now: none on another file system, where the inode is another file's."""
+        device = self._device(old) if names else None
+        return next((name for name in sorted(names) if device is None or self._device(name) == device), None)
+
+    def _device(self, name: str) -> int | None:
+        """The file system of a file's folder, for a file of an overlay may tell another one; None if the folder is gone."""
+        try:
+            return os.stat((self._folder / name).parent).st_dev
+        except GONE:
+            return None
 
     def _beside(self, name: str, inode: int) -> str | None:
         path = next(with_inode((self._folder / name).parent, inode), None)
