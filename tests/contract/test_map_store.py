@@ -16,7 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from pitstop.errors import ConflictError, FencedError, UsageError
+from pitstop.errors import ConflictError, FencedError, StoreError, UsageError
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.model.config import JobConfig
@@ -407,3 +407,30 @@ def test_every_acknowledged_put_survives_kill_and_the_journal_has_no_gap(tmp_pat
     sequences = [event.sequence for event in store.journal("m", 0, 1_000_000).events]
     assert sequences == list(range(1, len(sequences) + 1))
     assert len(sequences) == store.size("m")
+
+
+def incompressible(size):
+    """Text of so many bytes, no two of which are alike for long: PostgreSQL packs what it can."""
+    return "".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=size))
+
+
+def test_the_longest_key_is_kept_and_a_longer_one_is_refused(maps):
+    key = incompressible(maps.longest_key or 100_000)
+    maps.put_all("m", [(key, "1")])
+    maps.put_if("m", [(key, "2")], 1)
+    maps.write_epoch("m", [(key, "3")], EpochId("lineage", "sink", 0), None)
+    assert [(entry.key, entry.value) for entry in maps.entries("m")] == [(key, "3")]
+    assert [event.key for event in maps.journal("m", 0, 10).events] == [key] * 3
+    if maps.longest_key is not None:
+        for put in (lambda: maps.put_all("m", [("k", "1"), (key + "x", "1")]), lambda: maps.put_if("m", [(key + "x", "1")], 0)):
+            with pytest.raises(UsageError, match=r"^A key for map 'm' has 2,601 bytes, and this store takes 2,600 at most"):
+                put()
+        assert maps.size("m") == 1
+
+
+@pytest.mark.parametrize("store", [name for name in DATABASES if name == "postgres"], indirect=True)
+def test_a_key_that_no_index_can_hold_is_no_store_that_is_away(store):
+    key = incompressible(5_000)
+    with pytest.raises(Exception, match="index row") as told:
+        store.maps.write_epoch("m", [(key, "1")], None, None)
+    assert not isinstance(told.value, StoreError)

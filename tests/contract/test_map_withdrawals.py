@@ -8,6 +8,7 @@ from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import Fence
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Update, Version, Watched
+from tests.contract.test_map_store import incompressible
 
 
 @pytest.fixture
@@ -128,3 +129,11 @@ def test_of_a_dropped_map_nothing_is_withdrawn(store, watched):
     store.maps.put_all("m", [("a", "1")])
     assert store.maps.withdraw(7) == 0
     assert whole(store)["a"].value == "1"
+
+
+def test_an_entry_with_the_longest_key_comes_back(store, watched):
+    key = incompressible(store.maps.longest_key or 100_000)
+    store.maps.put_all("m", [(key, "1")])
+    watched((key, "2"))
+    assert store.maps.withdraw(7) == 1
+    assert [(entry.key, entry.value) for entry in store.maps.entries("m")] == [(key, "1")]

@@ -3,6 +3,7 @@
 import pytest
 
 import pitstop as ps
+from pitstop.store.dialects.sqlite import Sqlite
 
 pytestmark = pytest.mark.spark
 
@@ -14,6 +15,19 @@ def test_rows_without_a_key_are_left_out_of_a_map_and_told(spark, tmp_path, caps
     job = ps.run(p, spark, data_dir=tmp_path)
     assert {entry.key: entry.value for entry in job.maps.entries("m")} == {"a": "1", "b": "3"}
     assert "2 rows for sink 'out' have no key (k is null) and are left out, such as: '2'" in capsys.readouterr().out
+
+
+def test_rows_with_a_key_that_the_store_cannot_keep_are_left_out_of_a_map_and_told(spark, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Sqlite, "longest_key", 50)
+    p = ps.Pipeline()
+    keys = ["a" * 50, "b" * 51, "ü" * 25, "ü" * 26]
+    rows = p.read_from(ps.sources.items([(key, 1) for key in keys], "k string, v bigint"), name="rows")
+    rows.write_to(ps.sinks.map("m", key="k", value="v"), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path)
+    assert {entry.key for entry in job.maps.entries("m")} == {"a" * 50, "ü" * 25}
+    told = capsys.readouterr().out
+    assert "2 rows for sink 'out' have a key of more than 50 bytes, which this store cannot keep, and are left out" in told
+    assert f"such as: '{'b' * 40}...'" in told
 
 
 def test_a_row_that_a_template_cannot_show_is_shown_whole(spark, tmp_path, capsys):

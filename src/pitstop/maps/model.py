@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,6 +14,8 @@ MOST_EVENTS = 1_000_000_000
 """The largest journal."""
 LONGEST_SECONDS = LONGEST_MS / 1000
 """The longest time to live."""
+SHOWN = 40
+"""So much of a key that is too long is shown."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,21 @@ class Entry:
     """When it vanishes by itself; null: never."""
     version: int
     """How often it was written since it is there."""
+
+
+def is_too_long(key: str, longest: int | None) -> bool:
+    """True if a store whose keys have so many bytes at most cannot keep this one."""
+    return longest is not None and len(key) > longest // 4 and len(key.encode("utf-8", "replace")) > longest
+
+
+def check_keys(name: str, keys: Iterable[str], longest: int | None) -> None:
+    """UsageError if one of these keys for the map ``name`` is longer than its store can keep."""
+    for key in keys:
+        if is_too_long(key, longest):
+            raise UsageError(
+                f"A key for map '{name}' has {len(key.encode('utf-8', 'replace')):,} bytes, and this store takes {longest:,} at "
+                f"most: make it shorter ('{key[:SHOWN]}...')."
+            )
 
 
 def check_version(name: str, key: str, entry: Entry | None, version: int) -> None:

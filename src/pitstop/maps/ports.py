@@ -29,6 +29,11 @@ class Fence:
 class MapStore(Protocol):
     """Many writers and readers in several processes. A put that returned survives SIGKILL."""
 
+    @property
+    def longest_key(self) -> int | None:
+        """How many bytes of UTF-8 a key may have; None: any number."""
+        ...
+
     def configure(self, config: MapConfig) -> None:
         """Create the map or change its settings; a smaller capacity trims the journal at once."""
         ...
@@ -46,7 +51,10 @@ class MapStore(Protocol):
         ...
 
     def put_all(self, name: str, entries: Iterable[tuple[str, str]]) -> int:
-        """Write entries and journal events in one transaction, making the map if there is none; returns how many."""
+        """Write entries and journal events in one transaction, making the map if there is none; returns how many.
+
+        UsageError for a key that is too long, as with ``put_if``.
+        """
         ...
 
     def put_if(self, name: str, entries: Iterable[tuple[str, str]], version: int) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from pitstop.maps.journal import Update, lost, past_prefix
-from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, MapOverview, check_version
+from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, MapOverview, check_keys, check_version
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.store import map_rows as rows
 from pitstop.store.database import Database, open_database
@@ -20,6 +20,10 @@ class SqlMapStore:
     def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
         self._database = database
         self._now = now
+
+    @property
+    def longest_key(self) -> int | None:
+        return self._database.dialect.longest_key
 
     def configure(self, config: MapConfig) -> None:
         with self._database.write_rows() as cursor:
@@ -59,6 +63,7 @@ class SqlMapStore:
 
     def put_all(self, name: str, entries: Iterable[tuple[str, str]]) -> int:
         changes = list(entries)
+        check_keys(name, (key for key, _ in changes), self.longest_key)
         self._change(name, changes, None, None, None)
         return len(changes)
 
@@ -67,6 +72,7 @@ class SqlMapStore:
             # Held until the end: nobody else writes the map between the look and the write.
             found, now = rows.ensure_map(cursor, name), self._now()
             changes = list(entries)
+            check_keys(name, (key for key, _ in changes), self.longest_key)
             for key, _ in changes:
                 check_version(name, key, rows.get_entry(cursor, found, key, now), version)
             writer = MapWriter(cursor, found, now)

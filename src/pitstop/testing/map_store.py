@@ -42,6 +42,8 @@ class _Map:
 class MemoryMapStore:
     """maps.ports.MapStore in dicts. Fences are checked by the jobs of ``registry``, if there is one."""
 
+    longest_key: int | None = None
+
     def __init__(self, registry: MemoryRegistry | None = None, clock: Clock | None = None) -> None:
         self._registry, self._clock = registry, clock or SystemClock()
         self._maps: dict[str, _Map] = {}

@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 from pitstop.errors import EngineError
 from pitstop.kit.wire import from_json_text, json_text
 from pitstop.maps.json_form import OPTIONS
+from pitstop.maps.model import SHOWN, is_too_long
 from pitstop.maps.ports import EpochId
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.sinks import MapSink
@@ -45,7 +46,10 @@ def check_columns(sink: MapSink, rows: DataFrame) -> None:
 
 
 def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tuple[str, str | None]]:
-    """Keys and new values as JSON text (None removes), in the order of the rows. Rows without a key are left out, and told."""
+    """Keys and new values as JSON text (None removes), in the order of the rows.
+
+    Rows without a key, or with one that the store cannot keep, are left out, and told: they would fail every epoch with them.
+    """
     columns = rows.columns
     if sink.mode == "delete":
         value = "NULL"
@@ -60,7 +64,6 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tu
     keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
     changes = [(at, value) for at, value in zip(keys, values, strict=True) if at is not None]
     if len(changes) < len(keys):
-        # Such a row would fail every epoch that reads it.
         sample = values[keys.index(None)]
         context.run.log(
             "WARN",
@@ -68,7 +71,23 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tu
             f"{len(keys) - len(changes)} rows for sink '{context.stage}' have no key ({sink.key} is null) and are left out, such "
             f"as: {sample!r}",
         )
-    return changes
+    return _with_short_keys(changes, context)
+
+
+def _with_short_keys(changes: list[tuple[str, str | None]], context: EpochContext) -> list[tuple[str, str | None]]:
+    longest = context.run.maps.longest_key if context.run.maps is not None else None
+    if longest is None:
+        return changes
+    kept = [change for change in changes if not is_too_long(change[0], longest)]
+    if len(kept) < len(changes):
+        sample = next(key for key, _ in changes if is_too_long(key, longest))
+        context.run.log(
+            "WARN",
+            "pitstop.sink.map",
+            f"{len(changes) - len(kept)} rows for sink '{context.stage}' have a key of more than {longest:,} bytes, which this "
+            f"store cannot keep, and are left out, such as: '{sample[:SHOWN]}...'",
+        )
+    return kept
 
 
 def json_of(rows: DataFrame, column: str) -> str:

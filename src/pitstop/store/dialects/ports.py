@@ -43,6 +43,8 @@ class Dialect(Protocol):
 
     driver_error: type[Exception]
     """What its driver raises, where statements go to it past SQLAlchemy."""
+    longest_key: int | None
+    """How many bytes the key of a map's entry may have; None: any number."""
 
     def engine(self, url: str) -> Engine:
         """An engine whose connections have all settings that the store relies on."""

@@ -40,6 +40,10 @@ SETTINGS = {
     "timezone": "UTC",
 }
 """Of each session: the server, too, notices a client that is cut off, and lets its locks go."""
+LONGEST_KEY = 2_600
+"""A row of an index takes a third of a page at most, 2,704 bytes, with the numbers that stand beside the key of a map."""
+_BEYOND_LIMITS = "54"
+"""The class of errors that say that something is too large or too many: waiting does not mend it."""
 ROWS = 500
 """Rows written by one statement."""
 DECISIONS = 7_074_701
@@ -100,6 +104,7 @@ class Postgres:
     """dialects.ports.Dialect of PostgreSQL, version 13 or later."""
 
     driver_error: type[Exception] = psycopg.Error
+    longest_key: int | None = LONGEST_KEY
 
     def engine(self, url: str) -> Engine:
         engine = create_engine(
@@ -151,7 +156,7 @@ class Postgres:
         return NotifyWake(engine, url)
 
     def explain(self, error: Exception, url: str) -> str | None:
-        if not isinstance(error, _AWAY):
+        if not isinstance(error, _AWAY) or (getattr(error, "sqlstate", None) or "").startswith(_BEYOND_LIMITS):
             return None
         cause = " ".join(str(error).split())
         if isinstance(error, psycopg.errors.LockNotAvailable):

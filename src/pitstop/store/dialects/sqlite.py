@@ -48,6 +48,7 @@ class Sqlite:
     """dialects.ports.Dialect of SQLite."""
 
     driver_error: type[Exception] = sqlite3.Error
+    longest_key: int | None = None
 
     def engine(self, url: str) -> Engine:
         engine = create_engine(
