@@ -70,8 +70,7 @@ class Audited:
             nonlocal done
             if not done and found is not None:
                 done = True
-                for entry in _entries(scope, headers, found, at, status, state.get(_DEEDS)):
-                    await self._note(entry)
+                await self._note(_entries(scope, headers, found, at, status, state.get(_DEEDS)))
 
         async def noted(message: Message) -> None:
             nonlocal status
@@ -87,12 +86,15 @@ class Audited:
         finally:
             await note()
 
-    async def _note(self, entry: AuditEntry) -> None:
-        log.info(entry.text)
+    async def _note(self, entries: list[AuditEntry]) -> None:
+        if not entries:
+            return
+        for entry in entries:
+            log.info(entry.text)
         try:
-            await writing(self._service.note_audit, entry)
-        except Exception as error:  # whatever is wrong with it, the request was answered
-            log.warning("an entry of the audit is in the log alone", reason=f"{type(error).__name__}: {error}")
+            await writing(self._service.note_audit, entries)
+        except Exception as error:  # whatever is wrong with them, the request was answered
+            log.warning("entries of the audit are in the log alone", reason=f"{type(error).__name__}: {error}")
 
 
 def _entries(

@@ -26,6 +26,8 @@ from pitstop.sql.summary import summary
 
 MEDIA_TYPE = "application/x-ndjson"
 PATH = "/sql"
+MOST_STATEMENTS = 1_000
+"""In a text: each that changes something is an entry of the audit trail, which keeps the newest alone."""
 
 
 class StatementsModel(BaseModel):
@@ -56,6 +58,10 @@ def router(service: ServerService, access: Access) -> APIRouter:
         statements = parse(check_text("The text of statements", body.statements))
         if not statements:
             raise UsageError("There is no statement to carry out.")
+        if len(statements) > MOST_STATEMENTS:
+            raise UsageError(
+                f"A text has at most {MOST_STATEMENTS:,} statements, and this one has {len(statements):,}: send parts."
+            )
         found, deeds = access.identity(request.headers), deeds_of(request)
         if found is None or found.role is not Role.OPERATOR:
             await reading(_refuse_changes, service, statements, deeds)
@@ -82,7 +88,8 @@ class _Lines(StreamingResponse):
 def _refuse_changes(service: ServerService, statements: list[Statement], deeds: list[Deed]) -> None:
     changes = [statement for statement in statements if not service.is_look(statement)]
     if changes:
-        deeds.extend(Deed(summary(statement)) for statement in changes)
+        # One entry: with one for each, somebody who may change nothing drives all others out of the trail.
+        deeds.append(Deed(summary(changes[0]) + (f" and {len(changes) - 1:,} more" if len(changes) > 1 else "")))
         raise ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
 
 

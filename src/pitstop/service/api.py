@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -353,7 +353,7 @@ class ServerService(Service, Protocol):
     changes: Changes
     """Tells when to look whether there is an answer."""
 
-    def note_audit(self, entry: AuditEntry) -> None:
+    def note_audit(self, entries: Sequence[AuditEntry]) -> None:
         """Record who changed what."""
         ...
 

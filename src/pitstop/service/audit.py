@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pitstop.model.audit import AuditEntry
@@ -10,8 +11,8 @@ from pitstop.model.audit import AuditEntry
 class AuditTrail(Protocol):
     """Entries, numbered in the order in which they are recorded."""
 
-    def add(self, entry: AuditEntry) -> None:
-        """Record one. StoreError if the store is away."""
+    def add(self, entries: Sequence[AuditEntry]) -> None:
+        """Record some, all or none. StoreError if the store is away."""
         ...
 
     def entries(self, before: int | None, limit: int) -> list[AuditEntry]:

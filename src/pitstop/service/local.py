@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -94,8 +94,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
         self._audit, self._statements = audit, Statements(self, catalog, queries or NoQueries())
         self._dependencies = dependencies or Dependencies(data, NothingInstalled())
 
-    def note_audit(self, entry: AuditEntry) -> None:
-        self._audit.add(entry)
+    def note_audit(self, entries: Sequence[AuditEntry]) -> None:
+        self._audit.add(entries)
 
     def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
         return self._audit.entries(before, limit)

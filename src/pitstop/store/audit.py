@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import delete, insert, select
 
 from pitstop.model.audit import AuditEntry, Door
@@ -20,13 +22,14 @@ class SqlAudit:
     def __init__(self, database: Database, retention: Retention = USUAL) -> None:
         self._database, self._keep = database, retention.audit
 
-    def add(self, entry: AuditEntry) -> None:
-        values = {name: getattr(entry, name) for name in ("at", "role", "user", "method", "path", "status")}
+    def add(self, entries: Sequence[AuditEntry]) -> None:
         with self._database.write_beside() as connection:
-            made = connection.execute(insert(_TABLE).values(**values, door=entry.door.value))
-            number = int(made.inserted_primary_key[0]) if made.inserted_primary_key is not None else 0
-            if number % _SELDOM == 0:
-                connection.execute(delete(_TABLE).where(_TABLE.c.sequence <= number - self._keep))
+            for entry in entries:
+                values = {name: getattr(entry, name) for name in ("at", "role", "user", "method", "path", "status")}
+                made = connection.execute(insert(_TABLE).values(**values, door=entry.door.value))
+                number = int(made.inserted_primary_key[0]) if made.inserted_primary_key is not None else 0
+                if number % _SELDOM == 0:
+                    connection.execute(delete(_TABLE).where(_TABLE.c.sequence <= number - self._keep))
 
     def entries(self, before: int | None, limit: int) -> list[AuditEntry]:
         query = select(_TABLE).order_by(_TABLE.c.sequence.desc()).limit(limit)

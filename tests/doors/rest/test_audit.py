@@ -82,6 +82,21 @@ def test_what_a_viewer_may_not_do_by_a_statement_is_recorded(state):
     assert (entry.role, entry.door, entry.path, entry.status) == ("viewer", Door.SQL, "DROP JOB counts", 403)
 
 
+def test_a_text_of_many_that_a_viewer_may_not_carry_out_is_one_entry(state):
+    client = TestClient(create_app(state, Access(TOKEN, frozenset({"testserver"}), "the-viewers-token")))
+    headers = {"Authorization": "Bearer the-viewers-token"}
+    text = "SHOW JOBS;" + ";".join(f"DROP JOB j{number}" for number in range(999))
+    assert client.post("/api/v1/sql", json={"statements": text}, headers=headers).status_code == 403
+    assert [(entry.path, entry.status) for entry in state.audit()] == [("DROP JOB j0 and 998 more", 403)]
+
+
+def test_a_text_of_more_statements_than_are_taken_is_refused_as_a_whole(state, url):
+    sql = HttpService(url, TOKEN, "cli")
+    with pytest.raises(UsageError, match="at most 1,000 statements, and this one has 1,001"):
+        carry_out(sql, ";".join(f"DROP MAPPING IF EXISTS m{number}" for number in range(1_001)))
+    assert noted(sql) == [(Door.COMMAND_LINE, "POST", "/api/v1/sql", 400)]
+
+
 @pytest.mark.parametrize(
     ("program", "door"), [("postgres", Door.POSTGRES), ("kubernetes", Door.KUBERNETES), ("python", Door.PYTHON), ("?", Door.SQL)]
 )
@@ -122,7 +137,7 @@ def test_as_many_of_the_newest_are_kept_as_the_settings_say(state, retention):
     entry = AuditEntry(1.5, "operator", None, Door.OTHER, "POST", "/x", 200)
     with state.registry.transaction():
         for _ in range(retention.audit + 150):
-            audit.add(entry)
+            audit.add([entry])
     kept = audit.entries(None, 10 * retention.audit)
     assert retention.audit <= len(kept) <= retention.audit + 100
     assert (kept[0].sequence, kept[0].user) == (retention.audit + 150, None)

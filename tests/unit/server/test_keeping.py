@@ -135,7 +135,7 @@ def test_versions(before, serving):
 def test_audit(before, serving):
     service = serving(audit=100)
     for _ in range(300):
-        service.note_audit(AuditEntry(1.5, "operator", None, Door.OTHER, "POST", "/x", 200))
+        service.note_audit([AuditEntry(1.5, "operator", None, Door.OTHER, "POST", "/x", 200)])
     assert len(service.audit(limit=1000)) == 100
 
 
