@@ -55,7 +55,8 @@ def router(service: ServerService, access: Access) -> APIRouter:
 
         Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
         """
-        statements = parse(check_text("The text of statements", body.statements))
+        # Not here: long ones would keep everybody waiting.
+        statements = await reading(parse, check_text("The text of statements", body.statements))
         if not statements:
             raise UsageError("There is no statement to carry out.")
         if len(statements) > MOST_STATEMENTS:

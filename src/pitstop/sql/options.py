@@ -11,6 +11,9 @@ from pitstop.sql.places import Word
 
 GUARANTEE = "processingGuarantee"
 GUARANTEES = {"none": "none", "atLeastOnce": "at_least_once", "exactlyOnce": "exactly_once"}
+MOST_DIGITS = 30
+"""Of a number, which Python may not have to read if it has thousands."""
+_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ def _value(key: Word, value: Word, option: SqlOption) -> object:
         if value.text not in GUARANTEES:
             raise UsageError(value.place.prefix + f"Unsupported value for {GUARANTEE}: {value.text}")
         return GUARANTEES[value.text]
-    if option.number and not value.text.removeprefix("-").isdecimal():
-        raise UsageError(value.place.prefix + f"Invalid number for {key.text}: {value.text}")
+    if option.number and not (value.text.removeprefix("-").isdecimal() and len(value.text) <= MOST_DIGITS):
+        raise UsageError(value.place.prefix + f"Invalid number for {key.text}: {value.text[:_SHOWN]}")
     found = int(value.text) if option.number else value.text
     try:
         JobConfig.from_options({option.name: found})

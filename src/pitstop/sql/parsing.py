@@ -35,9 +35,12 @@ from pitstop.sql.statements import (
     UpdateJob,
     Writing,
 )
-from pitstop.sql.types import composed_type, plain_type
+from pitstop.sql.types import composed_type, nested, plain_type
 
 MOST_LETTERS = 1 << 20
+MOST_NESTED = 100
+"""Types within one another: what is kept can be read again wherever that is done."""
+_TOO_DEEP = "The text is nested too deeply"
 SCHEMA = "public"
 """The only one that there is."""
 NAMES = {
@@ -87,7 +90,11 @@ def parse(text: str) -> list[Statement]:
     except VisitError as error:
         if isinstance(error.orig_exc, PitstopError):
             raise error.orig_exc from None
+        if isinstance(error.orig_exc, RecursionError):
+            raise UsageError(_TOO_DEEP) from None
         raise
+    except RecursionError:
+        raise UsageError(_TOO_DEEP) from None
 
 
 def named(text: str) -> Named:
@@ -240,6 +247,8 @@ class _Statements(Transformer[Token, Any]):
         return Drop(View, name.text, bool(if_exists))
 
     def column(self, name: Word, type_: str, external: str | None) -> tuple[Word, Column]:
+        if nested(type_) > MOST_NESTED:
+            raise UsageError(name.place.prefix + f"Types are nested {MOST_NESTED} times at most")
         return name, Column(name.text, type_, external)
 
     def external(self, name: Word) -> str:

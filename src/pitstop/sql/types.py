@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -60,6 +61,15 @@ def composed_type(name: Word, parts: Sequence[str | tuple[str, str]]) -> str:
     if not named and (said, len(plain)) in (("ARRAY", 1), ("MAP", 2)):
         return f"{said.lower()}<{','.join(plain)}>"
     raise UsageError(name.place.prefix + "Types with parts are ARRAY<type>, MAP<type, type> and STRUCT<name: type, ...>")
+
+
+def nested(spark: str) -> int:
+    """How many types with parts are within one another there."""
+    depth = most = 0
+    for letter in re.sub("`[^`]*`", "", spark):
+        depth += {"<": 1, ">": -1}.get(letter, 0)
+        most = max(most, depth)
+    return most
 
 
 def shown_type(spark: str) -> str:

@@ -1,14 +1,17 @@
 """POST /api/v1/sql: what is sent for each statement, and what viewers may ask for."""
 
 import json
+import threading
 
 import pytest
 from starlette.testclient import TestClient
 
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import JobState
+from pitstop.rest import sql
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
+from pitstop.sql.parsing import parse
 from tests.doors import doors
 
 OPERATOR, VIEWER = "the-long-token", "the-other-token"
@@ -149,3 +152,14 @@ def test_a_view_that_could_not_be_read_again_is_not_made(ask):
     head, tail = "create view v as select '", "'"
     assert ask(f"{head}{'x' * ((1 << 20) - len(head + tail))}{tail}")[0] == 400
     assert ask("SHOW VIEWS")[1][1] == {"rows": 0}
+
+
+def test_a_text_is_read_where_nobody_else_waits(ask, monkeypatch):
+    def noted(text):
+        where.append(threading.current_thread())
+        return parse(text)
+
+    where = []
+    monkeypatch.setattr(sql, "parse", noted)
+    assert ask("SHOW JOBS")[0] == 200
+    assert where[0].name.startswith("AnyIO worker")

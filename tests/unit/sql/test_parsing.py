@@ -103,6 +103,30 @@ def test_statements_of_jet_that_there_are_not_are_refused_in_a_sentence_of_their
     assert message in refused.value.message
 
 
+NINES = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"ALTER JOB a OPTIONS ('timeoutMillis' = '{NINES}')", "Invalid number for timeoutMillis: 999"),
+        (f"CREATE MAPPING m (a {'ARRAY<' * 101}INT{'>' * 101}) TYPE Rate", "Types are nested 100 times at most"),
+        (f"CREATE MAPPING m (a {'ARRAY<' * 5_000}INT{'>' * 5_000}) TYPE Rate", "nested too deeply"),
+        (f"CREATE MAPPING m (a {'STRUCT<x:' * 5_000}INT{'>' * 5_000}) TYPE Rate", "nested too deeply"),
+    ],
+)
+def test_numbers_and_types_without_an_end_are_refused_in_a_sentence(text, message):
+    with pytest.raises(UsageError) as refused:
+        parse(text)
+    assert message in refused.value.message
+    assert len(refused.value.message) < 400
+
+
+def test_a_name_of_a_field_is_no_part_of_how_deep_a_type_is():
+    name = "<" * 200
+    assert named(f'CREATE MAPPING m (a STRUCT<"{name}": INT>) TYPE Rate').columns[0].type == f"struct<`{name}`:int>"
+
+
 def test_nothing_is_half_understood():
     with pytest.raises(UsageError):
         parse("DROP JOB a; DROP JOB")
