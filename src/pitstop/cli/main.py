@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
@@ -18,6 +17,7 @@ from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
+from pitstop.kit.urls import holds_password
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
 from pitstop.model.retention import KEPT, Retention
@@ -237,8 +237,7 @@ def _retention(given: Iterable[str]) -> Retention:
 
 
 def _without_password(url: str) -> str:
-    password = urlsplit(url).password
-    if password is not None:
+    if holds_password(url):
         raise UsageError(
             "A password in --store is seen by all users of the machine: put it into ~/.pgpass, or give the URL in $PITSTOP_STORE."
         )

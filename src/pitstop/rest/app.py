@@ -8,6 +8,7 @@ from fastapi import Depends, FastAPI, Response
 from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp
 
+from pitstop.errors import StoreError
 from pitstop.kit.version import __version__
 from pitstop.rest import artifacts, cluster, events, jobs, log_levels, maps, page, problems, signing, snapshots, sql, states
 from pitstop.rest.access import Access, Links
@@ -95,5 +96,9 @@ def _add_health(app: FastAPI, service: ServerService, guard: list[Any]) -> None:
     @app.get("/readyz", tags=["cluster"], summary="Can it serve?")
     async def get_readiness() -> HealthModel:
         """Asks for no token; an error if the store does not answer."""
-        await probing(service.server_info)
+        try:
+            await probing(service.server_info)
+        except StoreError:
+            # Anybody may ask: where the store is, and as whom it is opened, is in the log.
+            raise StoreError("The store does not answer: the log of the server says why.") from None
         return HealthModel(status="ready")

@@ -9,6 +9,7 @@ from sqlalchemy.exc import ArgumentError
 
 from pitstop.errors import UsageError
 from pitstop.kit.private import write_private
+from pitstop.kit.urls import KEY_PASSWORD, PASSWORD
 from pitstop.model.data_folder import DataFolder
 from pitstop.store.database import sqlite_url
 
@@ -32,9 +33,16 @@ def store_url(given: str | None, data: DataFolder, environment: Mapping[str, str
         raise UsageError(f"A store by URL is in PostgreSQL, not '{url.drivername}': give one such as postgresql://host/pitstop.")
     if not url.host or not url.database:
         raise UsageError("The store's URL names no host, or no database: give one such as postgresql://pitstop@host/pitstop.")
-    password = url.password or environment.get("PGPASSWORD")
+    if KEY_PASSWORD in url.query:
+        raise UsageError(
+            f"{KEY_PASSWORD} in the store's URL would be seen by others: use a key that only you may read, without one."
+        )
+    # As libpq has it, what is behind the question mark goes first.
+    given_password, url = url.query.get(PASSWORD) or url.password, url.difference_update_query([PASSWORD])
+    password = given_password or environment.get("PGPASSWORD")
     if password is not None:
-        escaped = str(password).replace("\\", "\\\\").replace(":", "\\:")
+        password = password if isinstance(password, str) else password[-1]
+        escaped = password.replace("\\", "\\\\").replace(":", "\\:")
         write_private(data.store_password, f"*:*:*:*:{escaped}\n")
         query = {**url.query, "passfile": str(data.store_password)}
         url = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query)

@@ -235,3 +235,12 @@ def test_a_name_in_the_form_of_an_id_is_refused(cli, tmp_path):
     path.touch()
     sentence = "'0401-9f77-b9c0-0001' cannot name a job: it is the id of one, or may become it."
     assert cli("submit", "-n", "0401-9f77-b9c0-0001", path)[2] == f"ERROR: {sentence}{HINT}"
+
+
+@pytest.mark.parametrize("command", ["serve", "member"])
+@pytest.mark.parametrize("secret", ["me:hush@host/db", "host/db?password=hush", "host/db?sslmode=require&sslpassword=hush"])
+def test_a_password_in_an_argument_is_refused(bare, command, secret):
+    code, _, err = bare(command, "--store", f"postgresql://{secret}")
+    assert code == 1
+    assert err.startswith("ERROR: A password in --store is seen by all users of the machine")
+    assert "hush" not in err

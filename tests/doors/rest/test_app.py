@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, StoreError
 from pitstop.model.job import JobState, Progress
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
@@ -395,3 +395,14 @@ def test_a_version_that_none_can_be_is_told(http, version):
     body = {"entries": {"a": 1}, "expected_version": version}
     assert problem(http.post("/api/v1/maps/cars/entries", json=body))[0] == "USAGE"
     assert problem(http.delete("/api/v1/maps/cars/entry", params={"key": "a", "version": version}))[0] == "USAGE"
+
+
+def test_who_asks_without_a_token_whether_it_is_ready_learns_nothing_of_the_store(state, monkeypatch):
+    def away():
+        raise StoreError("The store postgresql://me@host/db?passfile=/d cannot be used: no route.")
+
+    monkeypatch.setattr(state, "server_info", away)
+    answer = TestClient(create_app(state, ACCESS)).get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["message"] == "The store does not answer: the log of the server says why."
+    assert "postgresql" not in answer.text

@@ -36,10 +36,15 @@ def test_servers_of_one_store_share_the_folder_and_have_a_part_of_it_each(tmp_pa
 
 
 @pytest.mark.parametrize("password", ["secret", r"s:e\cr@t/%"])
-@pytest.mark.parametrize("where", ["url", "environment"])
+@pytest.mark.parametrize("where", ["url", "environment", "query", "both"])
 def test_a_password_stands_in_a_private_file_alone(tmp_path, password, where):
     quoted = quote(password, safe="")
-    given = f"postgresql://me:{quoted}@host:5433/db?sslmode=require" if where == "url" else "postgresql://me@host:5433/db"
+    given = {
+        "url": f"postgresql://me:{quoted}@host:5433/db?sslmode=require",
+        "environment": "postgresql://me@host:5433/db",
+        "query": f"postgresql://me@host:5433/db?password={quoted}",
+        "both": f"postgresql://me:another@host:5433/db?p%61ssword={quoted}",
+    }[where]
     settings = Settings(data_dir=tmp_path, store=given)
     data = own_folder(settings)
     url = store_url(settings.store, data, {"PGPASSWORD": password} if where == "environment" else {})
@@ -71,6 +76,7 @@ def test_runners_do_not_get_the_url_that_the_server_was_given():
         ("mysql://host/db", "A store by URL is in PostgreSQL, not 'mysql'"),
         ("postgresql://host", "names no host, or no database"),
         ("postgresql:///db", "names no host, or no database"),
+        ("postgresql://host/db?sslpassword=secret", "sslpassword in the store's URL would be seen by others"),
         ("not a url", "The store's URL cannot be read"),
     ],
 )
