@@ -21,6 +21,7 @@ from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Version
+from pitstop.service.map_verbs import MapVerbs
 from pitstop.store.database import open_database
 from pitstop.store.maps import SqlMapStore
 from tests.contract.stores import DATABASES, STORES
@@ -434,3 +435,24 @@ def test_a_key_that_no_index_can_hold_is_no_store_that_is_away(store):
     with pytest.raises(Exception, match="index row") as told:
         store.maps.write_epoch("m", [(key, "1")], None, None)
     assert not isinstance(told.value, StoreError)
+
+
+def test_settings_that_two_change_at_once_are_both_kept(maps):
+    def changed(before):
+        begun.set()
+        other.join(0.2)  # it comes to its end behind us
+        return MapConfig("m", 7, before.ttl_seconds)
+
+    begun = threading.Event()
+    other = threading.Thread(target=lambda: begun.wait(20) and MapVerbs(maps).map_configure("m", ttl_seconds=60))
+    other.start()
+    maps.reconfigure("m", changed)
+    other.join(40)
+    assert maps.config("m") == MapConfig("m", 7, 60)
+
+
+def test_settings_that_make_no_sense_make_no_map(maps):
+    for name, given in (("m", {"journal_capacity": -1}), ("m", {"ttl_seconds": 1e12}), ("a/b", {"ttl_seconds": 1})):
+        with pytest.raises(UsageError):
+            MapVerbs(maps).map_configure(name, **given)
+    assert maps.names() == []

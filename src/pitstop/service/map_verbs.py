@@ -71,12 +71,14 @@ class MapVerbs:
         return self._maps.size(name)
 
     def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
-        before = self._maps.config(name) or MapConfig(check_name("map", name))
-        capacity = before.journal_capacity if journal_capacity is None else journal_capacity
-        if capacity < 0 or (ttl_seconds is not None and not ttl_seconds >= 0):
+        if (journal_capacity or 0) < 0 or (ttl_seconds is not None and not ttl_seconds >= 0):
             raise UsageError(f"The settings of map '{name}' can't be negative.")
-        ttl = before.ttl_seconds if ttl_seconds is None else (ttl_seconds or None)
-        self._maps.configure(MapConfig(name, capacity, ttl))
+
+        def changed(before: MapConfig) -> MapConfig:
+            capacity = before.journal_capacity if journal_capacity is None else journal_capacity
+            return MapConfig(name, capacity, before.ttl_seconds if ttl_seconds is None else (ttl_seconds or None))
+
+        self._maps.reconfigure(name, changed)
 
     def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
         found = self._maps.journal(name, after or 0, limit)

@@ -26,8 +26,13 @@ class SqlMapStore:
         return self._database.dialect.longest_key
 
     def configure(self, config: MapConfig) -> None:
+        self.reconfigure(config.name, lambda _: config)
+
+    def reconfigure(self, name: str, change: Callable[[MapConfig], MapConfig]) -> None:
         with self._database.write_rows() as cursor:
-            found = rows.ensure_map(cursor, config.name)
+            # Held until the end.
+            found = rows.ensure_map(cursor, name)
+            config = change(MapConfig.kept(name, found.capacity, found.ttl))
             cursor.execute(
                 "UPDATE maps SET journal_capacity = ?, ttl_seconds = ? WHERE id = ?",
                 (config.journal_capacity, config.ttl_seconds, found.id),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pitstop.errors import FencedError
@@ -52,8 +52,13 @@ class MemoryMapStore:
         self._lock = threading.RLock()
 
     def configure(self, config: MapConfig) -> None:
+        self.reconfigure(config.name, lambda _: config)
+
+    def reconfigure(self, name: str, change: Callable[[MapConfig], MapConfig]) -> None:
         with self._lock:
-            found = self._made(config.name)
+            before = self._maps[name].config if name in self._maps else MapConfig(check_name("map", name))
+            config = change(before)
+            found = self._made(name)
             found.config = config
             found.trim()
 
