@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from typing import Any
 
@@ -63,11 +63,12 @@ def router(service: ServerService, access: Access) -> APIRouter:
             raise UsageError(
                 f"A text has at most {MOST_STATEMENTS:,} statements, and this one has {len(statements):,}: send parts."
             )
-        found, deeds = access.identity(request.headers), deeds_of(request)
+        found, carry_out = access.identity(request.headers), _carry_out
         if found is None or found.role is not Role.OPERATOR:
-            await reading(_refuse_changes, service, statements, deeds)
-        first = await working(_carry_out, service, statements[0], deeds)
-        return _Lines(_lines(service, first, statements[1:], request), first)
+            await reading(_refuse_changes, service, statements, deeds_of(request))
+            carry_out = _carry_out_look
+        first = await working(carry_out, service, statements[0], deeds_of(request))
+        return _Lines(_lines(service, first, statements[1:], request, carry_out), first)
 
     return routes
 
@@ -90,7 +91,8 @@ def _refuse_changes(service: ServerService, statements: list[Statement], deeds: 
     changes = [statement for statement in statements if not service.is_look(statement)]
     if changes:
         # One entry: with one for each, somebody who may change nothing drives all others out of the trail.
-        deeds.append(Deed(summary(changes[0]) + (f" and {len(changes) - 1:,} more" if len(changes) > 1 else "")))
+        more = f" and {len(changes) - 1:,} more" if len(changes) > 1 else ""
+        deeds.append(Deed(summary(changes[0]) + more, ForbiddenError.http_status))
         raise ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
 
 
@@ -107,6 +109,12 @@ def _carry_out(service: ServerService, statement: Statement, deeds: list[Deed]) 
         raise
 
 
+def _carry_out_look(service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
+    """The same for a viewer: what names mean may have changed since the whole text was looked at."""
+    _refuse_changes(service, [statement], deeds)
+    return _carry_out(service, statement, deeds)
+
+
 def _only_looks(service: ServerService, statement: Statement) -> bool:
     try:
         return service.is_look(statement)
@@ -115,13 +123,19 @@ def _only_looks(service: ServerService, statement: Statement) -> bool:
         return isinstance(statement, Query)
 
 
-async def _lines(service: ServerService, first: Result, rest: list[Statement], request: Request) -> AsyncIterator[bytes]:
+async def _lines(
+    service: ServerService,
+    first: Result,
+    rest: list[Statement],
+    request: Request,
+    carry_out: Callable[[ServerService, Statement, list[Deed]], Result],
+) -> AsyncIterator[bytes]:
     deeds = deeds_of(request)
     try:
         async for line in _lines_of(first):
             yield line
         for statement in rest:
-            async for line in _lines_of(await working(_carry_out, service, statement, deeds)):
+            async for line in _lines_of(await working(carry_out, service, statement, deeds)):
                 yield line
     except PitstopError as error:
         await note_now(request)

@@ -12,6 +12,7 @@ from pitstop.rest import sql
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
 from pitstop.sql.parsing import parse
+from pitstop.sql.statements import Show
 from tests.doors import doors
 
 OPERATOR, VIEWER = "the-long-token", "the-other-token"
@@ -163,3 +164,22 @@ def test_a_text_is_read_where_nobody_else_waits(ask, monkeypatch):
     monkeypatch.setattr(sql, "parse", noted)
     assert ask("SHOW JOBS")[0] == 200
     assert where[0].name.startswith("AnyIO worker")
+
+
+def test_what_a_name_means_is_looked_at_again_before_a_viewers_statement_is_carried_out(ask, state, monkeypatch):
+    """Between the look at the whole text and its end somebody may have given the name to something else."""
+    ask("CREATE MAPPING m (__key VARCHAR, a VARCHAR) TYPE IMap")
+    carry_out = state.carry_out
+
+    def meanwhile(statement):
+        done = carry_out(statement)
+        if isinstance(statement, Show):
+            files = "CREATE OR REPLACE MAPPING m (a VARCHAR) TYPE File OPTIONS ('path' = '/etc', 'format' = 'csv')"
+            carry_out(parse(files)[0])
+        return done
+
+    monkeypatch.setattr(state, "carry_out", meanwhile)
+    status, lines = ask("SHOW JOBS; SELECT a FROM m WHERE __key = 'x'", VIEWER)
+    assert (status, lines[-1]["error"]["code"]) == (200, "FORBIDDEN")
+    (entry,) = state.audit(limit=1)
+    assert (entry.path, entry.status) == ("SELECT FROM m", 403)
