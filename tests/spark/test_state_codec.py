@@ -16,7 +16,7 @@ SCHEMA = (
     "struct<n:bigint,x:double,s:string,b:boolean,d:decimal(20,6),at:timestamp,day:date,raw:binary,"
     "list:array<bigint>,table:map<string,double>,nested:struct<a:int,t:timestamp>,many:array<struct<by:bigint,value:string>>,"
     "local:timestamp_ntz,small:tinyint,short:float,counts:map<bigint,bigint>,days:map<date,struct<n:int,by:map<int,string>>>,"
-    "listed:array<map<int,decimal(5,2)>>,named:map<string,map<int,timestamp_ntz>>>"
+    "listed:array<map<int,decimal(5,2)>>,named:map<string,map<int,timestamp_ntz>>,words:array<string>>"
 )
 VALUES = {
     "n": 2**62 + 1,
@@ -38,6 +38,7 @@ VALUES = {
     "days": {date(1, 1, 1): Row(n=1, by={2: "two"}), date(2026, 2, 28): None},
     "listed": [{1: Decimal("1.50")}, None, {}],
     "named": {"a": {1: datetime(1, 1, 1, 0, 0, 0, 1)}, "b": None},
+    "words": ["one", "", None],
 }
 
 
@@ -103,8 +104,26 @@ def test_times_are_utc_however_they_are_given(codec):
 
 @pytest.mark.parametrize(
     ("field", "value"), [("n", "7"), ("n", 1.5), ("n", True), ("x", "1"), ("s", 7), ("b", 2), ("at", "now"), ("list", ["a"]),
-     ("n", 2**63), ("small", 128), ("d", Decimal(10) ** 14), ("d", Decimal("NaN")), ("short", 1e39), ("counts", {"a": 1})],
+     ("n", 2**63), ("small", 128), ("d", Decimal(10) ** 14), ("d", Decimal("NaN")), ("short", 1e39), ("counts", {"a": 1}),
+     ("table", {7: 1.0}), ("table", {None: 1.0}), ("named", {date(2026, 1, 1): {}}), ("nested", {"a": 1, "T": None}),
+     ("nested", Row(a=1, at=None)), ("nested", Row(1, None)), ("many", [{"by": 1, "val": "x"}]),
+     ("days", {date(1, 1, 1): {"m": 1}}),
+     ("words", "one"), ("words", {"one": 1}), ("words", [b"one"]), ("list", b"123"), ("raw", 5), ("raw", [1, 2]),
+     ("raw", "text")],
 )  # fmt: skip
 def test_a_value_of_another_type_is_told_with_its_field(codec, field, value):
     with pytest.raises(TypeError, match=rf"field '{field}' of the state of stage 'stage' cannot be"):
         codec.encode(dict.fromkeys(VALUES) | {field: value})
+
+
+def test_a_map_by_text_refuses_a_key_that_json_would_make_one_with_a_text(spark):
+    codec = StateCodec("stage", struct_of("struct<counts:map<string,bigint>>"))
+    with pytest.raises(TypeError, match=r"field 'counts' of the state of stage 'stage' cannot be .*: it must be text"):
+        codec.encode({"counts": {"7": 1, 7: 1}})
+
+
+def test_a_struct_may_lack_fields_and_bytes_come_in_any_form(codec):
+    given = dict.fromkeys(VALUES) | {"nested": {"a": 1}, "raw": bytearray(b"ab"), "words": ("one", "two")}
+    expected = given | {"nested": Row(a=1, t=None), "raw": b"ab", "words": ["one", "two"]}
+    assert codec.decode(codec.encode(given)) == expected
+    assert codec.decode(codec.encode(given | {"raw": memoryview(b"ab")})) == expected

@@ -156,6 +156,8 @@ def _day(value: Any) -> str:
 
 
 def _bytes(value: Any) -> str:
+    if not isinstance(value, (bytes, bytearray, memoryview)):  # of a number bytes() would make so many zeros
+        raise TypeError("it must be bytes")
     return base64.b64encode(bytes(value)).decode()
 
 
@@ -189,8 +191,8 @@ def _nested(kind: DataType, each: Callable[[DataType], Convert]) -> Convert | No
         item = each(kind.elementType)
         return lambda values: [None if value is None else item(value) for value in values]
     if isinstance(kind, MapType):
-        item = each(kind.valueType)
-        return lambda pairs: {key: None if value is None else item(value) for key, value in pairs.items()}
+        of_key, item = each(kind.keyType), each(kind.valueType)
+        return lambda pairs: {of_key(key): None if value is None else item(value) for key, value in pairs.items()}
     if isinstance(kind, StructType):
         parts = {field.name: each(field.dataType) for field in kind.fields}
 
@@ -219,10 +221,28 @@ def _encoder(kind: DataType) -> Convert:
         ]
     nested = _nested(kind, _encoder)
     if nested is not None:
-        return nested
+        return _checked(kind, nested)
     if isinstance(kind, IntegralType):
         return _whole(kind)
     return _decimal(kind) if isinstance(kind, DecimalType) else _converter(_OUT, kind)
+
+
+def _checked(kind: DataType, convert: Convert) -> Convert:
+    """``convert``, of values of users' functions that are what a nested type wants: what is not would be lost without a word."""
+
+    def of_list(values: Any) -> Any:
+        if isinstance(values, (str, bytes, bytearray, memoryview, Mapping)):
+            raise TypeError("it must be a list")
+        return convert(values)
+
+    def of_fields(value: Any) -> Any:
+        odd = [name for name in (value.__fields__ if isinstance(value, Row) else value) if name not in names]
+        if odd:
+            raise TypeError(f"there is no field {odd[0]!r} in {kind.simpleString()}")
+        return convert(value)
+
+    names = frozenset(kind.fieldNames()) if isinstance(kind, StructType) else frozenset()
+    return of_list if isinstance(kind, ArrayType) else of_fields if isinstance(kind, StructType) else convert
 
 
 def _decoder(kind: DataType) -> Convert:
