@@ -155,3 +155,9 @@ def test_another_time_to_live_is_no_other_form_that_would_be_migrated():
     (*_, line) = compare(migrating(KEPT, None), migrating(FOR_AN_HOUR, "in_euros")).lines
     assert (line.verdict.value, line.rule) == ("converted", "C15")
     assert "in_euros" not in line.detail
+
+
+def test_a_window_after_the_last_year_that_python_knows_is_told_without_its_date():
+    (*_, line) = compare(plan({"speed": LAYOUT}), plan({"speed": LONGER}), watermark_ms=253_402_300_799_000).lines
+    assert line.verdict is Verdict.CONVERTED
+    assert "windows that end less than 2 seconds after the watermark of the snapshot may lack or repeat events" in line.detail

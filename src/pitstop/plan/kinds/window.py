@@ -34,7 +34,10 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
 def _until(watermark_ms: int | None, size_ms: int) -> str:
     if watermark_ms is None:
         return f"less than {text(size_ms)} after the snapshot"
-    return f"until {datetime.fromtimestamp((watermark_ms + size_ms) / 1000, UTC):%Y-%m-%dT%H:%M:%S}Z"
+    try:
+        return f"until {datetime.fromtimestamp((watermark_ms + size_ms) / 1000, UTC):%Y-%m-%dT%H:%M:%S}Z"
+    except (ValueError, OverflowError, OSError):  # Spark's years go on beyond Python's
+        return f"less than {text(size_ms)} after the watermark of the snapshot"
 
 
 RULES = KindRules("a window", Form.FRAMES, compare)
