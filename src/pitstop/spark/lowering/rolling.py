@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, LongType, StructField, StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.combining import Combining
@@ -19,6 +19,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import RollingSpec
 from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.internals.rolling import ROLLED, Fold, rolled
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
 from pitstop.spark.lowering.event_time import event_time_if_there, marked
@@ -59,7 +60,7 @@ def lifted_rows(node: Node, spec: RollingSpec, frame: DataFrame) -> tuple[Aggreg
     timestamp = event_time_if_there(node, frame, spec.timestamp)
     lifted = frame.select("*", *aggregation.lifted(frame, spec.aggregates, timestamp))
     lifted, types = aggregation.stable(lifted)
-    fields = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in types.items()])
+    fields = StructType([StructField(name, type_of(kind)) for name, kind in types.items()])
     return aggregation, lifted, fields, timestamp
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,14 +27,14 @@ class HoldReader(DataSourceStreamReader):
 
 
 class HoldSource(DataSource):
-    """Option ``schema``: the DDL of the source it stands in for."""
+    """Option ``schema``: that of the source it stands in for, as JSON."""
 
     @classmethod
     def name(cls) -> str:
         return "pitstop_hold"
 
-    def schema(self) -> str:
-        return str(self.options["schema"])
+    def schema(self) -> StructType:
+        return StructType.fromJson(json.loads(self.options["schema"]))
 
     def streamReader(self, schema: StructType) -> HoldReader:
         return HoldReader()

@@ -17,7 +17,6 @@ from pitstop.kit.waiting import wait_until
 from pitstop.pipeline.nodes import Node
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
-from pitstop.spark.base.naming import quoted
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.restore import restore
@@ -67,6 +66,5 @@ def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFram
     """Stands in for a source: a stream with its columns that goes on from any offset and has no rows."""
     spark.dataSource.register(HoldSource)
     schema = lower_source.read_stream(spark, node, settings).schema
-    ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
     # The name keeps two held sources of one schema apart: equal relations would become one source.
-    return spark.readStream.format("pitstop_hold").option("schema", ddl).option("stage", node.name).load()
+    return spark.readStream.format("pitstop_hold").option("schema", schema.json()).option("stage", node.name).load()

@@ -18,6 +18,7 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
 from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.base.values import value_of
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
@@ -96,7 +97,7 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder,
         raise UsageError(f"The file for stage '{stage}' cannot be read as parquet: {first_line(error)}") from error
     taken(given, layout, stage, "The file")
     kept = [(column, kind) for column, kind in columns_of(layout).items() if column in given.columns]
-    rows = given.select(*[F.col(quoted(column)).cast(kind).alias(column) for column, kind in kept])
+    rows = given.select(*[F.col(quoted(column)).cast(type_of(kind)).alias(column) for column, kind in kept])
     return with_imported(state.folder, state.manifest, data, name, stage, lambda folder: _written(rows, folder))
 
 

@@ -19,6 +19,7 @@ from pitstop.plan.accumulators import readable, widens
 from pitstop.plan.kinds import Form, rules_of
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.sessions import end_as_shown, end_in_state
+from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.state.codec import LAST
 from pitstop.spark.state.saved import SavedStage, raw_rows
 
@@ -122,7 +123,7 @@ def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> Dat
     odd = sorted(given.keys() - wanted.keys())
     if odd:
         raise UsageError(f"{what}: there is a column '{odd[0]}' that stage '{stage}' does not keep; it keeps {_listed(wanted)}.")
-    return rows.select(*[F.col(quoted(name)).cast(kind).alias(name) for name, kind in wanted.items()])
+    return rows.select(*[F.col(quoted(name)).cast(type_of(kind)).alias(name) for name, kind in wanted.items()])
 
 
 def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DecimalType, StructField, StructType
+from pyspark.sql.types import BooleanType, DataType, DecimalType, StructField, StructType
 
 from pitstop.errors import EngineError, UsageError
 from pitstop.model.layout import StateLayout
@@ -17,6 +17,7 @@ from pitstop.plan.kinds import Form, rules_of
 from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.plan.model import OperatorSlot
 from pitstop.spark.base.naming import quoted, role_column
+from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.internals.operators import group_state_field, has_variables, joins_streams, variables
 from pitstop.spark.state.codec import LAST, STATE
 from pitstop.spark.state.key_text import TEXT, fields_of
@@ -133,7 +134,7 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
         columns.append(F.col(quoted(span)).alias(new_span))
     for name, kind in new.accumulators:
         saved = F.col(quoted(name)) if name in kept else F.lit(None)
-        columns.append(saved.cast(kind).alias(name))
+        columns.append(saved.cast(type_of(kind)).alias(name))
     if LAST in rows.columns:
         columns.append(F.col(LAST))
     return rows.select(*columns)
@@ -158,7 +159,7 @@ def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
     if layout.form == COLUMNS:
         names = [*(name for name, _ in layout.accumulators), LAST]
         return state.select(*keys, *[kept.getField(name).alias(name) for name in names])
-    schema = StructType([StructField(name, DataType.fromDDL(kind)) for name, kind in layout.accumulators])
+    schema = StructType([StructField(name, type_of(kind)) for name, kind in layout.accumulators])
     rows = state.select(*keys, fields_of(kept.getField(STATE), schema).alias("kept"), kept.getField(LAST).alias(LAST))
     fields = [F.col(f"kept.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
     return rows.select(*[quoted(name) for name, _ in layout.keys], *fields, LAST)
@@ -166,8 +167,8 @@ def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
 
 def _session_rows(state: DataFrame, slot: OperatorSlot, layout: StateLayout) -> DataFrame:
     span = role_column(slot.stage, slot.role)
-    window = DataType.fromDDL("struct<start:timestamp,end:timestamp>")
-    head = [StructField(name, DataType.fromDDL(kind)) for name, kind in layout.keys] + [StructField(span, window)]
+    window = type_of("struct<start:timestamp,end:timestamp>")
+    head = [StructField(name, type_of(kind)) for name, kind in layout.keys] + [StructField(span, window)]
     value = _renamed(state, StructType([*head, *_buffers(layout).fields]), slot)
     keys = [F.col(f"value.{quoted(name)}") for name, _ in layout.keys]
     return value.select(*keys, F.col(f"value.{quoted(span)}").alias(span), *_accumulators(layout))
@@ -199,10 +200,10 @@ def _buffers(layout: StateLayout) -> StructType:
     classes = [part for _, name in layout.aggregates for part in name.split(",")]
     schema = StructType()
     for (name, kind), combining in zip(layout.accumulators, classes, strict=True):
-        dtype = DataType.fromDDL(kind)
+        dtype = type_of(kind)
         schema = schema.add(name, dtype)
         if combining == "sum" and isinstance(dtype, DecimalType):
-            schema = schema.add(_empty(name), DataType.fromDDL("boolean"))
+            schema = schema.add(_empty(name), BooleanType())
     return schema
 
 
