@@ -2,6 +2,7 @@
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
 
 from pitstop.spark.base.session import optimizer_settings
 from pitstop.spark.internals.jvm import analyzed
@@ -46,6 +47,21 @@ def test_what_an_input_brings_along_is_told_apart_from_what_is_added(stream):
 def test_equal_code_has_an_equal_form(stream):
     one, other = (own_operators(stream.where("value > 1").groupBy("value").count(), []) for _ in range(2))
     assert one == other, f"Spark's text of a node has numbers that differ from plan to plan: {one}, {other}"
+
+
+def test_the_form_tells_every_column_and_is_spark_s_own_text_where_that_is_whole(stream):
+    def forms(types):
+        columns = [F.lit(None).cast(kind).alias(f"c{number}") for number, kind in enumerate(types)]
+        (found,) = own_operators(stream.select("value", *columns).dropDuplicates(["value"]), [])
+        return found[1]
+
+    names = [f"c{number}:int" for number in range(39)]
+    assert forms(["int"] * 39).endswith(f" over struct<value:bigint,{','.join(names)}>")
+    assert forms(["int"] * 39) != forms(["int"] * 38 + ["string"])
+    nested = "struct<a:array<struct<b:decimal(10,2)>>,c:map<string,timestamp_ntz>>"
+    few = stream.select(*[F.lit(None).cast(nested).alias(f"c{number}") for number in range(24)], "value")
+    (found,) = own_operators(few.dropDuplicates(["value"]), [])
+    assert found[1].endswith(f" over {analyzed(few).schema().simpleString()}"), "saved plans have Spark's short text"
 
 
 def test_equal_readers_are_one_relation(spark):

@@ -157,6 +157,26 @@ def test_another_time_to_live_is_no_other_form_that_would_be_migrated():
     assert "in_euros" not in line.detail
 
 
+def own_code(form):
+    return StateLayout(StageKind.OPAQUE, accumulators=(("op0", form),), parameters={"text": "own code"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ("struct<a:int,b:int>", "struct<a:int,b:int>", Verdict.RESTORED),
+        ("struct<a:int,b:int>", "struct<a:int,b:string>", Verdict.REFUSED),
+        ("struct<a:int,... 2 more fields>", "struct<a:int,b:int,c:string>", Verdict.RESTORED),
+        ("struct<a:int,... 2 more fields>", "struct<a:string,b:int,c:string>", Verdict.REFUSED),
+        ("struct<a:int,... 2 more fields>, struct<b:int>", "struct<a:int,b:int,c:int>, struct<c:int>", Verdict.REFUSED),
+    ],
+)
+def test_spark_code_of_ones_own_goes_on_if_its_form_is_what_a_release_that_cut_it_short_has_written_down(before, after, verdict):
+    made = [plan({"own": own_code(f"Deduplicate [key] over {form}")}) for form in (before, after)]
+    (*_, line) = compare(*made).lines
+    assert line.verdict is verdict
+
+
 def test_a_window_after_the_last_year_that_python_knows_is_told_without_its_date():
     (*_, line) = compare(plan({"speed": LAYOUT}), plan({"speed": LONGER}), watermark_ms=253_402_300_799_000).lines
     assert line.verdict is Verdict.CONVERTED

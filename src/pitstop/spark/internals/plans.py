@@ -115,4 +115,10 @@ def _keeps_state(node: Any, below: list[Any]) -> bool:
 
 def _form(node: Any, below: list[Any]) -> str:
     text = _NUMBERS.sub("", str(node.simpleString(1000)))
-    return f"{text} over {', '.join(str(child.schema().simpleString()) for child in below)}"
+    return f"{text} over {', '.join(_columns(child.schema()) for child in below)}"
+
+
+def _columns(schema: Any) -> str:
+    """The columns of a schema: Spark's short text, as all saved plans have it, unless it leaves some of them out."""
+    text = str(schema.simpleString())
+    return str(schema.catalogString()) if " more fields>" in text else text

@@ -95,4 +95,4 @@ def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str
 
 
 def _types(schema: Any) -> str:
-    return ", ".join(str(field.dataType().simpleString()) for field in schema.fields())
+    return ", ".join(str(field.dataType().catalogString()) for field in schema.fields())
