@@ -10,6 +10,7 @@ from pitstop.errors import UsageError
 from pitstop.maps.model import Entry
 from pitstop.model.selecting import Select
 from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.selecting import batches
 from pitstop.spark.selecting.select import Asking, Selecting
 from pitstop.spark.selecting.tables import PAGE
 from pitstop.sql.mappings import Column, Mapping
@@ -18,6 +19,8 @@ pytestmark = pytest.mark.spark
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KNOWN = {"endless": Mapping("endless", "IMap", (Column("__key", "string"), Column("n", "int")))}
+NUMBERS = count(1)
+"""What is cancelled of one query may be of its number still."""
 
 
 class EndlessMap:
@@ -32,10 +35,10 @@ class EndlessMap:
         return self._entries
 
 
-def select(spark, tmp_path, maps, asking, seconds=600.0):
+def select(spark, tmp_path, maps, asking, seconds=600.0, text="SELECT COUNT(*) FROM endless"):
     told = []
     selecting = Selecting(spark, maps, SourceSettings(), tmp_path)
-    asked = Select(1, "SELECT COUNT(*) FROM endless", 1, 1, seconds=seconds)
+    asked = Select(next(NUMBERS), text, 1, 1, seconds=seconds)
     # In a thread of its own, as the server does it: what is cancelled is all that the thread asks Spark for.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(selecting.run, asked, KNOWN, lambda columns, rows: told.append((columns, rows)), asking).result(120)
@@ -57,3 +60,26 @@ def test_a_map_is_read_no_further_when_nobody_wants_the_rows(spark, tmp_path):
 
     assert select(spark, tmp_path, EndlessMap(page), asking) == []
     assert read == [1, 2, 3]
+
+
+class ShortMap(EndlessMap):
+    """Twenty entries."""
+
+    def entries(self, name, *, after, limit):
+        return self._entries[:20]
+
+
+LONG = "SELECT __key, repeat('x', 200000) AS text FROM endless ORDER BY 1"
+
+
+def test_long_rows_come_a_few_at_once(spark, tmp_path):
+    (columns, _), *told = select(spark, tmp_path, ShortMap(), Asking(), text=LONG)
+    assert [name for name, _ in columns] == ["__key", "text"]
+    assert sorted(key for _, rows in told for key, _ in rows) == sorted(f"k{number}" for number in range(20))
+    assert max(len(rows) for _, rows in told) == 5
+
+
+def test_what_a_query_gives_in_all_has_a_bound(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "MOST_BYTES", 3 << 20)
+    with pytest.raises(UsageError, match="The query gives more than 3 MiB"):
+        select(spark, tmp_path, ShortMap(), Asking(), text=LONG)

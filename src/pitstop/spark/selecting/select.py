@@ -38,6 +38,7 @@ from pitstop.spark.base.values import value_of
 from pitstop.spark.internals.jvm import cancel_group, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.selecting.batches import batches, refuse_large
 from pitstop.spark.selecting.tables import Tables, analyzed, refused
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.mappings import Named
@@ -47,7 +48,6 @@ from pitstop.sql.rewriting import Rewritten
 from pitstop.sql.statements import Query
 from pitstop.sql.types import quoted
 
-ROWS_AT_ONCE = 1_000
 LOOK_SECONDS = 0.2
 OWN_SETTINGS = {
     # FROM csv.`/etc/passwd` names a file that no mapping names.
@@ -189,11 +189,13 @@ class Selecting:
             if tables.literal and all(isinstance(field.dataType, _PLAIN) for field in frame.schema.fields):
                 # Spark has computed it while it planned: no task is started for it.
                 rows = [list(row) for row in frame.collect()]
+                refuse_large(sum(len(value) for row in rows for value in row if isinstance(value, str)))
                 tell(None, rows[: select.most_rows])
                 _refuse_more(len(rows), select)
                 return
             table = frame.toArrow()
-            for batch in table.slice(0, select.most_rows).to_batches(max_chunksize=ROWS_AT_ONCE):
+            refuse_large(table.nbytes)
+            for batch in batches(table.slice(0, select.most_rows)):
                 tell(None, _rows(batch))
             _refuse_more(table.num_rows, select)
         except Exception as error:
@@ -254,7 +256,7 @@ class _Telling:
         self._tell = tell
 
     def write(self, rows: Any, info: Any) -> None:
-        for batch in rows.toArrow().to_batches(max_chunksize=ROWS_AT_ONCE):
+        for batch in batches(rows.toArrow()):
             self._tell(None, _rows(batch))
 
 
