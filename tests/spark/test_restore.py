@@ -134,6 +134,17 @@ def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state
     assert_all_once(before + second["speed"].rows, TUMBLING)
 
 
+@pytest.mark.spark
+def test_two_counts_of_one_stage_keep_an_accumulator_each(harness):
+    first, second, counts = {}, {}, {"again": ps.all_of(n=ps.count(), low=ps.min("seq"))}
+    harness.run(pipeline(first, {"speed": TUMBLING}, more={"speed": counts}), until=CUT)
+    report = harness.run(pipeline(second, {"speed": TUMBLING}, more={"speed": counts | {"high": ps.max("seq")}}))
+    assert [line.verdict.value for line in report.lines if line.stage == "speed"] == ["converted"]
+    rows = first["speed"].rows + second["speed"].rows
+    assert_all_once(rows, TUMBLING)
+    assert all(row.again.n == row.n for row in rows)
+
+
 def prices(sink, **more):
     """A window of sums of decimals, which are all null for the keys that are even."""
     p = ps.Pipeline()

@@ -64,6 +64,12 @@ def test_the_form_tells_every_column_and_is_spark_s_own_text_where_that_is_whole
     assert found[1].endswith(f" over {analyzed(few).schema().simpleString()}"), "saved plans have Spark's short text"
 
 
+def test_equal_constants_of_an_aggregate_have_a_buffer_each(stream):
+    lifted = stream.select("value", *[F.lit(1).cast("bigint").alias(name) for name in ("a", "b")])
+    plan = lifted.groupBy("value").agg(F.sum("a"), F.sum("b"))._jdf.queryExecution().optimizedPlan().toString()
+    assert "sum(1)" not in plan, f"two counts in one stage would share a buffer, while the layout of their state has two:\n{plan}"
+
+
 def test_equal_readers_are_one_relation(spark):
     one, other = (spark.readStream.format("rate").option("rowsPerSecond", n).load() for n in (1, 2))
     found = source_relations(other.union(one).union(one).union(other))
