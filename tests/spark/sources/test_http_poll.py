@@ -9,6 +9,7 @@ import pytest
 
 from pitstop.kit.log_levels import VARIABLE, LogLevel, write_levels
 from pitstop.kit.logs import apply_levels
+from pitstop.spark.sources import http_poll
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.http_poll import HttpPollReader
 from pitstop.spark.sources.shared import SourceOptions
@@ -233,6 +234,16 @@ def test_a_batch_holds_all_of_a_server_that_gives_less_than_it_is_asked_for_or_w
     reader = EverythingReader(HttpPollReader(SourceOptions("http_poll", {"url": feed.url, "limit": "10"})))
     found = [row["sequence"] for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
     assert found == list(range(95))
+
+
+def test_a_batch_does_not_follow_for_ever_a_server_that_has_something_new_each_time(feed, monkeypatch, capfd):
+    monkeypatch.setattr(http_poll, "SHORT_SECONDS", 0.01)
+    feed.count, feed.most = 100_000, 1
+    reader = EverythingReader(HttpPollReader(SourceOptions("http_poll", {"url": feed.url, "limit": "10"})))
+    found = [row["sequence"] for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert found == list(range(len(found)))
+    assert 0 < len(found) < feed.count
+    assert "still has something new" in capfd.readouterr().err
 
 
 def test_the_url_keeps_its_own_parameters_and_the_log_shows_no_secret(feed, open_reader, capfd):

@@ -24,6 +24,8 @@ from pitstop.spark.sources.http_fetch import BegunAnewError, Fetcher, PollError,
 from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+SHORT_SECONDS = 30.0
+"""How long a batch goes on with a server whose answers are short, and have something new each time."""
 POLL_BUDGET = 1.0
 """Seconds that one look for new data may take: other sources of the query are waiting."""
 _UNPICKLED = ("_fetcher", "_buffer", "_pending")
@@ -122,12 +124,21 @@ class HttpPollReader(DataSourceStreamReader):
     def everything(self, start: Offset) -> Offset:
         """The offset after all that the server has now; asks until it answers.
 
-        A short answer is not the end: a server may give less than it is asked for, or what was read before once more.
+        A short answer is not the end: a server may give less than it is asked for, or what was read before once more. Nor is it
+        gone on with for ever: another one has something new each time.
         """
-        since = int(start["sequence"])
+        since, short_since = int(start["sequence"]), None
         self._go_to(start)
         while rows := self._insist(self._newest(since)):
             self._buffer += rows
+            if len(rows) < self._limit:
+                short_since = short_since or time.monotonic()
+                if time.monotonic() - short_since > SHORT_SECONDS:
+                    self._log.warning(
+                        f"{self._fetcher.shown_url} still has something new after {SHORT_SECONDS:.0f} s of answers with "
+                        f"less than {self._limit} objects: it is read up to {self._newest(since)}."
+                    )
+                    break
         return {"sequence": self._newest(since)}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
