@@ -153,7 +153,7 @@ JOB = (
 )
 MANIFEST = (
     "name job_id job_name lineage epoch created watermark_ms plan partitions provider offsets stages versions files imported "
-    "format"
+    "unfinished format"
 )
 
 

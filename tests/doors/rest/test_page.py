@@ -76,9 +76,9 @@ def test_files_travel_compressed_to_who_can_read_that_and_are_the_same(url):
 )
 def test_no_other_file_of_the_machine_is_a_file_of_the_page(url, name):
     answer = httpx2.get(f"{url}/assets/{name}", headers={"Authorization": f"Bearer {TOKEN}"})
-    assert answer.status_code in (200, 404)
+    assert answer.status_code in (200, 400, 404)
     assert "from __future__" not in answer.text
-    assert answer.status_code == 404 or answer.headers["content-type"].startswith("text/html"), "'..' leads to the page itself"
+    assert answer.status_code != 200 or answer.headers["content-type"].startswith("text/html"), "'..' leads to the page itself"
 
 
 def test_a_link_on_another_site_may_lead_to_the_page_but_that_site_may_ask_for_nothing(url):

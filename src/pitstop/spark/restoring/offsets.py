@@ -74,9 +74,14 @@ def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed:
         if log is not None and log.is_dir():
             copy = target / "sources" / str(number)
             shutil.copytree(log, copy, dirs_exist_ok=True)
-            before, after = saved.plan.sources[was].folder, plan.sources[stage].folder
+            before, after = _folder(saved.plan, was), _folder(plan, stage)
             if before is not None and after is not None and before != after:
                 move_entries(copy, before, after)
+
+
+def _folder(plan: Plan, stage: str) -> str | None:
+    source = plan.sources.get(stage)
+    return source.folder if source is not None else None
 
 
 def _last_two(epoch: int) -> set[int]:
