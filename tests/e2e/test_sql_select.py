@@ -142,7 +142,6 @@ def test_a_query_means_what_was_written(client):
         'SELECT 1 AS "a""b`c"': (1,),
         "SELECT * FROM (SELECT COUNT(*) AS n, MAX(__key) AS __key FROM cars) AS s WHERE __key = 'v2'": (4, "v2"),
         "SELECT a.k FROM cars AS a (k, __key, s, c) WHERE __key = 'o''1'": ("v1",),
-        "SELECT /*+ BROADCAST(cars) */ COUNT(*) FROM cars": (4,),
         "SELECT double('NaN'), -double('inf'), 1 AS a, 2 AS a": (math.nan, -math.inf, 1, 2),
     }
     for text, row in written.items():
