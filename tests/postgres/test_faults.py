@@ -94,52 +94,48 @@ def test_a_stranger_is_refused_in_one_sentence(url):
         open_database(url.replace("pitstop:", "pitstop:not"))
 
 
+class Standing:
+    """A thread that says nothing for 3 seconds within a transaction; what it is told after it."""
+
+    def __init__(self, transaction, say=lambda inside: None):
+        self.told, self._holding = [], threading.Event()
+        self._thread = threading.Thread(target=self._stand, args=(transaction, say))
+        self._thread.start()
+        assert self._holding.wait(30)
+
+    def _stand(self, transaction, say):
+        try:
+            with transaction as inside:
+                say(inside)
+                self._holding.set()
+                time.sleep(3)
+                say(inside)
+        except StoreError as error:
+            self.told.append(error)
+
+    def end(self):
+        self._thread.join(30)
+        return self.told
+
+
 def test_who_stands_still_while_it_decides_keeps_others_waiting_for_seconds_only(database, registry, monkeypatch):
     monkeypatch.setattr(postgres, "DECIDING_SECONDS", 1)
-    holding, decided = threading.Event(), []
-
-    def stand_still():
-        try:
-            with database.write() as connection:
-                connection.exec_driver_sql("SELECT 1")
-                holding.set()
-                time.sleep(3)
-                connection.exec_driver_sql("SELECT 1")
-        except StoreError as error:
-            decided.append(error)
-
-    standing = threading.Thread(target=stand_still)
-    standing.start()
-    assert holding.wait(30)
+    standing = Standing(database.write(), lambda connection: connection.exec_driver_sql("SELECT 1"))
     began = time.monotonic()
     registry.add_job(job())
     assert time.monotonic() - began < 2.9
-    standing.join(30)
-    assert len(decided) == 1
+    assert len(standing.end()) == 1
 
 
 def test_a_run_that_stands_still_keeps_its_job_from_others_no_longer_than_a_session_may_say_nothing(url, registry, monkeypatch):
     monkeypatch.setitem(postgres.SETTINGS, "idle_in_transaction_session_timeout", "1s")
     database = open_database(url)
     registry.add_job(job(token=1))
-    run, holding, told = run_of(database, "id-1"), threading.Event(), []
-
-    def stand_still():
-        try:
-            with run.held():
-                holding.set()
-                time.sleep(3)
-        except StoreError as error:
-            told.append(error)
-
-    standing = threading.Thread(target=stand_still)
-    standing.start()
-    assert holding.wait(30)
+    standing = Standing(run_of(database, "id-1").held())
     began = time.monotonic()
     registry.save_job(job(token=2))
     assert time.monotonic() - began < 2.9
-    standing.join(30)
-    assert len(told) == 1, "the run is told that what it did in there is undone"
+    assert len(standing.end()) == 1, "the run is told that what it did in there is undone"
     database.close()
 
 

@@ -58,6 +58,10 @@ OUTGROWN_SECONDS = 30.0
 EXPORTS = "exports"
 
 
+WRITERS_SECONDS = 60.0
+"""More than a call of the store waits for the writers before it."""
+
+
 class Runner:
     """Drives one job until it is told to stop, ends, fails, or has lost its lease.
 
@@ -163,7 +167,8 @@ class Runner:
         """While a sink's function is within a transaction steps may find no store to tell anything to."""
         limit_ms = self._config.epoch_timeout_ms if self._told_epoch else self._config.first_epoch_timeout_ms
         option = "epoch_timeout" if self._told_epoch else "first_epoch_timeout"
-        late = self._ownership.seconds > limit_ms / 1000
+        # Who waits for other writers, as long as the store lets him, does not hang.
+        late = self._ownership.seconds > max(limit_ms / 1000, WRITERS_SECONDS)
         return took_too_long("a sink has not written its rows", option, limit_ms) if late else None
 
     @property

@@ -26,7 +26,7 @@ from pitstop.model.run import (
 from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
-from pitstop.runner.run import OUTGROWN_SECONDS, Runner
+from pitstop.runner.run import OUTGROWN_SECONDS, WRITERS_SECONDS, Runner
 from pitstop.testing.clock import ManualClock
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
 from pitstop.testing.wake import MemoryWake
@@ -486,3 +486,18 @@ def test_a_sinks_function_that_never_ends_ends_its_run_though_it_keeps_the_store
 
     run.engine.ownership.patiently(never_ends)
     assert not run.engine.ownership.seconds
+
+
+def test_a_run_that_waits_for_other_writers_of_the_store_does_not_hang_however_short_its_epochs_may_be(run):
+    job = run.registry.get_job("id")
+    config = JobConfig(epoch_timeout_ms=5_000)
+    run.registry.save_job(dataclasses.replace(job, version=dataclasses.replace(job.version, config=config)))
+    run.runner.begin()
+    run.query.epoch(0)
+    assert run.runner.step() is None
+
+    def waits():
+        run.clock.advance(WRITERS_SECONDS - 1)
+        assert not run.runner.give_up_if_overdue()
+
+    run.engine.ownership.patiently(waits)

@@ -25,9 +25,6 @@ if TYPE_CHECKING:  # pandas takes time and memory, and few sessions use this way
 ROW, AT, SAVED = "__row", "__at", "__saved"
 """Columns in which the rows of a keyed stage travel: the row, its event time, and state that is restored."""
 
-_UNKNOWN = None
-"""A watermark of 0 is what functions are shown of every one before 1970: their state is kept until it has passed that."""
-
 Values = tuple[Any, ...]
 Made = Values | Letter
 """What a keyed function makes: a row without its key, or a letter."""
@@ -246,8 +243,9 @@ class KeyedFunction:
 
     def _close(self, held: SimpleNamespace, last: int | None, key: Values, state: KeyState) -> list[Made]:
         """Keep the state until its time has come, which may be now."""
-        # Without a time to live the stage may have no event time, and Spark then knows of no watermark.
-        if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs() or _UNKNOWN):
+        # Without a time to live the stage may have no event time, and Spark then knows of no watermark. It shows a function 0 for
+        # every one before 1970: whose time is over by then is not known before the watermark has passed that.
+        if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs() or None):
             if state.exists:
                 state.remove()
             return self._evicted(held, last, key)

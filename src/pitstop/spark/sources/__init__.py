@@ -36,6 +36,7 @@ def no_limit(source: Source) -> bool:
 
 
 def no_folder(source: Source) -> str | None:
+    """Spark notes nothing of it by paths."""
     return None
 
 

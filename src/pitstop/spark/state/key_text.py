@@ -45,7 +45,7 @@ def _written(kind: DataType) -> DataType:
 
 def _turned(column: Column, kind: DataType, into_maps: bool) -> Column:
     """A value as it stands in a text, or is to stand there, with maps in the place of their entries, or the reverse."""
-    if _written(kind) == _plain(kind):
+    if not _has_entries(kind):
         return column
     if isinstance(kind, StructType):
         parts = [_turned(column.getField(field.name), field.dataType, into_maps).alias(field.name) for field in kind.fields]
@@ -64,12 +64,10 @@ def _turned(column: Column, kind: DataType, into_maps: bool) -> Column:
     return F.map_from_entries(entries) if into_maps else entries
 
 
-def _plain(kind: DataType) -> DataType:
-    """The type, whatever may be null in it."""
+def _has_entries(kind: DataType) -> bool:
+    """True if a map stands in the text of such a value as an array of its entries."""
     if isinstance(kind, StructType):
-        return StructType([StructField(field.name, _plain(field.dataType)) for field in kind.fields])
+        return any(_has_entries(field.dataType) for field in kind.fields)
     if isinstance(kind, ArrayType):
-        return ArrayType(_plain(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(_plain(kind.keyType), _plain(kind.valueType))
-    return kind
+        return _has_entries(kind.elementType)
+    return isinstance(kind, MapType) and (not named_by_text(kind) or _has_entries(kind.valueType))
