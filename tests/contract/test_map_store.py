@@ -1,5 +1,6 @@
 """Maps against a dict and a list, and against processes that die."""
 
+import dataclasses
 import json
 import os
 import random
@@ -408,6 +409,16 @@ def test_every_acknowledged_put_survives_kill_and_the_journal_has_no_gap(tmp_pat
     sequences = [event.sequence for event in store.journal("m", 0, 1_000_000).events]
     assert sequences == list(range(1, len(sequences) + 1))
     assert len(sequences) == store.size("m")
+
+
+def test_an_epoch_that_a_version_before_has_written_under_another_name_is_written_once(maps):
+    assert maps.write_epoch("m", [("a", "1")], EpochId("L1", "sink", 7), None)
+    again = EpochId("L2", "sink", 0, known_as=(("L1", 7),))
+    assert not maps.write_epoch("m", [("a", "2")], again, None)
+    assert maps.write_epoch("m", [("b", "3")], dataclasses.replace(again, sink="other"), None)
+    assert not maps.write_epoch("m", [("b", "4")], dataclasses.replace(again, sink="other"), None), "it has it now"
+    assert maps.write_epoch("m", [("b", "5")], EpochId("L1", "other", 7), None), "should the version be gone back from"
+    assert {entry.key: entry.value for entry in maps.entries("m")} == {"a": "1", "b": "5"}
 
 
 def incompressible(size):

@@ -1,16 +1,25 @@
 """A run ends within an epoch that some sinks have already: the version after it gives the epoch to the others alone."""
 
+import dataclasses
 import json
 from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 
 import pitstop as ps
+from pitstop.control.ports import NoOtherRun
 from pitstop.kit.waiting import wait_until
+from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
+from pitstop.outputs.file_epochs import noted
+from pitstop.pipeline.sinks import FilesSink
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.sinks import EpochContext
+from pitstop.spark.sinks.files import write_files
 from pitstop.testing.map_store import MemoryMapStore
 from tests.spark.harness import Harness, numbers
 
@@ -65,7 +74,7 @@ def failed(harness, built):
 def test_no_row_is_missed_or_doubled_in_any_sink(spark, tmp_path, more):
     harness = Harness(spark, tmp_path, maps=MemoryMapStore())
     saved = failed(harness, pipeline(tmp_path, "cast"))
-    assert saved.unfinished["epoch"] == saved.epoch + 1
+    assert saved.unfinished["known_as"] == [[saved.lineage, saved.epoch + 1]]
     held = written(tmp_path / "plain")
     assert held[POISON] == 1, "this sink has the epoch"
     assert not written(tmp_path / "cast")[POISON]
@@ -81,7 +90,8 @@ def test_a_version_that_fails_in_the_same_epoch_hands_it_on(spark, tmp_path):
     first = failed(harness, pipeline(tmp_path, "cast"))
     harness.restore(pipeline(tmp_path, "cast"), tmp_path / "checkpoint-1", None, None, True)
     again = failed(harness, pipeline(tmp_path, "cast"))
-    assert (again.unfinished["lineage"], again.unfinished["epoch"]) == (first.lineage, first.unfinished["epoch"])
+    number = first.unfinished["known_as"][0][1]
+    assert again.unfinished["known_as"] == [[first.lineage, number], [again.lineage, again.epoch + 1]]
     harness.run(pipeline(tmp_path, "try_cast"))
     assert written(tmp_path / "plain") == written(tmp_path / "cast") == Counter(range(ROWS))
 
@@ -97,4 +107,36 @@ def test_an_epoch_that_no_sink_has_begun_to_get_is_planned_anew(tmp_path):
     checkpoint.begin_writing(6)
     assert checkpoint.unfinished() is None
     checkpoint.begin_writing(7)
-    assert checkpoint.unfinished()["epoch"] == 7
+    assert checkpoint.unfinished()["known_as"] == (("L1", 7),)
+
+
+class Updating(NoOtherRun):
+    """Owns the job while its update 5 may be gone back from."""
+
+    @contextmanager
+    def held(self):
+        yield 5
+
+
+def test_what_is_withdrawn_of_the_version_after_it_leaves_what_the_one_before_had_written(spark, tmp_path):
+    """Its epochs, and the mark that it has them, are the older version's own: it goes on from them."""
+
+    def written_by(lineage, epoch, value, sink="a", notes=None, known_as=()):
+        ownership = Updating() if notes is not None else NoOtherRun()
+        environment = Environment("id", "job", lineage, ProcessingGuarantee.EXACTLY_ONCE, tmp_path, print, ownership, notes)
+        run = dataclasses.replace(environment, known_as=known_as)
+        rows = spark.createDataFrame([(value,)], "seq bigint")
+        write_files(
+            FilesSink(str(tmp_path / sink), "json", ()), rows, EpochContext("job", sink, lineage, epoch, "exactly_once", run)
+        )
+
+    for sink in "ab":
+        written_by("L1", 6, 6, sink)
+    written_by("L1", 7, 7, "a")
+    for sink in "ab":
+        written_by("L2", 2, 700, sink, tmp_path / "notes", (("L1", 7),))
+    assert (written(tmp_path / "a"), written(tmp_path / "b")) == (Counter([6, 7]), Counter([6, 700]))
+    assert sum(epochs.withdraw() for epochs in noted(tmp_path / "notes" / "5")) == 1
+    for sink in "ab":
+        written_by("L1", 7, 7, sink)
+    assert written(tmp_path / "a") == written(tmp_path / "b") == Counter([6, 7])

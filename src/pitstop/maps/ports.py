@@ -16,6 +16,13 @@ class EpochId:
     lineage: str
     sink: str
     epoch: int
+    known_as: tuple[tuple[str, int], ...] = ()
+    """Lineages and numbers under which versions before may have written it."""
+
+    @property
+    def names(self) -> tuple[tuple[str, int], ...]:
+        """All lineages and numbers under which it may have been written."""
+        return (*self.known_as, (self.lineage, self.epoch))
 
 
 @dataclass(frozen=True)

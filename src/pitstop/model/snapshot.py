@@ -60,8 +60,8 @@ class SnapshotManifest:
     imported: dict[str, tuple[SnapshotFile, ...]] = field(default_factory=dict)
     """Stage -> files with the rows that were put in the place of its state."""
     unfinished: dict[str, Any] | None = None
-    """The epoch within which the run ended, if sinks may have it: {lineage, epoch} by which they know it, {offsets, metadata} to
-    which it reads. Whoever goes on from the snapshot does it first."""
+    """The epoch within which the run ended, if sinks may have it: {known_as: [lineage, epoch]} by which they know it, {offsets,
+    metadata} to which it reads. Whoever goes on from the snapshot does it first."""
     format: int = MANIFEST_VERSION
     """Version of the manifest's form."""
 

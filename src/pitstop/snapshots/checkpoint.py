@@ -53,13 +53,12 @@ class OffsetLog:
 
 @dataclass(frozen=True)
 class EpochOfBefore:
-    """An epoch that was planned under another lineage, whose sinks may have it: they know it by that."""
+    """An epoch that versions before have begun, so that sinks may have it."""
 
     epoch: int
     """Its number in this checkpoint."""
-    lineage: str
-    was: int
-    """Lineage and number under which it was begun."""
+    known_as: tuple[tuple[str, int], ...]
+    """Lineages and numbers under which it was begun: sinks know it by these."""
 
 
 class Checkpoint:
@@ -183,7 +182,7 @@ class Checkpoint:
     def epoch_of_before(self) -> EpochOfBefore | None:
         """The epoch that is done first, as it was begun by another version."""
         found = self.facts().get(_AS_BEFORE)
-        return EpochOfBefore(**found) if found else None
+        return EpochOfBefore(found["epoch"], tuple((lineage, number) for lineage, number in found["known_as"])) if found else None
 
     def begin_with(self, before: EpochOfBefore | None) -> None:
         """Note it, or that there is none."""
@@ -193,12 +192,13 @@ class Checkpoint:
     def unfinished(self) -> dict[str, Any] | None:
         """What a snapshot tells of an epoch that was planned and not committed, if sinks may have it (SnapshotManifest)."""
         epoch, before = self.planned(), self.epoch_of_before()
-        known = before if before is not None and before.epoch == epoch else None
-        if epoch != self.committed() + 1 or (known is None and self.writing() != epoch):
+        known_as = before.known_as if before is not None and before.epoch == epoch else ()
+        if self.writing() == epoch:
+            known_as = (*known_as, (self.facts()["lineage"], epoch))
+        if epoch != self.committed() + 1 or not known_as:
             return None
         return {
-            "lineage": known.lineage if known is not None else self.facts()["lineage"],
-            "epoch": known.was if known is not None else epoch,
+            "known_as": known_as,
             "offsets": self.offsets_by_source(epoch),
             "metadata": self.offsets(epoch).metadata,
         }

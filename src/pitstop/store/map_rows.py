@@ -285,12 +285,13 @@ def read_events(cursor: Cursor, found: MapRow, after: int, limit: int) -> tuple[
 
 
 def mark_epoch(cursor: Cursor, map_id: int, epoch: EpochId) -> bool:
-    """Mark the epoch as written; False if it, or a later one, already is."""
-    row = cursor.execute(
-        "SELECT epoch FROM sink_epochs WHERE lineage = ? AND sink = ? AND map_id = ?", (epoch.lineage, epoch.sink, map_id)
-    ).fetchone()
-    if row is not None and int(row[0]) >= epoch.epoch:
-        return False
+    """Mark the epoch as written; False if it, or a later one, already is, under any of its names."""
+    for lineage, number in epoch.names:
+        row = cursor.execute(
+            "SELECT epoch FROM sink_epochs WHERE lineage = ? AND sink = ? AND map_id = ?", (lineage, epoch.sink, map_id)
+        ).fetchone()
+        if row is not None and int(row[0]) >= number:
+            return False
     cursor.execute(
         "INSERT INTO sink_epochs (lineage, sink, map_id, epoch) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (lineage, sink, map_id) DO UPDATE SET epoch = excluded.epoch",

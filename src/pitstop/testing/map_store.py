@@ -174,7 +174,7 @@ class MemoryMapStore:
             withdrawable = self._check_fence(fence)
             found = self._maps.get(name) or _Map(MapConfig(check_name("map", name)))
             written = (epoch.lineage, epoch.sink) if epoch is not None else None
-            if epoch is not None and written is not None and found.epochs.get(written, -1) >= epoch.epoch:
+            if epoch is not None and any(found.epochs.get((name, epoch.sink), -1) >= number for name, number in epoch.names):
                 return False
             now, due = self._clock.now(), self._due(found)
             expired = expirations(due, found.newest)

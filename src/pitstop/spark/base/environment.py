@@ -61,5 +61,7 @@ class Environment:
     fence: Fence | None = None
     maps: MapStore | None = None
     sources: SourceSettings = field(default_factory=SourceSettings)
+    known_as: tuple[tuple[str, int], ...] = ()
+    """Lineages and numbers by which sinks know the epoch that is being written, if versions before have begun it."""
     count_rows: bool = True
     """Whether the rows that stages take and give are counted (option metrics_enabled)."""

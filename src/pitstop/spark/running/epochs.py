@@ -46,7 +46,7 @@ class EpochWriter:
         of_before: EpochOfBefore | None = None,
         begins: Callable[[int], None] = lambda epoch: None,
     ) -> None:
-        """``of_before``: the epoch that sinks know by another name; ``begins`` is told of each before its first sink gets it."""
+        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each before a sink gets it."""
         self._write_sink, self._of_before, self._begins = write, of_before, begins
         self._early = early or {}
         self._written = written
@@ -152,7 +152,7 @@ class EpochWriter:
     def _write_into(self, sink: Node, lowering: Lowering, epoch: int) -> None:
         environment, before = self._environment, self._of_before
         if before is not None and before.epoch == epoch:
-            environment, epoch = dataclasses.replace(environment, lineage=before.lineage), before.was
+            environment = dataclasses.replace(environment, known_as=before.known_as)
         rows = self._write_sink(sink, lowering.frame(sink), epoch, environment)
         if rows is not None:
             self._counted(sink.name, rows)

@@ -17,10 +17,12 @@ from pitstop.spark.sinks import LAST, EpochContext, SinkKind
 def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None:
     """Write one epoch into the folder, once."""
     folder = Path(sink.path.removeprefix("file://")).absolute()
-    epochs = FileEpochs(str(folder), context.lineage, context.stage)
-    if epochs.is_committed(context.epoch):
-        epochs.put_in_place(context.epoch)
-        return
+    # What a version before has written stays under its name: should this one be gone back from, that is not withdrawn with it.
+    for lineage, epoch in (*context.run.known_as, (context.lineage, context.epoch)):
+        epochs = FileEpochs(str(folder), lineage, context.stage)
+        if epochs.is_committed(epoch):
+            epochs.put_in_place(epoch)
+            return
     staging = epochs.staging(context.epoch, _of_run(context))
     shutil.rmtree(staging, ignore_errors=True)
     open_folder(folder)
