@@ -2681,8 +2681,8 @@ export interface components {
             };
             /**
              * Unfinished
-             * @description The epoch within which the run ended, if sinks may have it: {lineage, epoch} by which they know it, {offsets, metadata} to
-             *     which it reads. Whoever goes on from the snapshot does it first.
+             * @description The epoch within which the run ended, if sinks may have it: {known_as: [lineage, epoch]} by which they know it, {offsets,
+             *     metadata} to which it reads. Whoever goes on from the snapshot does it first.
              */
             unfinished: {
                 [key: string]: unknown;
