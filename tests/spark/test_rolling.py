@@ -18,7 +18,6 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.report import Verdict
-from pitstop.plan.forms import forms_of
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import copy_checkpoint
@@ -212,7 +211,7 @@ def test_a_checkpoint_of_an_older_release_goes_on_in_its_own_form(spark, tmp_pat
     first = versions.run(CUT, before=of_an_older_release)
     again = versions.run(ALL, first.lineage)
     assert again.lineage == first.lineage
-    assert forms_of(Plan.from_dict(Checkpoint(again.checkpoint).facts()["plan"])) == {"rolled": None}
+    assert Plan.from_dict(Checkpoint(again.checkpoint).facts()["plan"]).stateful["rolled"].form is None
     assert {row.seq: (row.n, row.total) for row in versions.rows} == counted()[0]
     assert len(versions.rows) == ALL
 
@@ -225,7 +224,7 @@ def test_state_of_an_older_release_is_taken_over_by_a_restore(spark, tmp_path, m
     point = versions.run(ALL, snapshot=older.folder, **more)
     assert point.report.of(Verdict.CONVERTED) == ("rolled",)
     newer = versions.saved(point, tmp_path / "newer")
-    assert forms_of(Plan.from_dict(newer.manifest.plan)) == {"rolled": "columns"}
+    assert Plan.from_dict(newer.manifest.plan).stateful["rolled"].form == "columns"
     assert kept(spark, newer) == counted()[1]
     assert {row.seq: (row.n, row.total) for row in versions.rows} == counted()[0]
     assert len(versions.rows) == ALL

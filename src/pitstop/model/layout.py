@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -32,6 +33,10 @@ class StageKind(StrEnum):
     SINK = "sink"
 
 
+_KEPT = ("form", "never_null")
+"""Parameters that say how state is kept, which a stage does not choose: they stay while its checkpoint is gone on with."""
+
+
 @dataclass(frozen=True)
 class StateLayout:
     """The form of one stage's state. Two stages may exchange state only if their layouts allow it."""
@@ -44,7 +49,8 @@ class StateLayout:
     aggregates: tuple[tuple[str, str], ...] = ()
     """(result column, class of its combining), to tell a min from a max of the same type."""
     parameters: dict[str, Any] = field(default_factory=dict)
-    """Window: ``size_ms``, ``slide_ms``; session: ``timeout_ms``; ``form``, if the kind has several; and ``text``, for people."""
+    """Window: ``size_ms``, ``slide_ms``; session: ``timeout_ms``; ``text``, for people. And how the state is kept: ``form``, if
+    its kind has several, and ``never_null``."""
     roles: tuple[str | int, ...] = ()
     """Its stateful Spark operators by their roles, in Spark's numbering, from the sink upwards; a number stands for
     all that is upstream of that input."""
@@ -58,6 +64,21 @@ class StateLayout:
         """The layout of the same stage in that form."""
         others = {name: value for name, value in self.parameters.items() if name != "form"}
         return replace(self, parameters=others if form is None else others | {"form": form})
+
+    @property
+    def never_null(self) -> frozenset[str] | None:
+        """The columns that the state's own schema says are never null; None: an older release did not note it."""
+        noted = self.parameters.get("never_null")
+        return None if noted is None else frozenset(noted)
+
+    def noting_never_null(self, columns: Iterable[str]) -> StateLayout:
+        """The same layout, with the columns that its state's schema says are never null."""
+        return replace(self, parameters=self.parameters | {"never_null": sorted(columns)})
+
+    def kept_as(self, before: StateLayout) -> StateLayout:
+        """The layout of the same stage, kept as that one is."""
+        others = {name: value for name, value in self.parameters.items() if name not in _KEPT}
+        return replace(self, parameters=others | {name: before.parameters[name] for name in _KEPT if name in before.parameters})
 
     def same_state(self, other: StateLayout) -> bool:
         """Same kind, keys, accumulators and window: what a renamed stage is recognised by."""

@@ -34,10 +34,18 @@ def compare(
     lines = [*_sources(before, after, names), *_stateful(before, after, names, watermark_ms, imported), *_sinks(before, after)]
     rescaled = after.partitions is not None and old_partitions is not None and after.partitions != old_partitions
     kept = all(line.verdict is not Verdict.CONVERTED for line in lines)
-    same = before.operators == after.operators and kept and not rescaled
+    same = before.operators == after.operators and kept and not rescaled and _same_schemas(before, after, names)
     if not same:
         lines = [_unless_fixed(line, after) for line in lines]
     return Report(tuple(lines), Way.RESUME if same else Way.REBUILD, (old_partitions, after.partitions), names)
+
+
+def _same_schemas(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
+    """False if Spark would find other schemas of state than it has kept. It gets new ones where state is moved."""
+    if any(layout.parameters.get("fixed") is not None for layout in after.stateful.values()):
+        return True
+    pairs = [(before.stateful.get(renamed.get(name, name)), layout) for name, layout in after.stateful.items()]
+    return all(old is None or old.never_null == new.never_null for old, new in pairs)
 
 
 def _unless_fixed(line: StageVerdict, after: Plan) -> StageVerdict:

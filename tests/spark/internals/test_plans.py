@@ -39,7 +39,7 @@ def test_an_operator_without_state_is_not_counted(stream):
 def test_what_an_input_brings_along_is_told_apart_from_what_is_added(stream):
     given = stream.dropDuplicates(["value"])
     found = own_operators(given.groupBy("value").count(), [given])
-    assert [item if isinstance(item, int) else item[0] for item in found] == ["Aggregate", 0], (
+    assert [item if isinstance(item, int) else item.name for item in found] == ["Aggregate", 0], (
         f"an input is no longer found in the plan that is made of it: {found}"
     )
 
@@ -53,7 +53,7 @@ def test_the_form_tells_every_column_and_is_spark_s_own_text_where_that_is_whole
     def forms(types):
         columns = [F.lit(None).cast(kind).alias(f"c{number}") for number, kind in enumerate(types)]
         (found,) = own_operators(stream.select("value", *columns).dropDuplicates(["value"]), [])
-        return found[1]
+        return found.form
 
     names = [f"c{number}:int" for number in range(39)]
     assert forms(["int"] * 39).endswith(f" over struct<value:bigint,{','.join(names)}>")
@@ -61,7 +61,7 @@ def test_the_form_tells_every_column_and_is_spark_s_own_text_where_that_is_whole
     nested = "struct<a:array<struct<b:decimal(10,2)>>,c:map<string,timestamp_ntz>>"
     few = stream.select(*[F.lit(None).cast(nested).alias(f"c{number}") for number in range(24)], "value")
     (found,) = own_operators(few.dropDuplicates(["value"]), [])
-    assert found[1].endswith(f" over {analyzed(few).schema().simpleString()}"), "saved plans have Spark's short text"
+    assert found.form.endswith(f" over {analyzed(few).schema().simpleString()}"), "saved plans have Spark's short text"
 
 
 def test_equal_constants_of_an_aggregate_have_a_buffer_each(stream):

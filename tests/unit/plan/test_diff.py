@@ -52,6 +52,34 @@ def test_added_and_removed_stages_and_sources_rebuild_and_keep_the_rest():
     assert not report.refused
 
 
+def test_state_whose_schema_was_kept_otherwise_is_moved_under_a_new_one():
+    noted = LAYOUT.noting_never_null(())
+    assert compare(plan({"speed": noted}), plan({"speed": noted}), 2).way is Way.RESUME
+    report = compare(plan({"speed": LAYOUT}), plan({"speed": noted}), 2)
+    assert (report.way, verdicts(report)["speed"]) == (Way.REBUILD, ("restored", "C03"))
+
+
+def test_state_beside_what_spark_can_only_resume_keeps_its_schema():
+    limit = StateLayout(StageKind.OPAQUE, accumulators=(("op0", "GlobalLimit 5"),), parameters={"text": "x", "fixed": "a limit"})
+    assert compare(plan({"few": limit}), plan({"few": limit.noting_never_null(())}), 2).way is Way.RESUME
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (None, ["op0: k"], "restored"),
+        ([], [], "restored"),
+        (["op0: k"], [], "restored"),
+        ([], ["op0: k"], "refused"),
+    ],
+)
+def test_own_code_must_not_make_never_null_what_is_saved_as_null(before, after, verdict):
+    code = StateLayout(StageKind.OPAQUE, accumulators=(("op0", "Aggregate [k]"),), parameters={"text": "x"})
+    old = code if before is None else code.noting_never_null(before)
+    report = compare(plan({"mine": old}), plan({"mine": code.noting_never_null(after)}), 2)
+    assert verdicts(report)["mine"][0] == verdict
+
+
 def test_another_number_of_partitions_rebuilds():
     assert compare(plan({"speed": LAYOUT}), plan({"speed": LAYOUT}, partitions=3), 2).way is Way.REBUILD
 

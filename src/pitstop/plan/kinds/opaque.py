@@ -19,6 +19,11 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     for (_, before), (_, after) in zip(old.accumulators, new.accumulators, strict=True):
         if not _same(before, after):
             return refused(name, f"its operator was '{before}' and is now '{after}'", "C20")
+    became = sorted((new.never_null or frozenset()) - old.never_null) if old.never_null is not None else []
+    if became:
+        column = became[0].partition(": ")[2]
+        detail = f"column '{column}' of its operator could be null in what is saved, and could not be any more"
+        return refused(name, detail, "C20", "let it be null, or give the stage another name")
     return goes_on(name)
 
 

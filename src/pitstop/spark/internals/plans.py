@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from pitstop.spark.internals.jvm import analyzed, children, classes
+from pitstop.spark.internals.nulls import strict_columns
 
 _NUMBERS = re.compile(r"#\d+L?|@[0-9a-f]{4,}|0x[0-9a-f]+|\bplan_id=\d+")
 
@@ -26,19 +30,29 @@ _EVENT_TIME = "EventTime"
 """How Spark shows the time mode of a ``transformWithState`` that has event time."""
 
 
+@dataclass(frozen=True)
+class Operator:
+    """A stateful node in the analysed plan of a streaming DataFrame."""
+
+    name: str
+    form: str
+    """Its text without numbers of expressions, with the types of its rows: equal code has equal forms."""
+    never_null: tuple[str, ...]
+    """The columns of its rows that are never null, and fields of them (``column.field``), in order."""
+
+
 def stateful_nodes(frame: DataFrame) -> list[str]:
     """Names of the stateful nodes in the analysed plan of a streaming DataFrame, root first."""
-    return [item[0] for item in own_operators(frame, []) if not isinstance(item, int)]
+    return [item.name for item in own_operators(frame, []) if not isinstance(item, int)]
 
 
-def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[tuple[str, str] | int]:
+def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | int]:
     """Stateful nodes in the analysed plan of a streaming DataFrame that are not those of its inputs, root first.
 
-    Each as (name, form): the form is its text without numbers of expressions, with the types of its rows, so that equal
-    code has equal forms. A number stands where that input is met, with all its own operators.
+    A number stands where that input is met, with all its own operators.
     """
     known = [(number, analyzed(given)) for number, given in enumerate(inputs)]
-    found: list[tuple[str, str] | int] = []
+    found: list[Operator | int] = []
 
     def walk(node: Any) -> None:
         for number, given in known:
@@ -47,7 +61,7 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[tuple[str, 
                 return
         below = list(children(node))
         if _keeps_state(node, below):
-            found.append((node.nodeName(), _form(node, below)))
+            found.append(Operator(node.nodeName(), _form(node, below), _never_null(below)))
         for child in below:
             walk(child)
 
@@ -116,6 +130,11 @@ def _keeps_state(node: Any, below: list[Any]) -> bool:
 def _form(node: Any, below: list[Any]) -> str:
     text = _NUMBERS.sub("", str(node.simpleString(1000)))
     return f"{text} over {', '.join(_columns(child.schema()) for child in below)}"
+
+
+def _never_null(below: list[Any]) -> tuple[str, ...]:
+    found = [strict_columns(StructType.fromJson(json.loads(child.schema().json()))) for child in below]
+    return tuple(name for names in found for name in names)
 
 
 def _columns(schema: Any) -> str:

@@ -46,6 +46,7 @@ from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
 from pitstop.spark.base.naming import ROWS_IN, ROWS_OUT
+from pitstop.spark.internals.nulls import with_nulls
 from pitstop.spark.internals.plans import check_streamable, has_watermark, stand_in, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import letters
@@ -77,8 +78,8 @@ class Lowering:
     open_source: OpenSource | None = None
     given: dict[int, DataFrame] = field(default_factory=dict)
     restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
-    forms: Mapping[str, str | None] = field(default_factory=dict)
-    """Stage -> the form in which the checkpoint keeps its state. Stages that are not in it have the newest form."""
+    kept: Mapping[str, StateLayout] = field(default_factory=dict)
+    """Stage -> how the checkpoint keeps its state. The state of stages that are not in it is kept as it is now."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table."""
@@ -94,13 +95,21 @@ class Lowering:
         if id(node) not in self.given:
             inputs = [self.frame(parent) for parent in streams_of(node)]
             if node.spec.stateful:
-                pairs = list(zip(streams_of(node), inputs, strict=True))
+                pairs = list(zip(streams_of(node), map(self.nulls_in(node), inputs), strict=True))
                 inputs = [self._apart(node, parent, self._timed(node, parent, rows)) for parent, rows in pairs]
                 inputs = [self._counted(f"{ROWS_IN}{number}:{node.name}", rows) for number, rows in enumerate(inputs)]
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = lower(node.spec, self, node, inputs)  # Spark analyses it now, while we know whose fault it is
             self.given[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result) if _counts(node) else result
         return self.given[id(node)]
+
+    def nulls_in(self, node: Node) -> Callable[[DataFrame], DataFrame]:
+        """What makes of rows that go into the state of a stage rows whose columns may all be null: saved ones may be.
+
+        So a column that another version of the pipeline lets be null, or does not, is kept in the same way.
+        """
+        kept = self.kept.get(node.name)
+        return with_nulls if kept is None or kept.never_null is not None else _as_they_are
 
     def _counted(self, name: str, rows: DataFrame) -> DataFrame:
         return rows.observe(name, F.count(F.lit(1)).alias("rows")) if self.count_rows and rows.isStreaming else rows
@@ -137,6 +146,10 @@ class Lowering:
                 table = Lowering(self.spark, self.settings, streaming=False).frame(node.inputs[1])
             self.tables[node.name] = table if table.isStreaming else table.persist()
         return self.tables[node.name]
+
+
+def _as_they_are(rows: DataFrame) -> DataFrame:
+    return rows
 
 
 def _counts(node: Node) -> bool:
@@ -275,12 +288,13 @@ def _with_event_time(lowering: Lowering, node: Node, frame: DataFrame, column: s
 @lower.register
 def _window_aggregate(spec: WindowSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     restored = {role: rows for (stage, role), rows in lowering.restored.items() if stage == node.name}
-    return _stateful(lowering, node, lower_window(node, spec, inputs, restored))
+    return _stateful(lowering, node, lower_window(node, spec, inputs, lowering.nulls_in(node), restored))
 
 
 @lower.register
 def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    if lowering.forms.get(node.name, COLUMNS) != COLUMNS:
+    kept = lowering.kept.get(node.name)
+    if kept is not None and kept.form != COLUMNS:
         return _stateful(lowering, node, lower_rolling_as_text(node, spec, inputs[0]))
     return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
 
@@ -324,7 +338,7 @@ def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLay
     if frame.isStreaming and not _behind_python_state(node):
         check_streamable(frame)
     if layout is not None:
-        lowering.layouts[node.name] = layout
+        lowering.layouts[node.name] = layout if layout.never_null is not None else layout.noting_never_null(())
     return frame
 
 

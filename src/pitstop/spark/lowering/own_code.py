@@ -37,11 +37,13 @@ def lower_own_code(node: Node, spec: OwnCodeSpec, inputs: list[DataFrame]) -> tu
     roles: list[str | int] = []
     for item in operators:
         roles.append(item if isinstance(item, int) else f"op{sum(isinstance(role, str) for role in roles)}")
-    fixed = next((what for node, what in FIXED.items() if node in dict(own)), None)
+    names = [operator.name for operator in own]
+    fixed = next((what for name, what in FIXED.items() if name in names), None)
     layout = StateLayout(
         kind=StageKind.OPAQUE,
-        accumulators=tuple((f"op{number}", form) for number, (_, form) in enumerate(own)),
-        parameters={"text": ", ".join(name for name, _ in own)} | ({"fixed": fixed} if fixed else {}),
+        accumulators=tuple((f"op{number}", operator.form) for number, operator in enumerate(own)),
+        parameters={"text": ", ".join(names)} | ({"fixed": fixed} if fixed else {}),
         roles=tuple(roles),
     )
-    return result, layout
+    never_null = [f"op{number}: {column}" for number, operator in enumerate(own) for column in operator.never_null]
+    return result, layout.noting_never_null(never_null)

@@ -9,7 +9,7 @@ operator is named after its stage, so that the key of the state tells whose it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -88,17 +88,22 @@ class Aggregation:
 
 
 def lower_window(
-    node: Node, spec: WindowSpec, inputs: list[DataFrame], restored: dict[str, DataFrame] | None = None
+    node: Node,
+    spec: WindowSpec,
+    inputs: list[DataFrame],
+    nulls_in: Callable[[DataFrame], DataFrame],
+    restored: dict[str, DataFrame] | None = None,
 ) -> tuple[DataFrame, StateLayout]:
     """The stage's result rows and the layout of its state.
 
+    ``nulls_in`` makes of rows that go into state rows whose columns may be null as far as the state's may.
     ``restored``: role -> rows of saved accumulators (columns: keys, window column, accumulators) to be taken
     in beside the live rows.
     """
     restored = restored or {}
     aggregation = Aggregation(node, spec.aggregates)
     keys, window = spec.keys[0], spec.window
-    live, types = _live(node, spec, inputs, aggregation)
+    live, types = _live(node, spec, inputs, aggregation, nulls_in)
     if isinstance(window, Session):
         span = role_column(node.name, "sessions")
         result = aggregation.combined(_sessions(live, restored.get("sessions"), window, span), keys, span, of_rows=True)
@@ -119,7 +124,13 @@ def finished(frame: DataFrame, spec: WindowSpec, span: str, aggregation: Aggrega
     return frame.select(*columns, *aggregation.results())
 
 
-def _live(node: Node, spec: WindowSpec, inputs: list[DataFrame], aggregation: Aggregation) -> tuple[DataFrame, dict[str, str]]:
+def _live(
+    node: Node,
+    spec: WindowSpec,
+    inputs: list[DataFrame],
+    aggregation: Aggregation,
+    nulls_in: Callable[[DataFrame], DataFrame],
+) -> tuple[DataFrame, dict[str, str]]:
     """Lifted rows of all inputs: keys (named as those of the first), event time, lifted columns."""
     parts, keys = [], spec.keys[0]
     for frame, own, declared, wanted in zip(inputs, spec.keys, spec.timestamps, spec.aggregates, strict=True):
@@ -137,7 +148,7 @@ def _live(node: Node, spec: WindowSpec, inputs: list[DataFrame], aggregation: Ag
                     f"input {number + 1}: cast one of them."
                 )
     together = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
-    return aggregation.stable(together)
+    return aggregation.stable(nulls_in(together))
 
 
 def check_columns(node: Node, frame: DataFrame, columns: tuple[str, ...]) -> None:

@@ -15,7 +15,6 @@ from pitstop.model.layout import StateLayout
 from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
-from pitstop.plan.forms import forms_of
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
@@ -63,9 +62,9 @@ class RunningQuery:
         ``counted`` is told of each sink how many rows an epoch has written into it.
         """
         allow_early_watermarks(spark)
-        forms = _forms(Checkpoint(checkpoint))
+        kept_state = _kept_state(Checkpoint(checkpoint))
         counts = environment.count_rows
-        lowering = Lowering(spark, environment.sources, open_source=open_source, forms=forms, count_rows=counts)
+        lowering = Lowering(spark, environment.sources, open_source=open_source, kept=kept_state, count_rows=counts)
         frame = streaming_frame(lowering, pipeline)
         cuts = cuts_of(pipeline.nodes)
         earlier = before.idle if before is not None else None
@@ -123,10 +122,10 @@ class RunningQuery:
             raise EngineError(f"Epoch {epoch} was written and not committed within {_COMMIT_WAIT:.0f} seconds.")
 
 
-def _forms(checkpoint: Checkpoint) -> dict[str, str | None]:
-    """Stage -> the form in which the checkpoint keeps its state; nothing if it keeps none yet."""
+def _kept_state(checkpoint: Checkpoint) -> dict[str, StateLayout]:
+    """Stage -> how the checkpoint keeps its state; nothing if it keeps none yet."""
     plan = checkpoint.facts().get("plan")
-    return forms_of(Plan.from_dict(plan)) if plan is not None else {}
+    return Plan.from_dict(plan).stateful if plan is not None else {}
 
 
 def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> dict[str, EarlyResults]:

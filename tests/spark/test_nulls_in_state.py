@@ -1,0 +1,165 @@
+"""A column that can be null in one version of a job and not in the next, or the other way round: state keeps what it had."""
+
+import dataclasses
+import json
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.sql import functions as F
+
+import pitstop as ps
+from pitstop.errors import IncompatibleError
+from pitstop.model.report import Way
+from pitstop.plan.model import Plan
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.running.query import RunningQuery
+from tests.spark.harness import Collected, FilesHarness
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+KINDS = ("tumbling", "sliding", "session", "joined", "rolled", "mine", "sparks")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+BEFORE = [(0, "a", 1, 0), (1, None, None, 1), (2, None, 3, 2)]
+"""(second, k, v, id)"""
+AFTER = [(3, None, None, 1), (4, "a", 5, 0)]
+CLOSING = [(900, "z", 0, 99)]
+
+
+def count(state, row):
+    state.n = (state.n or 0) + 1
+    return {"n": state.n}
+
+
+def by_spark(rows):
+    return rows.groupBy(F.window("at", "1 minute"), "k").agg(F.count("*").alias("n"), F.max(F.struct("v", "k")).alias("top"))
+
+
+def by_spark_never_null(rows):
+    return by_spark(rows.withColumn("k", F.coalesce("k", F.lit("none"))))
+
+
+def pipeline(folder, sinks, strict):
+    p = ps.Pipeline()
+    schema = "at timestamp, k string, v int, id int"
+    source = ps.sources.files(str(folder), "json", schema=schema, streaming=True, maxFilesPerTrigger=1)
+    rows = p.read_from(source, name="rows")
+    if strict:
+        rows = rows.with_columns(k="coalesce(k, 'none')", v="coalesce(v, -1)")
+    rows = rows.with_timestamps("at")
+    by_key, top = rows.group_by("k"), {"n": ps.count(), "top": ps.max("struct(v, k)")}
+    stages = {
+        "tumbling": by_key.window(ps.tumbling("1 minute")).aggregate("tumbling", **top),
+        "sliding": by_key.window(ps.sliding("1 minute", "30 seconds")).aggregate("sliding", **top),
+        "session": by_key.window(ps.session("1 minute")).aggregate("session", **top),
+        "joined": rows.join("joined", rows.select("id", "at AS at2", "k AS k2", "v AS v2"), on="id", within="1 hour"),
+        "rolled": by_key.rolling_aggregate("rolled", n=ps.count()),
+        "mine": by_key.map_stateful("mine", count, "n bigint", "n bigint"),
+        "sparks": rows.stateful("sparks", by_spark),
+    }
+    for name, stage in stages.items():
+        stage.write_to(ps.sinks.custom(sinks[name]), name=f"to {name}")
+    return p
+
+
+def as_read(rows, strict):
+    return [(at, k or "none", -1 if v is None else v, key) if strict else (at, k, v, key) for at, k, v, key in rows]
+
+
+def expected(strict_first):
+    """Kind -> how often each result comes: (key, n, top) of windows, (key, n) of rows with a count, (k, v, k2, v2) of pairs."""
+    rows = as_read(BEFORE, strict_first) + as_read(AFTER, not strict_first) + as_read(CLOSING, not strict_first)
+    windowed, counts, so_far = {}, Counter(), Counter()
+    for at, k, v, _ in rows:
+        so_far[k] += 1
+        counts[k, so_far[k]] += 1
+        if at < 60:
+            windowed.setdefault(k, []).append((v, k))
+    # Of structs null is the least.
+    tops = {(k, len(own), max(own, key=lambda pair: (pair[0] is not None, pair[0] or 0))) for k, own in windowed.items()}
+    pairs = Counter((k, v, k2, v2) for _, k, v, key in rows for _, k2, v2, other in rows if key == other)
+    once = Counter(tops)
+    return {
+        "tumbling": once,
+        "session": once,
+        "sparks": once,
+        "sliding": once + once,
+        "rolled": counts,
+        "mine": counts,
+        "joined": pairs,
+    }
+
+
+def found(kind, rows):
+    if kind == "joined":
+        return Counter((row.k, row.v, row.k2, row.v2) for row in rows)
+    if kind in ("rolled", "mine"):
+        return Counter((row.k, row.n) for row in rows)
+    return Counter((row.k, row.n, tuple(row.top)) for row in rows)
+
+
+def write(folder, number, rows):
+    folder.mkdir(exist_ok=True)
+    shown = [{"at": (START + timedelta(seconds=at)).isoformat(), "k": k, "v": v, "id": key} for at, k, v, key in rows]
+    (folder / f"{number}.json").write_text("".join(json.dumps(row) + "\n" for row in shown))
+
+
+class OfAnOlderRelease(FilesHarness):
+    """Its first version runs as a release that did not note which columns are never null, and left that to Spark."""
+
+    def start(self, built, checkpoint, partitions):
+        if self.runs:
+            return super().start(built, checkpoint, partitions)
+        started, keep = RunningQuery.start, _without_notes
+
+        def older(spark, built, environment, checkpoint):
+            facts = Checkpoint(checkpoint).facts()
+            Checkpoint(checkpoint).write_facts(facts | {"plan": keep(Plan.from_dict(facts["plan"])).to_dict()})
+            return started(spark, built, environment, checkpoint)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(RunningQuery, "start", older)
+            return super().start(built, checkpoint, partitions)
+
+
+def _without_notes(plan):
+    stages = []
+    for stage in plan.stages:
+        if stage.layout is not None:
+            parameters = {name: value for name, value in stage.layout.parameters.items() if name != "never_null"}
+            stage = dataclasses.replace(stage, layout=dataclasses.replace(stage.layout, parameters=parameters))
+        stages.append(stage)
+    return dataclasses.replace(plan, stages=tuple(stages))
+
+
+@pytest.mark.parametrize("strict_first", [False, True], ids=["null no more", "null now"])
+@pytest.mark.parametrize("harness", [FilesHarness, OfAnOlderRelease], ids=["now", "of an older release"])
+def test_state_keeps_its_nulls(spark, tmp_path, harness, strict_first):
+    folder, versions = tmp_path / "in", harness(spark, tmp_path)
+    results = {kind: Counter() for kind in KINDS}
+    write(folder, 0, BEFORE)
+    for strict, until in ((strict_first, 1), (not strict_first, 3)):
+        sinks = {kind: Collected() for kind in KINDS}
+        report = versions.run(pipeline(folder, sinks, strict), until=until)
+        for kind in KINDS:
+            results[kind] += found(kind, sinks[kind].rows)
+        write(folder, 1, AFTER)
+        write(folder, 2, CLOSING)
+    assert results == expected(strict_first)
+    assert report.way is (Way.REBUILD if harness is OfAnOlderRelease else Way.RESUME)
+
+
+def test_code_of_ones_own_whose_state_could_be_null_no_more_is_refused(spark, tmp_path):
+    def job(function):
+        p = ps.Pipeline()
+        schema = "at timestamp, k string, v int"
+        source = ps.sources.files(str(tmp_path / "in"), "json", schema=schema, streaming=True, maxFilesPerTrigger=1)
+        rows = p.read_from(source, name="rows").with_timestamps("at")
+        rows.stateful("sparks", function).write_to(ps.sinks.custom(Collected()), name="out")
+        return p
+
+    versions = FilesHarness(spark, tmp_path)
+    write(tmp_path / "in", 0, BEFORE)
+    versions.run(job(by_spark), until=1)
+    with pytest.raises(IncompatibleError, match=r"'sparks'.*column 'k' of its operator could be null in what is saved"):
+        versions.run(job(by_spark_never_null), until=1)
