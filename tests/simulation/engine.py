@@ -171,9 +171,9 @@ class SimulatedRun:
         self.active = False
         return self.checkpoint.committed()
 
-    def export(self, name):
+    def export(self, name, at_rest=False):
         self._moments.one()
-        return export_checkpoint(self.checkpoint, self._world.data.new_snapshot(name), name)
+        return export_checkpoint(self.checkpoint, self._world.data.new_snapshot(name), name, at_rest=at_rest)
 
 
 def _log(offset):

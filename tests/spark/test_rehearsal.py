@@ -70,20 +70,57 @@ def assert_each_window_once(rows):
     assert {counted.get((at, key)) for at in starts[1:] for key in range(KEYS)} == {2 * RATE // KEYS}
 
 
+class Named(Collected):
+    """Keeps by which name it got each epoch, too, and fails when it is told to."""
+
+    def __init__(self):
+        super().__init__()
+        self.names, self.fails = [], False
+
+    def write(self, rows, info):
+        if self.fails:
+            raise ValueError("no place for it")
+        self.names.append((info.lineage, info.epoch))
+        super().write(rows, info)
+
+
+def waiting(spark, folder, built, first, claimed):
+    """A version that was rehearsed on the state of that checkpoint, and waits: its job, environment and head start."""
+    job, environment = compiled(spark, folder, built)
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    export_checkpoint(Checkpoint(first.checkpoint), DataFolder(scratch).snapshot("rehearsal"), "rehearsal")
+    laid_down = scratch / "laid-down"
+    rehearsed = rehearse(job, environment, scratch / "snapshots" / "rehearsal", scratch, laid_down)
+    gated = start_gated(job, environment, DataFolder(folder), rehearsed, scratch / "gate", claimed.append)
+    return job, environment, HeadStart(laid_down, gated)
+
+
+def test_the_epoch_within_which_the_version_before_ends_is_done_first_by_the_name_that_sinks_know(spark, tmp_path):
+    before, after = Named(), Named()
+    old, first = start(*compiled(spark, tmp_path, pipeline(before)), tmp_path)
+    wait_for(old, before, 2)
+    job, environment, head_start = waiting(spark, tmp_path, pipeline(after), first, [])
+    before.fails = True
+    assert wait_until(lambda: not old.active, 120)
+    old.stop(60)
+    saved = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(tmp_path).snapshot("saved"), "saved", at_rest=True)
+    new, point = start(job, environment, tmp_path, tmp_path / "snapshots" / "saved", head_start)
+    assert new.running is head_start.gated.running
+    wait_for(new, after, 3)
+    new.stop(60)
+    assert after.names[:2] == [(first.lineage, saved.epoch + 1), (point.lineage, saved.epoch + 2)]
+    assert_each_window_once([*before.rows, *after.rows])
+
+
 @pytest.mark.parametrize("more", [pytest.param(False, marks=pytest.mark.deep), True], ids=["same-structure", "changed-structure"])
 def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, more):
     before, after = Collected(), Collected()
     old, first = start(*compiled(spark, tmp_path, pipeline(before)), tmp_path)
     wait_for(old, before, 3)
-    job, environment = compiled(spark, tmp_path, pipeline(after, more))
-    scratch, claimed = tmp_path / "scratch", []
-    scratch.mkdir()
-    record = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(scratch).snapshot("rehearsal"), "rehearsal")
-    laid_down = scratch / "laid-down"
-    rehearsed = rehearse(job, environment, tmp_path / "scratch" / "snapshots" / "rehearsal", scratch, laid_down)
-    assert record.epoch >= 0
-    assert not after.epochs, "a rehearsal calls no sink"
-    gated = start_gated(job, environment, DataFolder(tmp_path), rehearsed, scratch / "gate", claimed.append)
+    claimed = []
+    job, environment, head_start = waiting(spark, tmp_path, pipeline(after, more), first, claimed)
+    assert not after.epochs, "neither a rehearsal nor waiting calls a sink"
     epochs = Checkpoint(first.checkpoint).committed()
     assert wait_until(lambda: Checkpoint(first.checkpoint).committed() > epochs + 1, 120), (
         "what it waits for is not the rehearsed state"
@@ -91,10 +128,10 @@ def test_no_window_is_lost_or_doubled_by_a_version_that_waited(spark, tmp_path, 
     assert old.active, "the version before goes on meanwhile"
     old.stop(60)
     saved = export_checkpoint(Checkpoint(first.checkpoint), DataFolder(tmp_path).snapshot("saved"), "saved")
-    new, point = start(job, environment, tmp_path, tmp_path / "snapshots" / "saved", HeadStart(laid_down, gated))
+    new, point = start(job, environment, tmp_path, tmp_path / "snapshots" / "saved", head_start)
     assert claimed == [point.checkpoint] == [DataFolder(tmp_path).job("id").checkpoint(point.lineage)]
-    assert (scratch / "gate").exists(), "it is the query that waited"
-    assert new.running is gated.running
+    assert (tmp_path / "scratch" / "gate").exists(), "it is the query that waited"
+    assert new.running is head_start.gated.running
     wait_for(new, after, 3)
     epoch = new.stop(60)
     assert epoch > (0 if more else saved.epoch)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import threading
 from collections import Counter
 from contextlib import contextmanager
 
@@ -21,7 +22,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.sinks import EpochContext
 from pitstop.spark.sinks.files import write_files
 from pitstop.testing.map_store import MemoryMapStore
-from tests.spark.harness import Harness, numbers
+from tests.spark.harness import Collected, Harness, numbers
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -94,6 +95,62 @@ def test_a_version_that_fails_in_the_same_epoch_hands_it_on(spark, tmp_path):
     assert again.unfinished["known_as"] == [[first.lineage, number], [again.lineage, again.epoch + 1]]
     harness.run(pipeline(tmp_path, "try_cast"))
     assert written(tmp_path / "plain") == written(tmp_path / "cast") == Counter(range(ROWS))
+
+
+class SlowlyFailing:
+    """A sink whose epoch with the poisoned row waits until it is told to fail."""
+
+    def __init__(self):
+        self.begun, self.fails = threading.Event(), threading.Event()
+
+    def write(self, rows, info):
+        if rows.where(f"seq = {POISON}").count():
+            self.begun.set()
+            assert self.fails.wait(60)
+            raise ValueError("no place for it")
+
+
+def test_a_stop_while_an_epoch_fails_hands_the_epoch_on(spark, tmp_path):
+    """It ends at the boundary before, as it was told, and knows that some sinks have what comes after it."""
+
+    def version(last):
+        p = ps.Pipeline()
+        rows = numbers(p, rows=ROWS, step=STEP, keys=10)
+        rows.select("seq").write_to(ps.sinks.custom(given), name="given")
+        rows.select("seq").write_to(ps.sinks.custom(last), name="last")
+        return p
+
+    given, failing, rest = Collected(), SlowlyFailing(), Collected()
+    harness = Harness(spark, tmp_path)
+    running = harness.start(version(failing), tmp_path / "checkpoint-0", 2)
+    assert failing.begun.wait(120)
+    threading.Timer(0.2, failing.fails.set).start()
+    epoch = running.stop(60)
+    export_checkpoint(running.checkpoint, DataFolder(tmp_path).snapshot("saved"), "saved", at_rest=True)
+    harness.runs += 1
+    assert epoch + 1 in given.epochs, "this sink has the epoch that failed"
+    names = []
+    given.write = lambda rows, info: names.append((info.lineage, info.epoch))
+    harness.run(version(rest))
+    assert names[0] == ("run0", epoch + 1)
+    assert Counter(row.seq for row in rest.rows) == Counter(range(STEP * (epoch + 1), ROWS))
+
+
+def test_an_epoch_that_fails_while_its_rows_are_made_is_planned_anew(spark, tmp_path):
+    """The version after it may read less at once: no file or map sink has anything of it."""
+
+    def version(cast):
+        p = ps.Pipeline()
+        text = f"if(seq = {POISON}, 'none', cast(seq as string))"
+        rows = numbers(p, rows=ROWS, step=STEP, keys=10).select("seq", f"{cast}({text} AS bigint) AS number")
+        rows.write_to(ps.sinks.files(tmp_path / "cast", format="json"), name="cast")
+        rows.write_to(ps.sinks.map("kept", key="seq", value="number"), name="kept")
+        return p
+
+    harness = Harness(spark, tmp_path, maps=MemoryMapStore())
+    assert failed(harness, version("cast")).unfinished is None
+    harness.run(version("try_cast"))
+    assert written(tmp_path / "cast") == Counter(range(ROWS))
 
 
 def test_an_epoch_that_no_sink_has_begun_to_get_is_planned_anew(tmp_path):

@@ -68,7 +68,8 @@ class LocalJob:
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
         """Export the last committed epoch; the job goes on."""
-        return export_checkpoint(self._run.running.checkpoint, self._data.snapshot(name), name, self._run.stage_facts())
+        running = self._run.running
+        return export_checkpoint(running.checkpoint, self._data.snapshot(name), name, self._run.stage_facts(), not running.active)
 
     def cancel_and_export_snapshot(self, name: str) -> SnapshotRecord:
         """End between two epochs and export exactly there."""

@@ -56,8 +56,8 @@ class Started(Protocol):
         """End between two epochs; the last committed one."""
         ...
 
-    def export(self, name: str) -> SnapshotRecord:
-        """Save the state of the last committed epoch under a name."""
+    def export(self, name: str, at_rest: bool = False) -> SnapshotRecord:
+        """Save the state of the last committed epoch under a name; ``at_rest``: the query has been stopped."""
         ...
 
 

@@ -291,7 +291,7 @@ class Runner:
         if order.snapshot is not None:
             try:
                 with self._answers.awaited(self._config):
-                    snapshot = self._take_snapshot(started, order.snapshot)
+                    snapshot = self._take_snapshot(started, order.snapshot, at_rest=True)
             except (PitstopError, OSError) as error:
                 problem = _problem(error)
         self._end(0, Stopped(started.committed_at(epoch), snapshot, problem))
@@ -325,8 +325,8 @@ class Runner:
             self._link.report(self._progress)
             self._reported = self._progress
 
-    def _take_snapshot(self, started: Started, name: str) -> SnapshotRecord:
-        record = started.export(name)
+    def _take_snapshot(self, started: Started, name: str, at_rest: bool = False) -> SnapshotRecord:
+        record = started.export(name, at_rest)
         self._log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
         return record
 

@@ -123,8 +123,9 @@ class StartedRun:
     def stop(self, seconds: float) -> int:
         return self._run.stop(seconds)
 
-    def export(self, name: str) -> SnapshotRecord:
-        return export_checkpoint(self._checkpoint, self._settings.data.new_snapshot(name), name, self._run.stage_facts())
+    def export(self, name: str, at_rest: bool = False) -> SnapshotRecord:
+        folder = self._settings.data.new_snapshot(name)
+        return export_checkpoint(self._checkpoint, folder, name, self._run.stage_facts(), at_rest)
 
     @property
     def _checkpoint(self) -> Checkpoint:

@@ -170,7 +170,10 @@ class Checkpoint:
 
     def begin_writing(self, epoch: int) -> None:
         """Note that sinks begin to get an epoch, in no time: it outlives the process, not a power cut."""
-        (self.path / WRITING).write_text(str(epoch))
+        if self.writing() != epoch:
+            aside = self.path / f".{WRITING}.tmp"
+            aside.write_text(str(epoch))
+            aside.replace(self.path / WRITING)
 
     def writing(self) -> int:
         """The last epoch that sinks have begun to get, -1 if that is not known."""

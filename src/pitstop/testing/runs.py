@@ -115,8 +115,8 @@ class ScriptedQuery:
     def stop(self, seconds: float) -> int:
         return self._checkpoint.committed()
 
-    def export(self, name: str) -> SnapshotRecord:
-        folder = Path(export_checkpoint(self._checkpoint, self._data.new_snapshot(name), name).path)
+    def export(self, name: str, at_rest: bool = False) -> SnapshotRecord:
+        folder = Path(export_checkpoint(self._checkpoint, self._data.new_snapshot(name), name, at_rest=at_rest).path)
         stamped = dataclasses.replace(manifests.read(folder), created=self._now())
         manifests.write(folder, stamped)
         return record_of(stamped, folder)

@@ -23,6 +23,7 @@ from pitstop.model.run import (
     StopRun,
     TakeSnapshot,
 )
+from pitstop.model.snapshot import SnapshotRecord
 from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
@@ -372,13 +373,24 @@ def test_a_query_that_does_not_answer_ends_its_run_which_is_started_again(run, a
     assert "never_answers" in failed.details, "the stack of its threads says where"
 
 
+def test_a_snapshot_of_a_run_that_stops_is_one_of_a_job_at_rest_which_tells_of_an_epoch_that_sinks_have_begun_to_get(run):
+    exported = []
+    run.query.export = lambda name, at_rest: exported.append((name, at_rest)) or SnapshotRecord(name, "id", "job", 0.0, 1, "/", 6)
+    run.runner.begin()
+    run.registry.add_command("id", 1, TakeSnapshot(6, "meanwhile"))
+    assert run.runner.step() is None
+    run.registry.add_command("id", 1, StopRun(7, "saved"))
+    assert run.runner.step() == 0
+    assert exported == [("meanwhile", False), ("saved", True)]
+
+
 def test_an_export_that_never_ends_does_not_keep_a_run_from_stopping(run):
     job, begun, over = run.registry.get_job("id"), threading.Event(), threading.Event()
     config = JobConfig.from_options({"epoch_timeout": "1 second"})
     run.registry.save_job(dataclasses.replace(job, version=dataclasses.replace(job.version, config=config)))
     run.runner._exports = Lanes(in_thread)
 
-    def export(name):
+    def export(name, at_rest):
         begun.set()
         assert over.wait(60)
 

@@ -99,3 +99,15 @@ def test_a_copy_finds_its_schemas_where_it_is_and_the_original_stays(checkpoint,
     assert checkpoint.schema_files(0) == {}
     assert not note.with_name(".0.crc").exists()
     assert kept.read_text() == original
+
+
+def test_what_sinks_have_begun_to_get_is_noted_once_an_epoch_and_never_half(checkpoint):
+    checkpoint.begin_writing(3)
+    first = (checkpoint.path / "writing").stat()
+    checkpoint.begin_writing(3)
+    assert (checkpoint.path / "writing").stat().st_mtime_ns == first.st_mtime_ns
+    assert checkpoint.writing() == 3
+    with open(checkpoint.path / "writing") as before:
+        checkpoint.begin_writing(4)
+        assert before.read() == "3", "who is killed while it writes leaves what was there"
+    assert checkpoint.writing() == 4

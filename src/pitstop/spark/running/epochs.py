@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from pyspark.sql import DataFrame
 
@@ -46,7 +47,7 @@ class EpochWriter:
         of_before: EpochOfBefore | None = None,
         begins: Callable[[int], None] = lambda epoch: None,
     ) -> None:
-        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each before a sink gets it."""
+        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has any of it."""
         self._write_sink, self._of_before, self._begins = write, of_before, begins
         self._early = early or {}
         self._written = written
@@ -68,7 +69,6 @@ class EpochWriter:
                 if self._before is not None:
                     self._before()
                 self._environment.ownership.check()
-                self._begins(epoch)
                 self._write(rows, epoch)
                 if self._written is not None:
                     self._written(begun)
@@ -82,9 +82,9 @@ class EpochWriter:
         """The stages that lead to its sinks, each once."""
         return tuple({id(node): node for cut in self._cuts for sink in cut.sinks for node in sink.upstream()}.values())
 
-    def belong_to(self, environment: Environment) -> None:
-        """Write on behalf of this run from now on: the query was started before there was one."""
-        self._environment = environment
+    def belong_to(self, environment: Environment, of_before: EpochOfBefore | None) -> None:
+        """Write on behalf of this run from now on, on its checkpoint: the query was started before there was either."""
+        self._environment, self._of_before = environment, of_before
 
     def before_epoch(self, call: Callable[[], None]) -> None:
         """Call this before each epoch from now on, in Spark's thread."""
@@ -150,9 +150,9 @@ class EpochWriter:
             forget_rows(rows)
 
     def _write_into(self, sink: Node, lowering: Lowering, epoch: int) -> None:
-        environment, before = self._environment, self._of_before
-        if before is not None and before.epoch == epoch:
-            environment = dataclasses.replace(environment, known_as=before.known_as)
+        before = self._of_before
+        known_as = before.known_as if before is not None and before.epoch == epoch else ()
+        environment = dataclasses.replace(self._environment, known_as=known_as, begins=partial(self._begins, epoch))
         rows = self._write_sink(sink, lowering.frame(sink), epoch, environment)
         if rows is not None:
             self._counted(sink.name, rows)

@@ -6,6 +6,7 @@ package; others come from packages that declare them (spark/extensions.py).
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -68,6 +69,10 @@ class SinkKind(Generic[S]):
     """Sinks of a lower rank are written first in an epoch: an epoch that fails in one of them has put nothing into others."""
     transactional: bool = False
     """True if the sink knows which epochs it has: a version with another kind of sink of this name would not know of them."""
+    handles_epochs: bool = False
+    """True if ``write`` looks for the epoch by all names in ``context.run.known_as``, and calls ``context.run.begins()`` right
+    before the sink has anything of it: an epoch that fails while its rows are made is then planned anew by the next version.
+    Else the context tells the name by which the sink was first given the epoch, some of which it may have as ``write`` begins."""
 
 
 def sink_kind(node: Node) -> SinkKind[Any]:
@@ -89,7 +94,12 @@ def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment
 
     The same epoch written again changes nothing it need not.
     """
-    return sink_kind(node).write(node.sink, rows, _context(node, epoch, environment))
+    kind, context = sink_kind(node), _context(node, epoch, environment)
+    if not kind.handles_epochs:
+        for lineage, number in environment.known_as[:1]:
+            context = dataclasses.replace(context, lineage=lineage, epoch=number)
+        environment.begins()
+    return kind.write(node.sink, rows, context)
 
 
 def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:

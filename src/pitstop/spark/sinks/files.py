@@ -31,6 +31,7 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
         writer = writer.partitionBy(*sink.partition_by)
     writer.save(str(staging))
     written = WrittenFiles(staging.name, _moves(staging, context))
+    context.run.begins()
     withdrawable = epochs.commit(context.epoch, written, context.run.ownership, context.run.notes)
     epochs.put_in_place(context.epoch)
     # An epoch is replayed only if it is the last one; one more is kept for good measure.
@@ -78,4 +79,4 @@ def _empty(path: Path) -> bool:
     return path.stat().st_size == 0
 
 
-KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, transactional=True)
+KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, transactional=True, handles_epochs=True)

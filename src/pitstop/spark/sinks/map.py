@@ -35,6 +35,7 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
         write = partial(run.maps.update_epoch, sink.map, changes, _on_values(sink.function), epoch, run.fence)
     else:
         write = partial(run.maps.write_epoch, sink.map, changes, epoch, run.fence)
+    run.begins()
     run.ownership.patiently(write)
     return len(changes)
 
@@ -133,4 +134,4 @@ def collect_changes(sink: MapSink, rows: DataFrame, context: EpochContext) -> No
     changes_of(sink, rows, context)
 
 
-KIND = SinkKind(write_map, check_columns, collect_changes, rank=STORE, transactional=True)
+KIND = SinkKind(write_map, check_columns, collect_changes, rank=STORE, transactional=True, handles_epochs=True)

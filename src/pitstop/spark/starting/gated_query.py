@@ -48,7 +48,7 @@ class GatedQuery:
 
     def go(self, environment: Environment) -> RunningQuery:
         """Open the gate: from now on the query runs as part of this run of the job."""
-        self.running.writer.belong_to(environment)
+        self.running.writer.belong_to(environment, self.running.checkpoint.epoch_of_before())
         self.gate.touch()
         return self.running
 
