@@ -95,6 +95,45 @@ def test_what_a_machine_without_room_says_in_a_process_of_spark_costs_time_and_n
     assert is_of_the_machine(run)
 
 
+LOST = "Job aborted due to stage failure: Task 0 failed 1 times, recently: Lost task 0.0 in stage 2.0 (TID 7) (h driver): "
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"[STREAM_FAILED] Query [id = 4] terminated with exception: {LOST}java.io.IOException: No space left on device",
+        "[STREAM_FAILED] Query [id = 4] terminated with exception: No space left on device SQLSTATE: XXKST",
+        "Caused by: java.nio.file.FileSystemException: /data/x: Read-only file system",
+        "org.apache.spark.SparkException: java.io.FileNotFoundException: /data/x (Too many open files)",
+        "org.apache.hadoop.fs.FSError: java.io.IOException: Input/output error",
+        "org.rocksdb.RocksDBException: While appending to file: /data/1.sst: No space left on device",
+        "java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory or process/resource limits reached",
+        'java.io.IOException: Cannot run program "python3": error=12, Cannot allocate memory',
+        "ExitCodeException exitCode=1: fork: retry: Resource temporarily unavailable",
+        ": java.io.UncheckedIOException: java.io.IOException: Stale file handle",
+    ],
+)
+def test_what_the_system_says_through_java_costs_time_and_no_attempt(said):
+    assert is_of_the_machine(explain(Exception(said), None))
+    assert is_of_the_machine(explain_run(Exception(said)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ValueError: bad line 'Oct 3 kernel: sda: Input/output error'",
+        "pitstop.spark.lowering.key_functions.RowError: stage 's' fails for Row(line='OSError: Too many open files'): no.",
+        f"{LOST}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] 'No space left on device' is no number",
+        "[STREAM_FAILED] Query terminated with exception: [CAST_INVALID_INPUT] The value 'Input/output error' cannot be cast",
+        "RuntimeError: the line says: can't start new thread",
+    ],
+)
+def test_a_row_that_quotes_what_a_system_says_is_a_fault_of_the_job_all_the_same(said):
+    trace = Exception(TRACE.format(error=said) if "Lost task" not in said else said)
+    for failure in (explain(trace, None), explain(Exception("The query has ended"), trace), explain_run(trace)):
+        assert not is_of_the_machine(failure)
+
+
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
 def test_a_run_itself_without_memory_or_threads_costs_time_and_no_attempt(error):
     epoch, run = explain(Exception("The query has ended"), error), explain_run(error)

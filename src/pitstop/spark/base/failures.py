@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
-from pitstop.errors import NO_THREADS, EngineError, PipelineError, PitstopError, StoreError, is_of_the_machine
+from pitstop.errors import EngineError, PipelineError, PitstopError, StoreError, is_of_the_machine
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.base.expressions import raised_in
+from pitstop.spark.base.no_room import NO_MEMORY, no_room_in
 from pitstop.spark.internals.jvm import is_lost_java
 
 _WORKER_LATE = ("Python worker failed to connect back",)
@@ -43,16 +44,6 @@ _SPARK_LOST = (
 _HEAP_FULL = ("java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMemoryError: GC overhead limit exceeded")
 """What Java says when its objects take all the memory that it may have. One thread may say so and the others go on."""
 _MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, state_store=rocksdb keeps state on disk."
-
-_NO_ROOM = (
-    *("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files"),
-    *("Cannot allocate memory", "Resource temporarily unavailable", "unable to create native thread"),
-    *("Input/output error", "Stale file handle", "database or disk is full", NO_THREADS),
-)
-"""What the operating system says through Java, and through what Python raises in processes of Spark's."""
-
-_NO_MEMORY = "MemoryError"
-"""What Python says in a line of its own. Java's OutOfMemoryError is told of its heap."""
 
 _AWAY = tuple(f"{error.__module__}.{error.__qualname__}" for error in (SourceAwayError, StoreError))
 """Errors of ours that say in one sentence what is away, as the traces of Python's processes name them."""
@@ -113,7 +104,7 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
     away = _away_in(trace) or _away_in(str(cause))
     if away is not None:
         return EngineError(f"An epoch could not be read: {away}", trace=trace, away=True)
-    if _no_room_in(trace) is not None:
+    if no_room_in(trace) is not None:
         said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause or trace))
         return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
     if _says(_EXECUTOR_LOST, trace, cause):
@@ -156,7 +147,7 @@ def explain_run(error: Exception) -> Exception:
     trace = "".join(traceback.format_exception(error))
     machine = next((one for one in chain if is_of_the_machine(one)), None)
     away = _away_in(said)
-    no_room = away or _no_room_in(said)
+    no_room = away or no_room_in(said)
     if machine is not None or no_room is not None:
         why = no_room if machine is None else str(machine) or type(machine).__name__
         return EngineError(f"The run could not go on: {why}", trace=trace, away=True)
@@ -186,12 +177,6 @@ def _away_in(text: str) -> str | None:
     return next((sentence for head, _, sentence in found if head in _AWAY), None)
 
 
-def _no_room_in(text: str) -> str | None:
-    """The line that says that the machine has no room, memory, processes or threads."""
-    lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if line.split(":")[0] == _NO_MEMORY or any(word in line for word in _NO_ROOM)), None)
-
-
 def _says(words: tuple[str, ...], trace: str, cause: BaseException | None) -> bool:
     return any(word in trace or word in str(cause) for word in words)
 
@@ -217,6 +202,6 @@ def _last_error(trace: str) -> str:
         if head == _ROW_ERROR:
             return line.split(":", 1)[1].strip()
         named = head.endswith(("Error", "Exception")) and " " not in head and not head.startswith("at ")
-        if line == _NO_MEMORY or (named and ":" in line):
+        if line == NO_MEMORY or (named and ":" in line):
             return line
     return first_line(Exception(lines[0] if lines else "unknown"))

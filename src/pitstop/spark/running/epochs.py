@@ -47,7 +47,7 @@ class EpochWriter:
         of_before: EpochOfBefore | None = None,
         begins: Callable[[int], None] = lambda epoch: None,
     ) -> None:
-        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has any of it."""
+        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has it."""
         self._write_sink, self._of_before, self._begins = write, of_before, begins
         self._early = early or {}
         self._written = written

@@ -1,0 +1,50 @@
+"""What a machine says that has no room, memory, processes or threads: known in the texts of errors of Spark's and Python's.
+
+The same words may stand in a row that an error quotes, so it matters whose error it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pitstop.errors import NO_THREADS
+
+NO_MEMORY = "MemoryError"
+"""What Python says in a line of its own. Java's OutOfMemoryError is told of its heap."""
+
+_WORDS = (
+    *("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files"),
+    *("Cannot allocate memory", "Resource temporarily unavailable", "unable to create native thread"),
+    *("Input/output error", "Stale file handle", "database or disk is full"),
+)
+"""What the operating system says through Java, and through what Python raises in processes of Spark's."""
+
+_PYTHON = frozenset({OSError.__name__, *(error.__name__ for error in OSError.__subclasses__()), "OperationalError"})
+_JAVA = re.compile(r"\w*IOException|FileNotFoundException|FileSystemException|SocketException|OutOfMemoryError")
+_LIBRARIES = frozenset({"RocksDBException", "ExitCodeException"})
+
+_AROUND = re.compile(
+    r"""(?x) ^(?: Caused\ by: | .*Lost\ task\ \S+\ in\ stage\ \S+\ \(TID\ \d+\)\ \([^)]*\): | .*terminated\ with\ exception:
+    | (?:[\w$]+\.)*(?:SparkException|ExecutionException|RuntimeException|FSError): | : )\s*(?=\S)"""
+)
+"""What Spark and Java put before the error that was first."""
+
+
+def no_room_in(text: str) -> str | None:
+    """The line of an error's text that says so; None if there is none."""
+    return next((line for line in map(str.strip, text.splitlines()) if _says_so(line)), None)
+
+
+def _says_so(line: str) -> bool:
+    if line.split(":")[0] == NO_MEMORY or line == f"RuntimeError: {NO_THREADS}":
+        return True
+    if not any(word in line for word in _WORDS):
+        return False
+    said, wrapped = line, False
+    while (around := _AROUND.match(said)) is not None:
+        said, wrapped = said[around.end() :], True
+    kind = said.partition(":")[0].split(" exitCode=")[0].rpartition(".")[2]
+    if kind in _PYTHON | _LIBRARIES or _JAVA.fullmatch(kind):
+        return True
+    # Of an error of its driver Spark tells the words alone. Its own errors begin with their class, others with their name.
+    return wrapped and not said.startswith("[") and not kind.endswith(("Error", "Exception"))
