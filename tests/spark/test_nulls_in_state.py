@@ -46,7 +46,7 @@ def pipeline(folder, sinks, strict):
     rows = p.read_from(source, name="rows")
     if strict:
         rows = rows.with_columns(k="coalesce(k, 'none')", v="coalesce(v, -1)")
-    rows = rows.with_timestamps("at")
+    rows = rows.with_columns(tags="array(k)", unit="'km'" if strict else "if(id < 0, 'km', NULL)").with_timestamps("at")
     by_key, top = rows.group_by("k"), {"n": ps.count(), "top": ps.max("struct(v, k)")}
     stages = {
         "tumbling": by_key.window(ps.tumbling("1 minute")).aggregate("tumbling", **top),
@@ -67,8 +67,12 @@ def as_read(rows, strict):
 
 
 def expected(strict_first):
-    """Kind -> how often each result comes: (key, n, top) of windows, (key, n) of rows with a count, (k, v, k2, v2) of pairs."""
-    rows = as_read(BEFORE, strict_first) + as_read(AFTER, not strict_first) + as_read(CLOSING, not strict_first)
+    """Kind -> how often each result comes.
+
+    (key, n, top) of windows, (key, n) of rows with a count, (k, v, k in a list, a constant, k2, v2) of pairs.
+    """
+    first, then = as_read(BEFORE, strict_first), as_read(AFTER + CLOSING, not strict_first)
+    rows = first + then
     windowed, counts, so_far = {}, Counter(), Counter()
     for at, k, v, _ in rows:
         so_far[k] += 1
@@ -77,7 +81,10 @@ def expected(strict_first):
             windowed.setdefault(k, []).append((v, k))
     # Of structs null is the least.
     tops = {(k, len(own), max(own, key=lambda pair: (pair[0] is not None, pair[0] or 0))) for k, own in windowed.items()}
-    pairs = Counter((k, v, k2, v2) for _, k, v, key in rows for _, k2, v2, other in rows if key == other)
+    units = {row: "km" if strict else None for strict, own in ((strict_first, first), (not strict_first, then)) for row in own}
+    pairs = Counter(
+        (row[1], row[2], row[1], units[row], other[1], other[2]) for row in rows for other in rows if row[3] == other[3]
+    )
     once = Counter(tops)
     return {
         "tumbling": once,
@@ -92,7 +99,7 @@ def expected(strict_first):
 
 def found(kind, rows):
     if kind == "joined":
-        return Counter((row.k, row.v, row.k2, row.v2) for row in rows)
+        return Counter((row.k, row.v, *row.tags, row.unit, row.k2, row.v2) for row in rows)
     if kind in ("rolled", "mine"):
         return Counter((row.k, row.n) for row in rows)
     return Counter((row.k, row.n, tuple(row.top)) for row in rows)

@@ -36,22 +36,29 @@ def compare(
     kept = all(line.verdict is not Verdict.CONVERTED for line in lines)
     same = before.operators == after.operators and kept and not rescaled and _same_schemas(before, after, names)
     if not same:
-        lines = [_unless_fixed(line, after) for line in lines]
+        moves = any(line.verdict is Verdict.RESTORED and line.stage in after.stateful for line in lines)
+        lines = [_unless_fixed(line, after, moves) for line in lines]
     return Report(tuple(lines), Way.RESUME if same else Way.REBUILD, (old_partitions, after.partitions), names)
 
 
 def _same_schemas(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
     """False if Spark would find other schemas of state than it has kept. It gets new ones where state is moved."""
-    if any(layout.parameters.get("fixed") is not None for layout in after.stateful.values()):
-        return True
+    fixed = any(layout.parameters.get("fixed") is not None for layout in after.stateful.values())
     pairs = [(before.stateful.get(renamed.get(name, name)), layout) for name, layout in after.stateful.items()]
-    return all(old is None or old.never_null == new.never_null for old, new in pairs)
+    # Beside what can only be resumed, state of older releases goes on under its own schema.
+    return all(old is None or old.never_null == new.never_null or (fixed and old.never_null is None) for old, new in pairs)
 
 
-def _unless_fixed(line: StageVerdict, after: Plan) -> StageVerdict:
-    """The verdict on a stage when anything else changes: its state then has to move, which Spark cannot do for some operators."""
+def _unless_fixed(line: StageVerdict, after: Plan, moves: bool) -> StageVerdict:
+    """The verdict on a stage when anything else changes: its state then has to move, which Spark cannot do for some operators.
+
+    ``moves``: state of some stage goes on.
+    """
     layout = after.stateful.get(line.stage)
     fixed = layout.parameters.get("fixed") if layout is not None else None
+    if fixed is not None and line.verdict is Verdict.NEW and moves:
+        detail = f"has {fixed}, which Spark cannot begin beside state that goes on: give it a job of its own"
+        return StageVerdict(line.stage, Verdict.REFUSED, detail, "C20")
     if fixed is None or line.verdict is not Verdict.RESTORED:
         return line
     detail = (

@@ -130,11 +130,12 @@ class Checkpoint:
         write_text(self.files, self.path / "metadata", json.dumps({"id": str(uuid.uuid4())}))
 
     def copy_logs(self, target: Path) -> None:
-        """Make ``target`` a checkpoint of these epochs without their state, of a query of its own."""
+        """Make ``target`` a checkpoint of these epochs without their state, of a query of its own, that knows how it is kept."""
         for folder in ("offsets", "commits"):
             for path in self.files.walk(self.path / folder):
                 self.files.copy(self.path / folder / path, target / folder / path)
         Checkpoint(target, self.files).rename_query()
+        Checkpoint(target, self.files).write_facts(self.facts())
 
     def drop_after(self, epoch: int) -> None:
         """Forget planned and committed epochs beyond ``epoch``."""

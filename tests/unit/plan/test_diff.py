@@ -134,6 +134,21 @@ def test_state_that_spark_cannot_move_is_refused_when_the_plan_around_it_changes
         assert "has a limit, whose state Spark can go on with only while" in report.reasons
 
 
+def test_what_spark_cannot_move_is_not_begun_beside_state_that_goes_on_either():
+    limit = StateLayout(StageKind.OPAQUE, accumulators=(("op0", "GlobalLimit 5"),), parameters={"text": "x", "fixed": "a limit"})
+    report = compare(plan({"speed": LAYOUT}), plan({"speed": LAYOUT, "few": limit}))
+    assert verdicts(report)["few"] == ("refused", "C20")
+    assert "has a limit, which Spark cannot begin beside state that goes on" in report.reasons
+    assert not compare(plan({"old": LAYOUT}), plan({"few": limit})).refused, "all state is new"
+
+
+def test_a_schema_that_changes_beside_what_spark_cannot_move_is_refused():
+    limit = StateLayout(StageKind.OPAQUE, accumulators=(("op0", "GlobalLimit 5"),), parameters={"text": "x", "fixed": "a limit"})
+    code = StateLayout(StageKind.OPAQUE, accumulators=(("op0", "Deduplicate [k]"),), parameters={"text": "y"})
+    stages = [{"few": limit.noting_never_null(()), "mine": code.noting_never_null(strict)} for strict in (["op0: k"], [])]
+    assert verdicts(compare(*map(plan, stages), 2))["few"] == ("refused", "C20")
+
+
 def migrating(layout, migration):
     made = plan({"speed": layout})
     made["stages"][-1]["migration"] = migration

@@ -111,3 +111,11 @@ def test_what_sinks_have_begun_to_get_is_noted_once_an_epoch_and_never_half(chec
         checkpoint.begin_writing(4)
         assert before.read() == "3", "who is killed while it writes leaves what was there"
     assert checkpoint.writing() == 4
+
+
+def test_logs_that_a_waiting_query_begins_with_tell_how_the_state_is_kept(checkpoint, tmp_path):
+    checkpoint.write_facts({"plan": {"stages": []}})
+    checkpoint.copy_logs(tmp_path / "waiting")
+    waiting = Checkpoint(tmp_path / "waiting")
+    assert (waiting.committed(), waiting.planned()) == (2, 3)
+    assert waiting.facts() == {"plan": {"stages": []}}

@@ -6,27 +6,45 @@ reads it, which need not be the code that has written it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from pitstop.spark.internals.jvm import analyzed, classes
 
 
 def with_nulls(frame: DataFrame) -> DataFrame:
-    """The same rows, with the same columns, of which each, and each field of a struct, may be null.
-
-    Of an array or a map, Spark's optimizer finds out again whether its elements can be null.
-    """
+    """The same rows, with the same columns, of which each, and all in them, may be null."""
     if frame.schema == _nullable(frame.schema):
         return frame
-    given = analyzed(frame).output()
-    return frame.select(*[_column(frame, given.apply(place), field) for place, field in enumerate(frame.schema.fields)])
+    given, fields = analyzed(frame).output(), frame.schema.fields
+    sql = classes(frame.sparkSession).org.apache.spark.sql
+    expressions, known_nullable = sql.classic.ExpressionUtils, sql.catalyst.expressions.KnownNullable
+
+    def maybe_null(value: Column) -> Column:
+        return Column(expressions.column(known_nullable(expressions.expression(value._jc))))
+
+    columns = [Column(expressions.column(given.apply(place))) for place in range(len(fields))]
+    # Of a constant the optimizer finds out again that it is not null, unless it depends on a row: on a column that may be null.
+    some = maybe_null(next((column for column, field in zip(columns, fields, strict=True) if field.nullable), columns[0]))
+    always = some.isNull() | some.isNotNull()
+
+    def loose(column: Column, field: StructField) -> Column:
+        kind, wanted = field.dataType, _nullable(field.dataType)
+        # It also removes a cast by which nothing but the elements of a list or a map may be null.
+        if isinstance(kind, ArrayType) and not kind.containsNull:
+            column = F.transform(column, maybe_null)
+        if isinstance(kind, MapType) and not kind.valueContainsNull:
+            column = F.transform_values(column, lambda key, value: maybe_null(value))
+        if kind != wanted:
+            column = column.cast(wanted)
+        return (column if field.nullable else F.when(always, column)).alias(field.name, metadata=field.metadata)
+
+    return frame.select(*map(loose, columns, fields))
 
 
 def strict_columns(schema: StructType) -> tuple[str, ...]:
-    """Names of the columns, and of fields in them (``column.field``), that Spark knows to be never null."""
+    """Names of the columns, of fields in them (``column.field``) and of elements (``column[]``) that are never null to Spark."""
     found: list[str] = []
 
     def look(name: str, kind: DataType) -> None:
@@ -35,16 +53,17 @@ def strict_columns(schema: StructType) -> tuple[str, ...]:
                 own = f"{name}.{field.name}" if name else field.name
                 found.extend([own] if not field.nullable else [])
                 look(own, field.dataType)
+        if isinstance(kind, (ArrayType, MapType)):
+            element, strict = (
+                (kind.elementType, not kind.containsNull)
+                if isinstance(kind, ArrayType)
+                else (kind.valueType, not kind.valueContainsNull)
+            )
+            found.extend([f"{name}[]"] if strict else [])
+            look(f"{name}[]", element)
 
     look("", schema)
     return tuple(found)
-
-
-def _column(frame: DataFrame, given: Any, field: StructField) -> Column:
-    sql = classes(frame.sparkSession).org.apache.spark.sql
-    expression = given if field.nullable else sql.catalyst.expressions.KnownNullable(given)
-    column, wanted = Column(sql.classic.ExpressionUtils.column(expression)), _nullable(field.dataType)
-    return (column if field.dataType == wanted else column.cast(wanted)).alias(field.name, metadata=field.metadata)
 
 
 def _nullable(kind: DataType) -> DataType:
