@@ -118,7 +118,7 @@ class SimulatedRun:
         self.active, self.up, self.first_epoch = True, False, False
         self._failure, self._parts = None, None
 
-    outgrown = None
+    outgrown, holds_still = None, False
 
     def working_on(self):
         return None

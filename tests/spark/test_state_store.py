@@ -74,6 +74,24 @@ def test_state_that_outgrows_the_memory_goes_on_on_disk_with_no_window_lost_or_d
     assert_each_window_once([*before.rows, *after.rows])
 
 
+def test_a_run_that_does_not_hold_still_goes_on_after_one_that_did_with_no_window_lost_or_doubled(
+    spark, tmp_path, nearly_no_memory
+):
+    before, after = Collected(), Collected()
+    old, first = start(*auto(spark, tmp_path, pipeline(before)), tmp_path)
+    assert wait_until(lambda: old.look() is not None and old.holds_still and not old.running.active, 240)
+    old.stop(60)
+    job, environment = auto(spark, tmp_path, pipeline(after))
+    again = start_point(job, environment, DataFolder(tmp_path), first.lineage, lambda: None)
+    new = Run.start(job, environment, again, Progress(), lambda: None, holds=False)
+    assert wait_until(lambda: new.look() is not None and new.outgrown is not None, 240)
+    seen = len({row.window_start for row in after.rows})
+    wait_for(new, after, seen + 2)
+    assert not new.holds_still
+    new.stop(60)
+    assert_each_window_once([*before.rows, *after.rows])
+
+
 def test_a_run_that_resumes_its_own_state_stays_where_that_is(spark, tmp_path, nearly_no_memory, monkeypatch):
     monkeypatch.setattr(outgrowing, "SHARE_TO_HOLD", math.inf)
     sink = Collected()

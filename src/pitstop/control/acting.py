@@ -98,7 +98,8 @@ class Actor:
         try:
             fact: Fact = self._preparer.prepare(job, action.operation)
         except Exception as error:
-            fact = PreparationFailed(action.operation, _problem(error, "The new version could not be made ready"))
+            problem = _problem(error, "The new version could not be made ready")
+            fact = PreparationFailed(action.operation, problem, action.moves_state)
         self._say(job, fact)
 
     @perform.register

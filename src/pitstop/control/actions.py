@@ -75,6 +75,8 @@ class PrepareUpdate:
     """Compile, compare and rehearse a new version while the old one goes on; UpdatePrepared or PreparationFailed answers."""
 
     operation: int
+    moves_state: bool = False
+    """True if it is the same version, with its state on disk."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,17 @@ from pitstop.errors import ConflictError, UsageError
 from pitstop.kit import durations
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobState, Mode, Starting, Termination
-from pitstop.model.operation import CancelAndExport, Configure, Export, Operation, Rescale, Suspend, UpdateJob
+from pitstop.model.operation import (
+    CancelAndExport,
+    Configure,
+    Export,
+    Operation,
+    Rescale,
+    Restart,
+    Suspend,
+    UpdateJob,
+    moves_state,
+)
 from pitstop.model.run import StopRun, TakeSnapshot
 
 
@@ -39,7 +49,7 @@ def stop_for(mode: Mode) -> Callable[[Job, Operation, float], Decision]:
         if job.version.bounded:
             return _is_a_batch(job, operation)
         snapshot = operation.request.snapshot if isinstance(operation.request, CancelAndExport) else None
-        because = operation.request.because if isinstance(operation.request, Suspend) else None
+        because = operation.request.because if isinstance(operation.request, Suspend | Restart) else None
         stopping = dataclasses.replace(job, termination=Termination(mode, operation.id, because))
         return Decision(stopping, (SendCommand(StopRun(operation.id, snapshot)),))
 
@@ -170,7 +180,8 @@ def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
         return refuse(
             job, operation, f"Job '{job.display_name}' is being updated or rescaled already: ask again when that is done."
         )
-    return Decision(dataclasses.replace(job, preparation=operation.id), (PrepareUpdate(operation.id),))
+    prepare = PrepareUpdate(operation.id, moves_state(operation.request))
+    return Decision(dataclasses.replace(job, preparation=operation.id), (prepare,))
 
 
 # Refusals, with the sentences of the reference

@@ -120,6 +120,8 @@ def _by_itself(before: Job, event: Event, after: Job) -> str:
     if after.state is JobState.SUSPENDED:
         cause = after.suspension_cause or ""
         return cause.partition("\n")[2] or cause
+    if before.termination is not None and before.termination.because is not None:
+        return before.termination.because
     if isinstance(event, Observation) and isinstance(event.fact, Stopped):
         return "The server ended, and took its runs with it"
     if after.update_failure not in (None, before.update_failure):

@@ -18,14 +18,21 @@ from pitstop.control.actions import (
     WorldAction,
 )
 from pitstop.model.job import Job, JobState, Starting, Watched
-from pitstop.model.operation import Operation, Rescale, UpdateJob, snapshot_of
+from pitstop.model.operation import Operation, Rescale, UpdateJob, moves_state, snapshot_of
 
 
 def owed(job: Job, open_operations: Iterable[Operation]) -> tuple[WorldAction, ...]:
     """The actions that make the world agree with the record, in the order in which they are to be done."""
-    preparing = (PrepareUpdate(job.preparation),) if job.preparation is not None else ()
+    operations = {operation.id: operation for operation in open_operations}
     going_back = (Withdraw(job.withdrawal),) if job.withdrawal is not None else ()
-    return (*_of_state(job, {operation.id: operation for operation in open_operations}), *going_back, *preparing)
+    return (*_of_state(job, operations), *going_back, *_preparing(job, operations))
+
+
+def _preparing(job: Job, operations: dict[int, Operation]) -> tuple[PrepareUpdate, ...]:
+    if job.preparation is None:
+        return ()
+    operation = operations.get(job.preparation)
+    return (PrepareUpdate(job.preparation, operation is not None and moves_state(operation.request)),)
 
 
 def _of_state(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, ...]:

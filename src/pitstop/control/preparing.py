@@ -12,7 +12,7 @@ from pitstop.control.sizes import last_sizes
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
-from pitstop.model.operation import Rescale, UpdateJob
+from pitstop.model.operation import Rescale, UpdateJob, moves_state
 from pitstop.model.run import UpdatePrepared
 from pitstop.model.task import Rehearse
 from pitstop.snapshots.files import LOCAL_FILES, Files
@@ -52,7 +52,7 @@ class Preparer:
         if standby is None or job.version.lineage is None:
             return prepared
         # A rehearsal restores the whole state: as long again for one that is too large for the memory, whose job may hold still.
-        if not (isinstance(operation.request, Rescale) and operation.request.moves_state):
+        if not moves_state(operation.request):
             standby.rehearse(Rehearse(job.version.lineage, last_sizes(self._registry, job)))
         return dataclasses.replace(prepared, standby=standby.id)
 

@@ -21,7 +21,7 @@ from pitstop.control.decision import (
 from pitstop.errors import ConflictError, PitstopError, SnapshotError
 from pitstop.model.config import StateStore
 from pitstop.model.job import Job, JobState, Termination
-from pitstop.model.operation import Rescale, rescaling_snapshot
+from pitstop.model.operation import Rescale, Restart, rescaling_snapshot
 from pitstop.model.run import (
     CleanedUp,
     Compiled,
@@ -42,6 +42,8 @@ MOST_ATTEMPTS = 5
 BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
 MOVE_AGAIN_SECONDS = (60.0, 300.0, 900.0, 3600.0)
 """How long a job runs after the first, second … attempt in a row to move its state to disk has failed until the next one."""
+HELD = "Its run held still for a move of its state to disk, which has failed: the next run does not."
+"""Why a job is started again whose state could not be moved."""
 AWAY_SECONDS = 8.0
 """How long after a run found the store or room on the disk away the next one is tried: as often as it takes."""
 
@@ -64,11 +66,14 @@ def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
 def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
     """The same version goes on with its state on disk; not while the job is being changed anyway, which is told again later.
 
-    A version that is watched is not waited for: its run may hold still, and would do so until the watch is over.
+    A version that is watched is not waited for: its run may hold still, and would do so until the watch is over. Nor is the next
+    try of a move that has failed, by a run that holds still: it was begun before that, and the next one does not hold.
     """
     watched = updating.watched_until(job) is not None
-    if job.preparation is not None or (job.update is not None and not watched) or _moved_in_vain(job, now):
+    if job.preparation is not None or (job.update is not None and not watched):
         return Decision(job)
+    if _moved_in_vain(job, now):
+        return Decision(job, (Ask(Restart(HELD)),) if fact.holds else ())
     return Decision(job, (Ask(Rescale(rescaling_snapshot(job.id), StateStore.ROCKSDB)),))
 
 
@@ -77,7 +82,7 @@ def _moved_in_vain(job: Job, now: float) -> bool:
     if not job.moves_failed:
         return False
     wait = MOVE_AGAIN_SECONDS[min(job.moves_failed, len(MOVE_AGAIN_SECONDS)) - 1]
-    return now < (job.start_time or 0.0) + wait
+    return now < max(job.start_time or 0.0, job.move_failed_at or 0.0) + wait
 
 
 # Exports
@@ -195,7 +200,7 @@ def lost_to_end(job: Job, fact: Failed | Died, now: float) -> Decision:
 
 
 def lost_to_update(job: Job, fact: Failed | Died, now: float) -> Decision:
-    return updating.lost(_with_details(job, fact), _reason(fact))
+    return updating.lost(_with_details(job, fact), _reason(fact), now)
 
 
 def _give_up(job: Job, reason: str, now: float) -> Decision:

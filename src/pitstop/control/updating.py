@@ -70,7 +70,10 @@ def preparation_failed(job: Job, fact: PreparationFailed, now: float) -> Decisio
     """The new version does not compile or does not fit: the old one goes on."""
     if job.preparation != fact.operation:
         return Decision(job)
-    return Decision(dataclasses.replace(job, preparation=None), (answered(fact.operation, fact.error.error()),))
+    stays = dataclasses.replace(job, preparation=None)
+    if fact.moves_state:
+        stays = _stays_in_memory(stays, fact.error.message, now)
+    return Decision(stays, (answered(fact.operation, fact.error.error()),))
 
 
 def stopped(job: Job, fact: Stopped, now: float) -> Decision:
@@ -79,7 +82,7 @@ def stopped(job: Job, fact: Stopped, now: float) -> Decision:
     assert isinstance(phase, Asked)
     if fact.snapshot is None:
         error = fact.error.error() if fact.error else SnapshotError("The runner stopped without taking the snapshot.")
-        return _old_goes_on(job, error)
+        return _old_goes_on(job, error, now)
     starting = Starting(job.saved, stopped_at=fact.committed_at or now, standby=phase.standby)
     new = dataclasses.replace(waiting(job), version=phase.target, update=dataclasses.replace(update, phase=starting))
     return Decision(new, (RegisterSnapshot(fact.snapshot), FailExports()))
@@ -104,9 +107,9 @@ def export_failed(job: Job, fact: ExportFailed, now: float) -> Decision:
     return Decision(stays, (answered(update.operation, fact.error.error()),))
 
 
-def lost(job: Job, reason: str) -> Decision:
+def lost(job: Job, reason: str, now: float) -> Decision:
     """The old version ended by itself before it had stopped: it goes on from its last epoch."""
-    return _old_goes_on(job, EngineError(f"The snapshot was not taken, the old version goes on: {reason}"))
+    return _old_goes_on(job, EngineError(f"The snapshot was not taken, the old version goes on: {reason}"), now)
 
 
 def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[Action, ...]]:
@@ -142,7 +145,18 @@ def _rescaled(job: Job, before: Version) -> Job:
 
 
 def _moves_state(update: Update, new: Version, before: Version) -> bool:
-    return update.rescales and new.config.state_store is not before.config.state_store
+    # Not by the options in force: those in the code of a version that is not compiled yet are not known.
+    return update.rescales and new.options.get("state_store") != before.options.get("state_store")
+
+
+def _stays_in_memory(job: Job, reason: str, now: float) -> Job:
+    """The job goes on without a move of its state. Nobody waits for that one's answer: the job tells of it."""
+    told = f"The state of job '{job.display_name}' could not be moved to disk, so it goes on as it was: {reason}"
+    return dataclasses.replace(_one_more_move_failed(job, now), update_failure=told)
+
+
+def _one_more_move_failed(job: Job, now: float) -> Job:
+    return dataclasses.replace(job, moves_failed=job.moves_failed + 1, move_failed_at=now)
 
 
 def watched_until(job: Job) -> float | None:
@@ -164,7 +178,7 @@ def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
     until = watched_until(job)
     if not isinstance(phase, Starting | Watched) or (until is not None and now >= until):
         return None
-    return _go_back(job, phase, f"failed, so version {phase.previous.number} goes on where it had stopped: {reason}")
+    return _go_back(job, phase, f"failed, so version {phase.previous.number} goes on where it had stopped: {reason}", now)
 
 
 def roll_back(job: Job, operation: Operation, now: float) -> Decision:
@@ -176,14 +190,15 @@ def roll_back(job: Job, operation: Operation, now: float) -> Decision:
     phase = job.update.phase if job.update is not None else None
     if not isinstance(phase, Starting | Watched):
         return refuse(job, operation, f"Cannot {operation.verb.name} job '{job.display_name}': it has no update to go back from.")
-    back = _go_back(job, phase, f"was rolled back on request: version {phase.previous.number} goes on where it had stopped")
+    what = f"was rolled back on request: version {phase.previous.number} goes on where it had stopped"
+    back = _go_back(job, phase, what, now)
     if job.state is JobState.SUSPENDED:
         stays = dataclasses.replace(back.job, state=JobState.SUSPENDED, suspension_cause=job.suspension_cause, interruption=None)
         return Decision(stays, (*back.actions, done))
     return Decision(back.job, (*back.actions, done))
 
 
-def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
+def _go_back(job: Job, phase: Starting | Watched, what: str, now: float) -> Decision:
     assert job.update is not None
     message = f"{_what_fails(job)} {what}"
     old, actions = without_new_version(job, phase)
@@ -195,10 +210,11 @@ def _go_back(job: Job, phase: Starting | Watched, what: str) -> Decision:
         suspension_cause=None,
         interruption=f"What version {job.version.number} has written is withdrawn before version {old.number} goes on",
         withdrawal=job.update.operation,
-        moves_failed=job.moves_failed + 1 if _moves_state(job.update, job.version, phase.previous) else job.moves_failed,
         # From now on the run writes nothing more, whether or not it is reached by the kill: what it wrote can be withdrawn.
         token=job.token + 1,
     )
+    if _moves_state(job.update, job.version, phase.previous):
+        back = _one_more_move_failed(back, now)
     told: list[Action] = []
     # An update of a suspended job was answered when its new version was in place.
     if isinstance(phase, Starting):
@@ -266,9 +282,11 @@ def _refused(job: Job, message: str) -> Decision:
     return Decision(dataclasses.replace(job, preparation=None), (answered(job.preparation, ConflictError(message)),))
 
 
-def _old_goes_on(job: Job, error: PitstopError) -> Decision:
-    update, _ = _of(job)
+def _old_goes_on(job: Job, error: PitstopError, now: float) -> Decision:
+    update, phase = _of(job)
     again = dataclasses.replace(waiting(job), update=None)
+    if isinstance(phase, Asked) and _moves_state(update, phase.target, job.version):
+        again = _stays_in_memory(again, error.message, now)
     return Decision(again, (FailExports(), answered(update.operation, error), KillRun(job.token)))
 
 

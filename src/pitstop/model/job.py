@@ -243,9 +243,11 @@ class Job:
     state_dropped: bool = False
     """Its saved state was removed: on request, because its time was over, or because nothing needs it. Of ended jobs only."""
     update_failure: str | None = None
-    """Why the last update was rolled back; None if there was none, or it went well."""
+    """Why the last update was rolled back, or the state could not be moved to disk; None if there was none, or it went well."""
     moves_failed: int = 0
     """How often in a row its state could not be moved to disk (option state_store=auto)."""
+    move_failed_at: float | None = None
+    """When that was last so, in seconds since the epoch."""
     withdrawal: int | None = None
     """The update that was rolled back and whose version's output is being withdrawn. No run starts before that is done."""
     placement: Placement | None = None

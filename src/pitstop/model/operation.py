@@ -58,6 +58,8 @@ class Restart:
     """Stop at an epoch boundary and start again from there."""
 
     verb: ClassVar = Verb.RESTART
+    because: str | None = None
+    """Why the control plane asks for it itself; None if a user does."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +134,6 @@ class Rescale:
     state_store: StateStore | None = None
     """Where the state is to live from then on; None: where it does."""
 
-    @property
-    def moves_state(self) -> bool:
-        """True for a state that has outgrown the memory: its job may hold still until it is on disk."""
-        return self.state_store is not None
-
 
 def rescaling_snapshot(job_id: str) -> str:
     """The name under which a job's state goes over to other members, or to disk."""
@@ -168,6 +165,11 @@ REQUESTS: dict[Verb, type[Request]] = {
 def snapshot_of(request: Request) -> str | None:
     """The name of the snapshot that a request makes, if it makes one."""
     return request.snapshot if isinstance(request, Export | CancelAndExport | UpdateJob | Rescale) else None
+
+
+def moves_state(request: Request) -> bool:
+    """True for one by which a state that has outgrown the memory goes to disk: its job may hold still until it is there."""
+    return isinstance(request, Rescale) and request.state_store is not None
 
 
 @dataclass(frozen=True)

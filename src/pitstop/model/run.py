@@ -88,6 +88,8 @@ class StateOutgrown:
 
     kind: ClassVar = "outgrown"
     state_bytes: int
+    holds: bool = False
+    """True if the run begins no epoch until the state has moved."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,8 @@ class PreparationFailed:
     kind: ClassVar = "preparation_failed"
     operation: int
     error: Problem
+    moves_state: bool = False
+    """True if it was the same version, with its state on disk."""
 
 
 Fact = (

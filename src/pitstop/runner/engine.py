@@ -40,6 +40,11 @@ class Started(Protocol):
         """How many bytes of memory its state takes, if it is to move to disk for that."""
         ...
 
+    @property
+    def holds_still(self) -> bool:
+        """True while no epoch begins, because the state is to move to disk first."""
+        ...
+
     def working_on(self) -> int | None:
         """The epoch that is under way; None if the query waits for data."""
         ...

@@ -348,7 +348,9 @@ class Runner:
             self._untold.append(EpochCommitted(progress.epoch))
         if started.outgrown is not None and self._monotonic() - self._outgrown_told > OUTGROWN_SECONDS:
             self._outgrown_told = self._monotonic()
-            self._untold.append(StateOutgrown(started.outgrown))
+            with self._answers.awaited(self._config):
+                holds = started.holds_still
+            self._untold.append(StateOutgrown(started.outgrown, holds))
 
     def _time_epoch(self, started: Started) -> None:
         epoch = started.working_on()

@@ -108,8 +108,12 @@ class StartedRun:
     def outgrown(self) -> int | None:
         return self._run.outgrown
 
+    @property
+    def holds_still(self) -> bool:
+        return self._run.holds_still
+
     def working_on(self) -> int | None:
-        if self._run.holds_still:  # an epoch that was planned before waits until the state is on disk
+        if self.holds_still:  # an epoch that was planned before waits until the state is on disk
             return None
         planned = self._checkpoint.planned()
         return planned if planned > self._checkpoint.committed() else None

@@ -69,7 +69,7 @@ class JobStatus:
     version: int
     """Counts the updates of the job."""
     update_failure: str | None
-    """Why the last update was rolled back."""
+    """Why the last update was rolled back, or the state could not be moved to disk."""
     plan: dict[str, Any] | None
     """The compiled plan; null until compiled."""
     progress: Progress

@@ -87,6 +87,7 @@ class ScriptedQuery:
     ) -> None:
         self._checkpoint, self._data, self._progress, self._poke, self._now = checkpoint, data, before, poke, now
         self.active, self.up, self.first_epoch = True, "hangs" not in script.does, False
+        self.holds_still = False
 
     def commit(self, progress: Progress) -> None:
         """Commit the epoch of this progress."""

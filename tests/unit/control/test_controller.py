@@ -15,10 +15,11 @@ from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, OperationState, Resume, Suspend
-from pitstop.model.run import EpochCommitted, Observation
+from pitstop.model.run import EpochCommitted, Observation, StateOutgrown
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.testing.files import MemoryFiles
 from pitstop.testing.map_store import MemoryMapStore
+from pitstop.testing.workers import ScriptedWorkers
 from tests.unit.control.world import World
 
 
@@ -40,7 +41,7 @@ def world(tmp_path):
     world.controller = Controller(
         world.registry,
         world.launcher,
-        None,
+        ScriptedWorkers(),
         world.clock,
         world.wake,
         DataFolder(tmp_path),
@@ -80,6 +81,22 @@ def test_a_fact_that_cannot_be_decided_stays_and_the_log_tells_of_it_once(world,
             world.controller.round()
     assert len([line for line in told if "defect" in line["event"]]) == 1
     assert len(world.registry.take_observations()) == 1, "a release that can decide it finds it"
+
+
+def test_state_that_cannot_be_moved_since_the_code_of_its_job_is_gone_is_told_and_counted(world):
+    job = world.job("id", JobState.RUNNING)
+    run = world.start(job)
+    run.claim()
+    run.link.observe(Observation("id", job.token, StateOutgrown(10)))
+    for _ in range(2):
+        world.controller.round()
+        world.off.do_all()
+    world.controller.round()
+    (asked,) = world.registry.recent_operations(60.0, 10)
+    assert asked.state is OperationState.FAILED
+    stays = world.registry.get_job("id")
+    assert (stays.state, stays.moves_failed, stays.preparation) == (JobState.RUNNING, 1, None)
+    assert stays.update_failure.startswith("The state of job 'id' could not be moved to disk, so it goes on as it was: ")
 
 
 def test_on_a_machine_without_threads_a_decided_action_is_begun_later(world, monkeypatch):

@@ -61,7 +61,7 @@ class Query:
     def working_on(self):
         return self.under_way
 
-    outgrown = None
+    outgrown, holds_still = None, False
 
     def committed_at(self, epoch):
         return None
@@ -316,9 +316,10 @@ def test_state_that_has_outgrown_the_memory_is_told_of_now_and_then_until_someth
         run.runner.step()
     assert [fact for fact in run.told if isinstance(fact, StateOutgrown)] == [StateOutgrown(1000)]
     run.clock.advance(OUTGROWN_SECONDS + 1)
-    run.query.outgrown = 2000
+    run.query.outgrown, run.query.holds_still = 2000, True
     run.runner.step()
-    assert [fact for fact in run.told if isinstance(fact, StateOutgrown)] == [StateOutgrown(1000), StateOutgrown(2000)]
+    told = [fact for fact in run.told if isinstance(fact, StateOutgrown)]
+    assert told == [StateOutgrown(1000), StateOutgrown(2000, holds=True)]
 
 
 def test_without_metrics_nothing_is_told_of_stages(run):
