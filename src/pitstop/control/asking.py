@@ -88,6 +88,8 @@ def update_ended(job: Job, operation: Operation, now: float) -> Decision:
     """Bring an ended job back suspended, and get its new version ready as for every suspended job."""
     if job.state_dropped:
         return _has_no_state(job, operation)
+    if job.version.bounded:
+        return _is_a_batch(job, operation)
     cause = REQUESTED if job.user_cancelled else f"Execution failure:\n{job.failure}"
     return prepare_update(suspended(_not_ended(job), cause), operation, now)
 
@@ -146,7 +148,10 @@ def export(job: Job, operation: Operation, now: float) -> Decision:
 
 def _is_a_batch(job: Job, operation: Operation) -> Decision:
     what = f"all sources of job '{job.display_name}' end, so that it is run once and keeps no state"
-    return refuse(job, operation, f"Cannot {operation.verb.name}: {what}. Wait for its end, or cancel it.")
+    way = "Wait for its end, or cancel it"
+    if job.state is not JobState.RUNNING:
+        way = "Resume it to run it anew, or submit what is to run in its place as another job"
+    return refuse(job, operation, f"Cannot {operation.verb.name}: {what}. {way}.")
 
 
 def export_suspended(mode: Mode) -> Callable[[Job, Operation, float], Decision]:

@@ -6,6 +6,7 @@ Small words are refusals, whose sentences stand in ``SENTENCES``.
 A row is a state, then what it is being ended for, or its kept state exported for, then what is special about the job.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 from pitstop.model.config import JobConfig
@@ -33,6 +34,7 @@ STARTING preparing                            ok     run     ok          run    
 RUNNING                                       ok     …       ok          …       FAILED …          …                 …          kept      going   no_update   …
 RUNNING new_version                           ok     …       ok          …       FAILED …          …                 …          kept      going   NOT_RUNNING …
 RUNNING preparing                             ok     …       ok          …       FAILED …          …                 twice      kept      going   RUNNING     twice
+RUNNING bounded                               ok     batch   ok          batch   FAILED batch      batch             batch      kept      going   no_update   batch
 RUNNING SUSPEND                               ok     busy    ok          busy    FAILED busy       busy              busy       kept      going   busy        busy
 RUNNING RESTART                               ok     busy    ok          busy    FAILED busy       busy              busy       kept      going   busy        busy
 RUNNING CANCEL_AND_EXPORT                     ok     busy    ok          busy    FAILED busy       busy              busy       kept      going   busy        busy
@@ -40,11 +42,13 @@ RUNNING UPDATE                                ok     busy    ok          busy   
 SUSPENDED                                     ok     run     NOT_RUNNING run     FAILED EXPORTING… EXPORTING…        …          ok        going   no_update   run
 SUSPENDED new_version                         ok     run     NOT_RUNNING run     FAILED EXPORTING… EXPORTING…        …          ok        going   SUSPENDED   run
 SUSPENDED preparing                           ok     run     NOT_RUNNING run     FAILED EXPORTING… EXPORTING…        twice      ok        going   SUSPENDED   run
+SUSPENDED bounded                             ok     run     NOT_RUNNING run     FAILED EXPORTING… EXPORTING…        ran_once   ok        going   no_update   run
 SUSPENDED_EXPORTING_SNAPSHOT EXPORT           ok     run     ok          run     saving keep       keep              keep       kept      going   keep        run
 SUSPENDED_EXPORTING_SNAPSHOT CANCEL_AND_EXPORT ok    run     ok          run     saving keep       keep              keep       kept      going   keep        run
 SUSPENDED_EXPORTING_SNAPSHOT UPDATE           ok     run     ok          run     saving keep       keep              keep       kept      going   keep        run
 COMPLETING                                    ok     run     ok          run     saving keep       keep              keep       kept      going   keep        run
 FAILED                                        ok     result  NOT_RUNNING result  ok     …          result            SUSPENDED… result    ok      result      result
+FAILED bounded                                ok     result  NOT_RUNNING result  ok     …          result            ran_once   result    ok      result      result
 FAILED state_dropped                          ok     result  removed     result  ok     removed    result            removed    result    ok      result      result
 FAILED EXPORT                                 ok     copied  copied      copied  ok     copied     copied            copied     result    copied  copied      copied
 COMPLETED state_dropped                       ok     result  over        result  ok     result     result            result     result    ok      result      result
@@ -62,6 +66,14 @@ SENTENCES = {
     "copied": "Cannot {verb} while the state of job {id} is being exported: try again",
     "over": "Job already completed",
     "twice": "Job '{name}' is being updated or rescaled already: ask again when that is done.",
+    "batch": (
+        "Cannot {verb}: all sources of job '{name}' end, so that it is run once and keeps no state. Wait for its end, or "
+        "cancel it."
+    ),
+    "ran_once": (
+        "Cannot {verb}: all sources of job '{name}' end, so that it is run once and keeps no state. Resume it to run it anew, or "
+        "submit what is to run in its place as another job."
+    ),
     "no_update": "Cannot {verb} job '{name}': it has no update to go back from.",
 }
 STATES = {"EXPORTING": JobState.SUSPENDED_EXPORTING_SNAPSHOT} | {state.value: state for state in JobState}
@@ -141,6 +153,8 @@ def job_in(cell: Cell) -> Job:
         fields |= {"version": SECOND, "update": Update(5, 60.0, phase)}
     if cell.special == "preparing":
         fields["preparation"] = 5
+    if cell.special == "bounded":
+        fields["version"] = dataclasses.replace(FIRST, bounded=True)
     fields["state_dropped"] = cell.special == "state_dropped"
     return Job("id", "job", 1.0, state=state, **({"version": FIRST} | fields))
 
