@@ -45,12 +45,15 @@ class Liveness:
         self._unclaimed_since: dict[Run, float] = {}
         self._expired_since: dict[Run, float] = {}
         self._watched: set[Run] = set()
+        self._takes_writes: bool | None = None
+        """Whether the store does, once it was asked in this look."""
 
     def gone(self, jobs: list[Job], busy: Callable[[str], bool]) -> list[Gone]:
         """The runs of the jobs that are gone. Look before reading the facts, so that a run's last words count first.
 
         A job with ``busy(id)`` is left alone: its run may still be about to be started.
         """
+        self._takes_writes = None
         runs = [(job.id, job.token) for job in jobs if job.state in RUNNING_STATES and not busy(job.id)]
         self._forget_all_but(set(runs))
         seen = [(run, self._reason_if_known(run)) for run in runs]
@@ -85,9 +88,11 @@ class Liveness:
         return None
 
     def _why_unclaimed(self, run: Run) -> str | None:
-        since = self._unclaimed_since.setdefault(run, self._clock.monotonic())
         if self._launcher.start_failed(*run):
             return "The runner ended before it took its job"
+        if not self._store_takes_writes():
+            self._unclaimed_since[run] = self._clock.monotonic()
+        since = self._unclaimed_since.setdefault(run, self._clock.monotonic())
         if self._clock.monotonic() - since > CLAIM_SECONDS:
             return f"The runner did not start within {CLAIM_SECONDS:.0f} seconds"
         return None
@@ -103,7 +108,14 @@ class Liveness:
         return self._clock.monotonic() - since > HANG_SECONDS
 
     def _store_takes_writes(self) -> bool:
-        """False while runs cannot renew their leases for want of the store, which can be read all the time it is locked."""
+        """False while runs cannot claim their jobs or renew their leases for want of the store, which can be read all the time it
+        is locked. Asked once a look: it may take as long as a writer waits for the ones before it.
+        """
+        if self._takes_writes is None:
+            self._takes_writes = self._writes_soon()
+        return self._takes_writes
+
+    def _writes_soon(self) -> bool:
         began = self._clock.monotonic()
         try:
             self._registry.check_writable()

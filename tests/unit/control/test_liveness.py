@@ -130,6 +130,27 @@ def test_a_run_that_cannot_renew_because_the_store_takes_no_writes_does_not_hang
     assert liveness.gone() == [HANGS]
 
 
+def test_a_run_that_cannot_claim_its_job_because_the_store_takes_no_writes_has_the_whole_time_again(world, liveness, monkeypatch):
+    asked = []
+
+    def locked():
+        asked.append(world.clock.monotonic())
+        raise StoreError("The store is busy.")
+
+    world.start(world.job())
+    world.start(world.job("id-2"))
+    with monkeypatch.context() as while_locked:
+        while_locked.setattr(world.registry, "check_writable", locked)
+        for _ in range(20):
+            world.clock.advance(CLAIM_SECONDS)
+            assert liveness.gone() == []
+    assert len(asked) == 20, "once a look, as each may wait for long"
+    world.clock.advance(CLAIM_SECONDS)
+    assert liveness.gone() == []
+    world.clock.advance(1)
+    assert [run.reason for run in liveness.gone()] == ["The runner did not start within 90 seconds"] * 2
+
+
 def test_a_store_that_takes_long_for_a_write_is_no_sign_of_a_run_that_hangs(world, liveness, monkeypatch):
     run = world.start(world.job())
     run.claim()
