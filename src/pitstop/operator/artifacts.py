@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import threading
-import time
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,13 +18,12 @@ from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from pitstop.errors import ArtifactError, TooLargeError
+from pitstop.kit.download import DOWNLOAD_SECONDS, download
 from pitstop.operator.resources import JetJobSpec
 
 MOST_BYTES = 256 << 20
 _SECONDS = 30.0
-_DOWNLOAD_SECONDS = 120.0
 _LONGEST = 400
-_NOT_FOUND = 404
 S3_KEYS = {
     "region": "region",
     "access-key-id": "access_key_id",
@@ -149,25 +147,17 @@ def _from_folder(folder: Path, name: str, files_from: Path | None) -> bytes:
 
 
 def _downloaded(url: str) -> bytes:
-    found = bytearray()
-    deadline = time.monotonic() + _DOWNLOAD_SECONDS
+    def refuse_credentials(response: httpx2.Response) -> None:
+        _refuse_machine_credentials(url, response.extensions["network_stream"].get_extra_info("server_addr")[0])
+
     try:
-        with httpx2.stream("GET", url, follow_redirects=True, timeout=_SECONDS) as response:
-            _refuse_machine_credentials(url, response.extensions["network_stream"].get_extra_info("server_addr")[0])
-            if response.status_code == _NOT_FOUND:
-                raise ArtifactError(f"{url} could not be found.")
-            response.raise_for_status()
-            for part in response.iter_bytes():
-                found += part
-                if len(found) > MOST_BYTES:
-                    break
-                if time.monotonic() > deadline:
-                    raise ArtifactError(f"{url} was not there whole after {_DOWNLOAD_SECONDS:.0f} s.")
+        return download(url, MOST_BYTES, DOWNLOAD_SECONDS, refuse_credentials)
+    except FileNotFoundError:
+        raise ArtifactError(f"{url} could not be found.") from None
     except httpx2.HTTPStatusError as error:
         raise ArtifactError(f"{url} cannot be read: HTTP {error.response.status_code}.") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
         raise ArtifactError(f"{url} cannot be read: {str(error) or type(error).__name__}.") from None
-    return bytes(found)
 
 
 def _refuse_machine_credentials(url: str, address: str) -> None:

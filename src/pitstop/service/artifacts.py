@@ -9,17 +9,14 @@ import secrets
 from pathlib import Path
 
 import fsspec
-import httpx2
 
 from pitstop.errors import ArtifactError, PitstopError, TooLargeError
+from pitstop.kit.download import DOWNLOAD_SECONDS, download
 from pitstop.model.data_folder import DataFolder
 from pitstop.sql.programs import SUFFIX, read_program
 
 MOST_BYTES = 256 << 20
 """The largest artifact."""
-DOWNLOAD_SECONDS = 30.0
-"""How long a server of artifacts may say nothing."""
-NOT_FOUND = 404
 LONGEST_NAME = 200
 """Bytes in the name of an artifact."""
 SUFFIXES = (".py", ".zip", ".whl", ".sql")
@@ -56,7 +53,9 @@ def usual_name(artifact: str, content: bytes | None) -> str:
 
 def _read(location: str) -> bytes:
     try:
-        found = _download(location) if location.startswith(("http://", "https://")) else _open(location)
+        # fsspec would need another HTTP client for this than the one that we have.
+        from_web = location.startswith(("http://", "https://"))
+        found = download(location, MOST_BYTES, DOWNLOAD_SECONDS) if from_web else _open(location)
     except FileNotFoundError:
         raise ArtifactError(f"File {location} could not be found.") from None
     except Exception as error:
@@ -69,17 +68,3 @@ def _read(location: str) -> bytes:
 def _open(location: str) -> bytes:
     with fsspec.open(location, "rb") as file:
         return bytes(file.read(MOST_BYTES + 1))
-
-
-def _download(url: str) -> bytes:
-    """At most one byte more than is allowed. fsspec would need another HTTP client for this than the one that we have."""
-    found = bytearray()
-    with httpx2.stream("GET", url, follow_redirects=True, timeout=DOWNLOAD_SECONDS) as response:
-        if response.status_code == NOT_FOUND:
-            raise FileNotFoundError(url)
-        response.raise_for_status()
-        for part in response.iter_bytes():
-            found += part
-            if len(found) > MOST_BYTES:
-                break
-    return bytes(found)

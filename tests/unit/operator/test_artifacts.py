@@ -12,6 +12,7 @@ from pitstop.errors import ArtifactError, TooLargeError
 from pitstop.operator import artifacts
 from pitstop.operator.artifacts import code_of, entry_of
 from pitstop.operator.resources import JetJobSpec
+from tests.dripping import OK, serving
 
 
 def spec(**more):
@@ -127,6 +128,13 @@ def test_code_comes_from_a_url(served, bucket):
     assert code_of(spec(remoteURL=served), None, None).content == (bucket / "jobs.jar").read_bytes()
     with pytest.raises(ArtifactError, match="could not be found"):
         code_of(spec(remoteURL=f"{served}.not"), None, None)
+
+
+def test_a_server_that_never_comes_to_its_end_is_left_after_a_while(monkeypatch):
+    monkeypatch.setattr(artifacts, "DOWNLOAD_SECONDS", 0.3)
+    said = r"^http://.*/job\.py cannot be read: it was not there whole after 0\.3 s\.$"
+    with serving(OK + b"Content-Length: 500\r\n\r\n", b"#") as url, pytest.raises(ArtifactError, match=said):
+        code_of(spec(remoteURL=url), None, None)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pitstop.errors import ArtifactError, TooLargeError
 from pitstop.model.data_folder import DataFolder
 from pitstop.service import artifacts
 from pitstop.service.artifacts import store_artifact
+from tests.dripping import OK, serving
 
 
 @pytest.fixture
@@ -41,6 +42,13 @@ def test_a_url_that_leads_nowhere_is_told(site, tmp_path):
         store_artifact(DataFolder(tmp_path), f"{url}/job.py", None)
     with pytest.raises(ArtifactError, match=r"^File http://127\.0\.0\.1:1/job\.py cannot be read: "):
         store_artifact(DataFolder(tmp_path), "http://127.0.0.1:1/job.py", None)
+
+
+def test_a_server_that_never_comes_to_its_end_is_left_after_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts, "DOWNLOAD_SECONDS", 0.3)
+    said = r"^File http://.*/job\.py cannot be read: it was not there whole after 0\.3 s\.$"
+    with serving(OK + b"Content-Length: 500\r\n\r\n", b"#") as url, pytest.raises(ArtifactError, match=said):
+        store_artifact(DataFolder(tmp_path), url, None)
 
 
 @pytest.mark.parametrize("scheme", ["http", "file"])

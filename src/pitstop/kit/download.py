@@ -1,0 +1,63 @@
+"""A file from a URL, within bounds of its size and of the time that it may take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+import httpx2
+
+DOWNLOAD_SECONDS = 120.0
+"""How long a download may take, in all."""
+_SILENT_SECONDS = 30.0
+_NOT_FOUND = 404
+
+
+def download(
+    url: str,
+    most_bytes: int,
+    seconds: float = DOWNLOAD_SECONDS,
+    look: Callable[[httpx2.Response], None] = lambda response: None,
+) -> bytes:
+    """What a URL leads to; of what is larger than ``most_bytes``, one byte more than that.
+
+    TimeoutError if it is not there whole after so many seconds, FileNotFoundError if nothing is there, else what httpx2 raises.
+    ``look`` sees the answer before its body is read, and may raise. Not for the thread of an event loop.
+    """
+    # Timeouts of the client are for each read. A loop of its own ends all of it, also a server that drips its head or a packed
+    # body in which there is nothing.
+    return asyncio.run(_download(url, most_bytes, seconds, look))
+
+
+async def _download(url: str, most_bytes: int, seconds: float, look: Callable[[httpx2.Response], None]) -> bytes:
+    found = bytearray()
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            httpx2.AsyncClient(timeout=_SILENT_SECONDS) as client,
+            aclosing(await _answer(client, url)) as response,
+        ):
+            look(response)
+            if response.status_code == _NOT_FOUND:
+                raise FileNotFoundError(url)
+            response.raise_for_status()
+            async for part in response.aiter_bytes():
+                found += part
+                if len(found) > most_bytes:
+                    break
+    except TimeoutError:
+        raise TimeoutError(f"it was not there whole after {seconds:g} s") from None
+    return bytes(found[: most_bytes + 1])
+
+
+async def _answer(client: httpx2.AsyncClient, url: str) -> httpx2.Response:
+    """What comes after all redirects. The client would read what they say besides, whatever its size."""
+    request = client.build_request("GET", url)
+    for _ in range(client.max_redirects + 1):
+        response = await client.send(request, stream=True)
+        if response.next_request is None:
+            return response
+        await response.aclose()
+        request = response.next_request
+    raise httpx2.TooManyRedirects(f"there are more than {client.max_redirects} redirects", request=request)

@@ -1,0 +1,96 @@
+"""A file from a real server, which may take its time in every way that a server can."""
+
+import zlib
+from functools import partial
+
+import anyio
+import anyio.to_thread
+import httpx2
+import pytest
+
+from pitstop.kit.download import download
+from tests.dripping import OK, serving
+
+
+def chunk(content):
+    return f"{len(content):x}\r\n".encode() + content + b"\r\n"
+
+
+def bomb():
+    """A mebibyte of nothing, packed."""
+    packed = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+    return packed.compress(bytes(1 << 20)) + packed.flush()
+
+
+BEGUN = zlib.compressobj(wbits=zlib.MAX_WBITS | 16).flush(zlib.Z_FULL_FLUSH)
+EMPTY_BLOCK = b"\x00\x00\x00\xff\xff"
+"""Of a packed body: may come again and again, and nothing is in it."""
+DRIPS = {
+    "body": (OK + b"Content-Length: 1000000\r\n\r\n", b"#"),
+    "head": (OK, b"X-More: x\r\n"),
+    "first line": (b"HTTP/1.1 200 ", b"O"),
+    "packed body of nothing": (
+        OK + b"Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n" + chunk(BEGUN),
+        chunk(EMPTY_BLOCK),
+    ),
+}
+
+
+def test_a_file_comes_whole():
+    with serving(OK + b"Content-Length: 7\r\n\r\n# a job") as url:
+        assert download(url, 7) == b"# a job"
+
+
+def test_it_comes_whole_in_a_thread_of_an_event_loop_too():
+    with serving(OK + b"Content-Length: 7\r\n\r\n# a job") as url:
+        assert anyio.run(anyio.to_thread.run_sync, partial(download, url, 7)) == b"# a job"
+
+
+@pytest.mark.parametrize(("first", "piece"), DRIPS.values(), ids=DRIPS)
+def test_a_server_that_drips_is_left_at_the_deadline_wherever_it_does(first, piece):
+    with serving(first, piece) as url, pytest.raises(TimeoutError, match=r"^it was not there whole after 0\.3 s$"):
+        download(url, 1000, 0.3)
+
+
+def test_more_than_is_allowed_is_not_read_to_its_end():
+    with serving(OK + b"Content-Length: 1000000\r\n\r\n", b"#" * 100) as url:
+        assert download(url, 1000) == b"#" * 1001
+
+
+def test_what_is_packed_counts_unpacked():
+    with serving(OK + b"Content-Encoding: gzip\r\n\r\n" + bomb()) as url:
+        assert download(url, 1000) == bytes(1001)
+
+
+def redirect(to, more=b""):
+    return f"HTTP/1.1 302 Found\r\nLocation: {to}\r\nConnection: close\r\n".encode() + more + b"\r\n"
+
+
+def test_what_a_redirect_says_besides_is_not_read():
+    file = OK + b"Content-Length: 7\r\n\r\n# a job"
+    with serving(file) as there, serving(redirect(there, b"Content-Length: 1000000\r\n"), b"#") as url:
+        assert download(url, 7, 5.0) == b"# a job"
+
+
+def test_redirects_that_lead_round_in_a_circle_are_told():
+    said = "there are more than 20 redirects"
+    with serving(redirect("/job.py", b"Content-Length: 0\r\n")) as url, pytest.raises(httpx2.TooManyRedirects, match=said):
+        download(url, 7)
+
+
+def test_nothing_there_and_what_does_not_answer_are_told():
+    with serving(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n") as url, pytest.raises(FileNotFoundError):
+        download(url, 7)
+    with serving(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n") as url, pytest.raises(httpx2.HTTPStatusError):
+        download(url, 7)
+    with pytest.raises(httpx2.ConnectError):
+        download("http://127.0.0.1:1/job.py", 7)
+
+
+def test_an_answer_is_looked_at_before_its_body_is_read():
+    def refuse(response):
+        address, _ = response.extensions["network_stream"].get_extra_info("server_addr")
+        raise ValueError(address)
+
+    with serving(OK + b"Content-Length: 1000000\r\n\r\n", b"#") as url, pytest.raises(ValueError, match=r"^127\.0\.0\.1$"):
+        download(url, 1000, look=refuse)
