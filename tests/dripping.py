@@ -2,10 +2,18 @@
 
 import socket
 import threading
+import zlib
 from contextlib import contextmanager
 
 OK = b"HTTP/1.1 200 OK\r\n"
 MOST_PIECES, PAUSE = 500, 0.02
+
+
+def packed(content, head=OK):
+    """A whole answer with a gzip body."""
+    packing = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+    body = packing.compress(content) + packing.flush()
+    return head + f"Content-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 @contextmanager

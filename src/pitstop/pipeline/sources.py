@@ -73,9 +73,9 @@ def http_poll(
     ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
     request, a request at most every ``interval`` once the source has caught up, ``max_rows`` an epoch.
     An answer that is not complete after ``timeout`` is an error. Errors and bad JSON are retried with back-off and never skip
-    data; redirects are followed. A server whose numbers start again is read from its beginning, with a warning, once it has
-    been seen to have lower numbers only; one that has passed the old number before it is asked again cannot be told from one
-    that went on.
+    data; redirects are followed. An answer of more than 64 MiB ends the run: ask for less at once by ``limit``. A server whose
+    numbers start again is read from its beginning, with a warning, once it has been seen to have lower numbers only; one that
+    has passed the old number before it is asked again cannot be told from one that went on.
     """
     return Source(
         "http_poll",

@@ -1,10 +1,12 @@
-"""A source that is away when a planned epoch is read: the query ends with what a run is started again for, and no row is lost."""
+"""What ends a query for want of its source, for which a run is started again: one that is away, or that would fill the memory."""
 
 import pytest
 
 import pitstop as ps
 from pitstop.errors import is_of_the_machine
 from pitstop.kit.waiting import wait_until
+from pitstop.spark.sources.http_fetch import MOST_BYTES
+from tests.dripping import packed, serving
 from tests.spark.harness import Collected, Harness
 
 pytestmark = pytest.mark.spark
@@ -45,3 +47,16 @@ def test_an_epoch_whose_folder_is_away_when_it_is_replayed_waits_for_it_and_lose
     assert running.failure() is None
     running.stop(60)
     assert sorted(row.n for row in collected.rows) == list(range(rows))
+
+
+def test_an_answer_that_would_fill_the_memory_costs_an_attempt(spark, tmp_path):
+    p = ps.Pipeline()
+    with serving(packed(bytes(MOST_BYTES + 1))) as url:
+        feed = p.read_from(ps.sources.http_poll(url, schema="sequence bigint", timeout="1 minute"), name="feed")
+        feed.write_to(ps.sinks.noop(), name="out")
+        running = Harness(spark, tmp_path).start(p, tmp_path / "checkpoint", 2)
+        assert wait_until(lambda: not running.active, 120)
+    told = running.failure()
+    assert told.message.startswith("An epoch could not be read: http://127.0.0.1:")
+    assert told.message.endswith("MiB: give the source a lower limit, or have the server answer with less.")
+    assert (told.details["restartable"], is_of_the_machine(told)) == (True, False)

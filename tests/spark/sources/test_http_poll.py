@@ -9,10 +9,13 @@ import pytest
 
 from pitstop.kit.log_levels import VARIABLE, LogLevel, write_levels
 from pitstop.kit.logs import apply_levels
+from pitstop.spark.base.away import SourceFaultError
 from pitstop.spark.sources import http_poll
 from pitstop.spark.sources.batch import EverythingReader
+from pitstop.spark.sources.http_fetch import MOST_BYTES, Fetcher
 from pitstop.spark.sources.http_poll import HttpPollReader
 from pitstop.spark.sources.shared import SourceOptions
+from tests.dripping import packed, serving
 
 START = {"sequence": -1}
 
@@ -154,6 +157,33 @@ def test_an_answer_that_drips_for_ever_ends_at_the_timeout(feed, open_reader, ca
     feed.dripping = True
     assert open_reader(timeoutMs=300).latestOffset(START, None) == START
     assert "the answer was not complete after 0.3 s" in capfd.readouterr().err
+
+
+ODD_SIZES = {
+    "packed": packed(bytes(MOST_BYTES + 1)),
+    "in a redirect": packed(bytes(MOST_BYTES + 1), b"HTTP/1.1 302 Found\r\nLocation: /there\r\n"),
+}
+
+
+@pytest.mark.parametrize("answer", ODD_SIZES.values(), ids=ODD_SIZES)
+def test_an_answer_that_would_fill_the_memory_is_refused_and_not_asked_for_again_and_again(answer, open_reader):
+    told = rf"answers a request for 10 objects with more than {MOST_BYTES >> 20} MiB: give the source a lower limit"
+    with serving(answer) as url:
+        with pytest.raises(SourceFaultError, match=told):
+            Fetcher(url, 10, "sequence", 60.0, -1, print).fetch(-1)
+        with pytest.raises(SourceFaultError, match=told):
+            open_reader(url=url, timeoutMs=60_000).partitions(START, {"sequence": 9})
+
+
+def test_an_answer_as_large_as_it_may_be_is_taken():
+    with serving(packed(b"[" + b" " * (MOST_BYTES - 2) + b"]")) as url:
+        assert Fetcher(url, 10, "sequence", 60.0, -1, print).fetch(-1) == []
+
+
+def test_redirects_that_lead_round_in_a_circle_are_a_fault_of_the_server(open_reader, capfd):
+    with serving(b"HTTP/1.1 302 Found\r\nLocation: /job.py\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") as url:
+        assert open_reader(url=url, timeoutMs=60_000).latestOffset(START, None) == START
+    assert "there are more than 20 redirects" in capfd.readouterr().err
 
 
 def test_an_epoch_that_is_written_again_is_fetched_again_whole(feed, open_reader):

@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.errors import StoreError, is_of_the_machine
-from pitstop.spark.base.away import SourceAwayError
+from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.failures import explain, explain_run
 
 TRACE = """An exception was thrown from the Python worker. Please see the stack trace below.
@@ -73,6 +73,17 @@ def test_a_source_that_is_away_in_a_process_of_spark_costs_time_and_no_attempt(e
     for failure in (epoch, run, explain(Exception("The query has ended"), trace)):
         assert is_of_the_machine(failure)
         assert "restartable" not in failure.details
+
+
+def test_what_a_source_cannot_take_costs_an_attempt_and_is_told_in_its_own_sentence():
+    fault = "http://feed answers a request for 10 objects with more than 64 MiB: give the source a lower limit."
+    trace = Exception(TRACE.format(error=f"{SourceFaultError.__module__}.{SourceFaultError.__name__}: {fault}"))
+    epoch, run = explain(trace, None), explain_run(trace)
+    assert epoch.message == f"An epoch could not be read: {fault}"
+    assert str(run) == f"The run could not go on: {fault}"
+    for failure in (epoch, run, explain(Exception("The query has ended"), trace)):
+        assert failure.details["restartable"]
+        assert not is_of_the_machine(failure)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError, PipelineError, PitstopError, StoreError, is_of_the_machine
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.away import SourceAwayError
+from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.expressions import raised_in
 from pitstop.spark.base.no_room import NO_MEMORY, no_room_in
 from pitstop.spark.internals.jvm import is_lost_java
@@ -45,8 +45,14 @@ _HEAP_FULL = ("java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMem
 """What Java says when its objects take all the memory that it may have. One thread may say so and the others go on."""
 _MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, state_store=rocksdb keeps state on disk."
 
-_AWAY = tuple(f"{error.__module__}.{error.__qualname__}" for error in (SourceAwayError, StoreError))
-"""Errors of ours that say in one sentence what is away, as the traces of Python's processes name them."""
+
+def _named(*errors: type[Exception]) -> tuple[str, ...]:
+    """Errors of ours that say in one sentence what is wrong, as the traces of Python's processes name them."""
+    return tuple(f"{error.__module__}.{error.__qualname__}" for error in errors)
+
+
+_AWAY = _named(SourceAwayError, StoreError)
+_FAULT = _named(SourceFaultError)
 
 
 class EpochBoundaryError(Exception):
@@ -101,9 +107,12 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
     if cause is not None and is_of_the_machine(cause):
         said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause) or type(cause).__name__)
         return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
-    away = _away_in(trace) or _away_in(str(cause))
+    away = _sentence_of(_AWAY, trace) or _sentence_of(_AWAY, str(cause))
     if away is not None:
         return EngineError(f"An epoch could not be read: {away}", trace=trace, away=True)
+    fault = _sentence_of(_FAULT, trace) or _sentence_of(_FAULT, str(cause))
+    if fault is not None:
+        return EngineError(f"An epoch could not be read: {fault}", trace=trace, restartable=True)
     if no_room_in(trace) is not None:
         said = cause.message if isinstance(cause, PitstopError) else _deepest(str(cause or trace))
         return EngineError(f"An epoch could not be written: {said}", trace=trace, away=True)
@@ -146,11 +155,13 @@ def explain_run(error: Exception) -> Exception:
         return error
     trace = "".join(traceback.format_exception(error))
     machine = next((one for one in chain if is_of_the_machine(one)), None)
-    away = _away_in(said)
+    away, fault = _sentence_of(_AWAY, said), _sentence_of(_FAULT, said)
     no_room = away or no_room_in(said)
     if machine is not None or no_room is not None:
         why = no_room if machine is None else str(machine) or type(machine).__name__
         return EngineError(f"The run could not go on: {why}", trace=trace, away=True)
+    if fault is not None:
+        return EngineError(f"The run could not go on: {fault}", trace=trace, restartable=True)
     if any(map(is_lost_java, chain)) or any(words in said for words in _SPARK_LOST):
         return EngineError(f"The run has no Spark, or has lost it: {first_line(error)}", trace=trace, restartable=True)
     if _says(_HEAP_FULL, said, None):
@@ -171,10 +182,10 @@ def _chain(error: BaseException | None) -> list[BaseException]:
     return found
 
 
-def _away_in(text: str) -> str | None:
-    """The sentence of an error of ours that says what is away; None if there is none in the text."""
+def _sentence_of(errors: tuple[str, ...], text: str) -> str | None:
+    """The sentence of one of these errors; None if there is none in the text."""
     found = (line.strip().partition(": ") for line in text.splitlines())
-    return next((sentence for head, _, sentence in found if head in _AWAY), None)
+    return next((sentence for head, _, sentence in found if head in errors), None)
 
 
 def _says(words: tuple[str, ...], trace: str, cause: BaseException | None) -> bool:

@@ -8,13 +8,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import closing
 from typing import Any
 
 import httpx2
 
+from pitstop.spark.base.away import SourceFaultError
+
 Row = tuple[int, str]
 """(sequence, JSON text of the object)."""
 
+MOST_BYTES = 64 << 20
+"""The largest answer, unpacked: what is made of it takes several times as much memory."""
 _LONGEST = 2**63 - 1
 _LOOKS = 3
 """So many looks must agree that a server has begun anew: one that is just starting may have its objects a moment later."""
@@ -39,12 +44,14 @@ class Fetcher:
     def __init__(self, url: str, limit: int, field: str, timeout: float, beginning: int, warn: Callable[[str], None]) -> None:
         self._url, self._limit, self._field, self._timeout = url, limit, field, timeout
         self._beginning, self._warn = beginning, warn
-        self._client = httpx2.Client(timeout=timeout, follow_redirects=True)
+        # Redirects are followed here: the client would read what they say besides, whatever its size.
+        self._client = httpx2.Client(timeout=timeout)
         self._empty = self._odd = 0
         self.shown_url = shown(url)
 
     def fetch(self, since: int) -> list[Row]:
-        """Objects after ``since``, in order of their sequence. PollError for whatever is wrong; BegunAnewError.
+        """Objects after ``since``, in order of their sequence. PollError for whatever is wrong; BegunAnewError; SourceFaultError
+        for an answer that is too large, which it would be each time.
 
         Equal objects come once. Different ones with the same number come all, with a warning.
         """
@@ -121,17 +128,29 @@ class Fetcher:
     def _get(self, since: int) -> bytes:
         # The client's own timeout is for each read: a server that drips must end at the deadline too.
         deadline = time.monotonic() + self._timeout
-        body = bytearray()
         try:
-            with self._client.stream("GET", self._url, params=self._parameters(since)) as response:
-                if not response.is_success:
-                    raise PollError(f"the server answered {response.status_code}")
-                for chunk in response.iter_bytes():
-                    body += chunk
-                    if time.monotonic() > deadline:
-                        raise PollError(f"the answer was not complete after {self._timeout:g} s")
+            request = self._client.build_request("GET", self._url, params=self._parameters(since))
+            for _ in range(self._client.max_redirects + 1):
+                with closing(self._client.send(request, stream=True)) as response:
+                    if response.next_request is None and not response.is_success:
+                        raise PollError(f"the server answered {response.status_code}")
+                    body = self._body(response, deadline)
+                if response.next_request is None:
+                    return body
+                request = response.next_request
         except (httpx2.HTTPError, httpx2.InvalidURL, RuntimeError) as error:  # RuntimeError: the client was closed
             raise PollError(f"{type(error).__name__}: {error}") from error
+        raise PollError(f"there are more than {self._client.max_redirects} redirects")
+
+    def _body(self, response: httpx2.Response, deadline: float) -> bytes:
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > MOST_BYTES:
+                most = f"{MOST_BYTES >> 20} MiB: give the source a lower limit, or have the server answer with less."
+                raise SourceFaultError(f"{self.shown_url} answers a request for {self._limit} objects with more than {most}")
+            if time.monotonic() > deadline:
+                raise PollError(f"the answer was not complete after {self._timeout:g} s")
         return bytes(body)
 
     def _parameters(self, since: int) -> httpx2.QueryParams:
