@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlparse
 
@@ -12,13 +13,14 @@ class Feed:
     """``count`` objects, of which those below ``oldest`` are forgotten. ``faults`` are answered first, (status, body) each.
 
     While ``hanging`` is set, no answer is given; ``dripping`` sends a byte now and then for ever. ``redirects`` is the status
-    with which /moved leads to the objects. An answer has ``most`` objects at most, whatever is asked for; ``inclusive``: it
-    begins with the object of the number that was given.
+    with which /moved leads to the objects. An answer has ``most`` objects at most, whatever is asked for, or as many as the next
+    of them says; ``inclusive``: it begins with the object of the number that was given. ``grows``: so many objects are new with
+    each request.
     """
 
     def __init__(self):
         self.count, self.oldest, self.faults, self.requests, self.queries = 0, 0, [], [], []
-        self.redirects, self.most, self.inclusive = None, None, False
+        self.redirects, self.most, self.inclusive, self.grows = None, None, False, 0
         self.hanging, self.dripping, self.ended = threading.Event(), False, threading.Event()
         self.go_on = threading.Event()
         feed = self
@@ -59,8 +61,10 @@ class Feed:
             pass  # the client has given up
 
     def page(self, since, limit):
+        self.count += self.grows
+        most = next(self.most) if isinstance(self.most, Iterator) else self.most
         first = max(since + (0 if self.inclusive else 1), self.oldest)
-        return json.dumps([{"sequence": n, "v": n} for n in range(first, self.count)][: self.most or limit]).encode()
+        return json.dumps([{"sequence": n, "v": n} for n in range(first, self.count)][: most or limit]).encode()
 
     def close(self):
         self.ended.set()

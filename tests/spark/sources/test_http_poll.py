@@ -1,5 +1,6 @@
 """Polling a real HTTP server that fails, stutters, hangs and forgets."""
 
+import itertools
 import json
 import re
 import threading
@@ -266,14 +267,25 @@ def test_a_batch_holds_all_of_a_server_that_gives_less_than_it_is_asked_for_or_w
     assert found == list(range(95))
 
 
-def test_a_batch_does_not_follow_for_ever_a_server_that_has_something_new_each_time(feed, monkeypatch, capfd):
+@pytest.mark.parametrize("most", [5, [9, 6, 5, 8, 7]], ids=["as many each time", "as many as fit"])
+def test_a_batch_holds_a_long_history_of_a_server_that_never_gives_as_much_as_it_is_asked_for(feed, monkeypatch, most):
     monkeypatch.setattr(http_poll, "SHORT_SECONDS", 0.01)
-    feed.count, feed.most = 100_000, 1
+    feed.count, feed.most = 1000, itertools.cycle(most) if isinstance(most, list) else most
+    reader = EverythingReader(HttpPollReader(SourceOptions("http_poll", {"url": feed.url, "limit": "10"})))
+    found = [row["sequence"] for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert found == list(range(1000))
+
+
+@pytest.mark.parametrize("history", [0, 25])
+def test_a_batch_does_not_follow_for_ever_a_server_that_has_something_new_each_time(feed, monkeypatch, capfd, history):
+    monkeypatch.setattr(http_poll, "SHORT_SECONDS", 0.01)
+    feed.count, feed.grows = history, 1
     reader = EverythingReader(HttpPollReader(SourceOptions("http_poll", {"url": feed.url, "limit": "10"})))
     found = [row["sequence"] for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
     assert found == list(range(len(found)))
-    assert 0 < len(found) < feed.count
-    assert "still has something new" in capfd.readouterr().err
+    assert len(found) > history
+    told = "still has something new after 0 s of short answers, where it has given up to"
+    assert f"{told} {10 if history else 1} objects at once: it is read up to {found[-1]}." in capfd.readouterr().err
 
 
 def test_the_url_keeps_its_own_parameters_and_the_log_shows_no_secret(feed, open_reader, capfd):

@@ -124,21 +124,24 @@ class HttpPollReader(DataSourceStreamReader):
     def everything(self, start: Offset) -> Offset:
         """The offset after all that the server has now; asks until it answers.
 
-        A short answer is not the end: a server may give less than it is asked for, or what was read before once more. Nor is it
-        gone on with for ever: another one has something new each time.
+        A short answer is not the end: a server may give less than it is asked for, or what was read before once more. Nor are
+        short ones gone on with for ever: another server has something new each time. How much is short is seen by the longest:
+        where a server bounds the bytes of an answer, those of a long history differ in their lengths, but not by far. A single
+        object is always short: so a server without a history gives what is new.
         """
-        since, short_since = int(start["sequence"]), None
+        since, longest, short_since = int(start["sequence"]), 0, None
         self._go_to(start)
         while rows := self._insist(self._newest(since)):
             self._buffer += rows
-            if len(rows) < self._limit:
-                short_since = short_since or time.monotonic()
-                if time.monotonic() - short_since > SHORT_SECONDS:
-                    self._log.warning(
-                        f"{self._fetcher.shown_url} still has something new after {SHORT_SECONDS:.0f} s of answers with "
-                        f"less than {self._limit} objects: it is read up to {self._newest(since)}."
-                    )
-                    break
+            longest = max(longest, len(rows))
+            is_short = len(rows) < min(self._limit, max(longest / 2, 2))
+            short_since = (short_since or time.monotonic()) if is_short else None
+            if short_since is not None and time.monotonic() - short_since > SHORT_SECONDS:
+                self._log.warning(
+                    f"{self._fetcher.shown_url} still has something new after {SHORT_SECONDS:.0f} s of short answers, where it "
+                    f"has given up to {longest} objects at once: it is read up to {self._newest(since)}."
+                )
+                break
         return {"sequence": self._newest(since)}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
