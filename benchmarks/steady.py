@@ -43,7 +43,7 @@ class Epochs:
     """A query that commits an epoch a second (runner.engine.Started), and the engine that starts it."""
 
     active = up = first_epoch = True
-    outgrown = None
+    outgrown, holds_still = None, False
 
     def __init__(self):
         self._began = time.monotonic()
@@ -72,7 +72,7 @@ class Epochs:
     def stop(self, seconds):
         return self.look().epoch
 
-    def export(self, name):
+    def export(self, name, at_rest=False):
         raise SnapshotError("There is no state here.")
 
 
