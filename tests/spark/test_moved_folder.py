@@ -6,7 +6,6 @@ import pytest
 
 import pitstop as ps
 from pitstop.pipeline.sources import files
-from pitstop.spark.sources.files import folder_url
 from tests.spark.harness import Collected, FilesHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -29,7 +28,7 @@ def put(folder, number):
 @pytest.mark.parametrize("more", [None, "counts"], ids=["resumed", "rebuilt"])
 def test_its_files_are_read_once_under_either_path(spark, tmp_path, more):
     harness, first, second = FilesHarness(spark, tmp_path), Collected(), Collected()
-    before, after = tmp_path / "data" / "in", tmp_path / "mount" / "in"
+    before, after = tmp_path / "Straße, day=1" / "in", tmp_path / "mount é=(a)+b@c%20^ &" / "in"
     for number in range(3):
         put(before, number)
     harness.run(pipeline(before, first), until=3)
@@ -42,14 +41,13 @@ def test_its_files_are_read_once_under_either_path(spark, tmp_path, more):
     assert "moved to" in next(line.detail for line in harness.report.lines if line.stage == "in")
 
 
-@pytest.mark.parametrize(
-    ("path", "url"),
-    [
-        ("/data/in", "file:///data/in/"),
-        ("/data/in/", "file:///data/in/"),
-        ("/data/*/in", "file:///data/"),
-        ("s3a://bucket/a b/{x,y}", "s3a://bucket/a%20b/"),
-    ],
-)
-def test_the_folder_of_a_source_is_what_stands_before_a_pattern(path, url):
-    assert folder_url(files(path, "text", streaming=True)) == url
+def test_its_files_are_read_once_when_its_pattern_takes_in_more_folders(spark, tmp_path):
+    harness, first, second = FilesHarness(spark, tmp_path), Collected(), Collected()
+    for number in range(2):
+        put(tmp_path / "data" / "2024", number)
+    harness.run(pipeline(tmp_path / "data" / "2024" / "*.json", first), until=2)
+    put(tmp_path / "data" / "2025", 2)
+    harness.run(pipeline(tmp_path / "data" / "{2024,2025}" / "*.json", second), until=3)
+    assert sorted(row.n for row in first.rows) == [0, 1]
+    assert [row.n for row in second.rows] == [2]
+    assert "moved to" not in next(line.detail for line in harness.report.lines if line.stage == "in")

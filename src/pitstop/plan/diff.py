@@ -8,6 +8,7 @@ from typing import Any
 from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.model.report import Report, StageVerdict, Verdict, Way
+from pitstop.plan.folders import moved_folder
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import judge_stage
 
@@ -90,8 +91,8 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
             detail = f"was a source of kind {old.description} and is now {stage.description}: give it another name"
             lines.append(StageVerdict(name, Verdict.REFUSED, detail, "C03"))
         else:
-            moved = None not in (old.folder, stage.folder) and old.folder != stage.folder
-            where = f", its files being those of {old.folder}, moved to {stage.folder}" if moved else ""
+            moved = moved_folder(old, stage)
+            where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else ""
             lines.append(StageVerdict(name, Verdict.RESTORED, f"source, goes on from the saved offset{where}", "C03"))
     lines += [
         StageVerdict(name, Verdict.DROPPED, "source, its offset is ignored", "C05")

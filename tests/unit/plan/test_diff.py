@@ -224,3 +224,24 @@ def test_a_window_after_the_last_year_that_python_knows_is_told_without_its_date
     (*_, line) = compare(plan({"speed": LAYOUT}), plan({"speed": LONGER}), watermark_ms=253_402_300_799_000).lines
     assert line.verdict is Verdict.CONVERTED
     assert "windows that end less than 2 seconds after the watermark of the snapshot may lack or repeat events" in line.detail
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ("file:///data/2024/", "file:///mount/2024/", True),
+        ("file:///data/2024/", "file:///data/", False),
+        ("file:///data/", "file:///data/2024/", False),
+        ("file:///data/2024/", "file:///data/20/", True),
+        ("file:///data/day%3D1/", "file:///data/day=1/", False),
+        ("file:///data/day%3D1/", "file:///data/day=2/", True),
+        ("file:///data/day%3D1/a/", "file:///data/day=1/", False),
+        (None, "file:///data/", False),
+    ],
+)
+def test_a_folder_of_files_is_moved_if_neither_lies_within_the_other(before, after, moved):
+    assert ("moved to" in compare(reading(before), reading(after)).lines[0].detail) is moved
+
+
+def reading(folder):
+    return Plan((PlanStage("in", StageKind.SOURCE, "source", (), "files", folder=folder),)).to_dict()

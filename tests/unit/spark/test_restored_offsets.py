@@ -1,9 +1,13 @@
 """A restored checkpoint goes on from the saved offsets and watermark."""
 
+import dataclasses
+import json
+
 import pytest
 
+from pitstop.model.layout import StageKind
 from pitstop.model.snapshot import SnapshotManifest
-from pitstop.plan.model import Plan, SourceSlot
+from pitstop.plan.model import Plan, PlanStage, SourceSlot
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.spark.restoring.offsets import pretend_to_have_run, take_over_file_logs, take_over_offsets
@@ -92,3 +96,28 @@ def test_logs_of_file_sources_go_to_their_new_numbers(saved, laid_down):
     take_over_file_logs(saved, plan, laid_down.path, {"bills": "orders"})
     logs = {path.parent.name: path.read_text() for path in (laid_down.path / "sources").glob("*/0")}
     assert logs == {"0": "stock", "1": "orders"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "read", "known"),
+    [
+        ("/data/in/", "/mount/in/", "/data/in/a.csv", "/mount/in/a.csv"),
+        ("/data/2024/", "/data/", "/data/2024/a.csv", "/data/2024/a.csv"),
+        ("/data/", "/data/day=1/", "/data/day=1/a.csv", "/data/day=1/a.csv"),
+        ("/data/day%3D1/", "/data/day=1/", "/data/day=1/a.csv", "/data/day=1/a.csv"),
+        ("/Stra%C3%9Fe%2C%20day%3D1/", "/mount/day=1/", "/Straße,%20day=1/a%20+%20b.csv", "/mount/day=1/a%20+%20b.csv"),
+    ],
+    ids=["moved", "widened", "narrowed", "quoted otherwise", "moved, as quoted otherwise"],
+)
+def test_what_was_read_of_a_folder_is_known_below_another_one_if_it_was_moved_there(saved, laid_down, before, after, read, known):
+    def plan(folder):
+        stage = PlanStage("orders", StageKind.SOURCE, "source", (), "files", folder=f"file://{folder}")
+        return Plan((stage,), source_slots=(SourceSlot("orders", "", 0),))
+
+    log = saved.checkpoint.path / "sources" / "0"
+    log.mkdir(parents=True)
+    (log / "0").write_text("v1\n" + json.dumps({"path": f"file://{read}", "timestamp": 1, "batchId": 0}))
+    was = dataclasses.replace(saved, manifest=dataclasses.replace(saved.manifest, plan=plan(before).to_dict()))
+    take_over_file_logs(was, plan(after), laid_down.path, {})
+    _, entry = (laid_down.path / "sources" / "0" / "0").read_text().splitlines()
+    assert json.loads(entry)["path"] == f"file://{known}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
+
+from pitstop.spark.sources.files import quoted
 
 
 def move_entries(log: Path, before: str, after: str) -> None:
@@ -12,6 +15,7 @@ def move_entries(log: Path, before: str, after: str) -> None:
 
     A log has a file for each epoch, or several epochs in a ``.compact`` one: a version, then an entry a line, as JSON.
     """
+    before = quoted(unquote(before))  # plans of older releases have it quoted otherwise than the log
     for path in _parts(log):
         version, *entries = path.read_text().splitlines()
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pitstop.plan.folders import moved_folder
 from pitstop.plan.model import Plan, SourceSlot
 from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore, OffsetLog
 from pitstop.spark.restoring.file_logs import move_entries
@@ -74,14 +75,9 @@ def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed:
         if log is not None and log.is_dir():
             copy = target / "sources" / str(number)
             shutil.copytree(log, copy, dirs_exist_ok=True)
-            before, after = _folder(saved.plan, was), _folder(plan, stage)
-            if before is not None and after is not None and before != after:
-                move_entries(copy, before, after)
-
-
-def _folder(plan: Plan, stage: str) -> str | None:
-    source = plan.sources.get(stage)
-    return source.folder if source is not None else None
+            moved = moved_folder(saved.plan.sources.get(was), plan.sources.get(stage))
+            if moved is not None:
+                move_entries(copy, *moved)
 
 
 def _last_two(epoch: int) -> set[int]:

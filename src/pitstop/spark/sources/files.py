@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import re
+import unicodedata
 from urllib.parse import quote
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,7 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pitstop.pipeline.sources import Source
 from pitstop.spark.sources import SourceKind
 
-_WILD = set("*?[{")
+_WILD = set("*?[{\\")
+_URL = re.compile("(?:([^:/]+):)?(//[^/]*)?(.*)", re.DOTALL)
+"""Scheme, authority and path, as Hadoop tells them apart."""
+_PLAIN = "!$&'()*+,;:=@/"
+"""What Java leaves as it is in a URL's path, beside letters, digits and what Python never quotes."""
+_UNSEEN = ("Cc", "Zl", "Zp", "Zs")
 LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
 """Options of Spark's reader, in lower case: what an epoch reads at most."""
 
@@ -35,11 +43,17 @@ def _parts(source: Source) -> tuple[str, str, dict[str, str]]:
 
 def folder_url(source: Source) -> str:
     """The folder below which all that the source reads is, as Spark names it: ``file:///data/``."""
-    path = str(dict(source.options)["path"])
-    scheme, found, rest = path.partition("://") if "://" in path else ("file", "://", os.path.abspath(path))
-    parts = rest.split("/")
+    found = _URL.fullmatch(str(dict(source.options)["path"]))
+    assert found is not None
+    scheme, authority, path = found.groups()
+    parts = posixpath.normpath((path or "/") if scheme else os.path.abspath(path)).split("/")
     plain = next((place for place, part in enumerate(parts) if set(part) & _WILD), len(parts))
-    return quote(f"{scheme}{found}{'/'.join(parts[:plain]).rstrip('/')}/", safe=":/")
+    return quoted(f"{scheme or 'file'}:{authority or '//'}{'/'.join(parts[:plain]).rstrip('/')}/")
+
+
+def quoted(url: str) -> str:
+    """A URL whose path is not quoted yet, as Java writes it: by such texts Spark tells files apart."""
+    return "".join(quote(c, _PLAIN) if c.isascii() or unicodedata.category(c) in _UNSEEN else c for c in url)
 
 
 def _check_stream(source: Source) -> str | None:
