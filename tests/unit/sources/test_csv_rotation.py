@@ -266,6 +266,66 @@ def test_a_renamed_file_that_cannot_be_looked_for_while_an_epoch_is_planned_is_r
     assert tailing.epoch() == ["3"]
 
 
+@pytest.mark.parametrize("refused", ["iterdir", "open", "stat"])
+def test_a_rotated_file_that_cannot_be_read_for_a_moment_is_not_read_again_beside_a_new_one_of_its_name(
+    tailing, tmp_path, monkeypatch, refused
+):
+    write(tmp_path / "a.csv", *numbered("old", 0, 5))
+    assert tailing.epoch() == numbered("old", 0, 5)
+    write(tmp_path / "a.csv", "last")
+    (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
+    write(tmp_path / "a.csv", "new")
+    with monkeypatch.context() as patch:
+        refuse(patch, refused, tmp_path if refused == "iterdir" else tmp_path / "a.csv.1", errno.EIO)
+        read = tailing.epoch()
+    assert sorted(read + tailing.epoch()) == ["last", "new"]
+    assert tailing.epoch() == []
+
+
+@pytest.mark.parametrize("refused", ["iterdir", "open", "stat"])
+def test_of_files_that_rotate_none_is_read_again_because_one_cannot_be_looked_for(tailing, tmp_path, monkeypatch, refused):
+    for name in ("a.csv", "a.1.csv"):
+        write(tmp_path / name, *numbered(name, 0, 5))
+    assert len(tailing.epoch()) == 10
+    (tmp_path / "a.1.csv").rename(tmp_path / "a.2")
+    (tmp_path / "a.csv").rename(tmp_path / "a.1.csv")
+    for name in ("a.csv", "a.1.csv", "a.2"):
+        write(tmp_path / name, f"more of {name}")
+    with monkeypatch.context() as patch:
+        refuse(patch, refused, tmp_path if refused == "iterdir" else tmp_path / "a.2", errno.EIO)
+        read = tailing.epoch()
+    assert sorted(read + tailing.epoch()) == ["more of a.1.csv", "more of a.2", "more of a.csv"]
+    assert tailing.epoch() == []
+
+
+def test_a_rotated_file_that_nobody_may_read_any_more_does_not_hold_up_the_new_one_of_its_name(tailing, tmp_path, monkeypatch):
+    write(tmp_path / "a.csv", *numbered("old", 0, 5))
+    tailing.epoch()
+    (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
+    write(tmp_path / "a.csv", "new")
+    refuse(monkeypatch, "open", tmp_path / "a.csv.1", errno.EACCES)
+    assert tailing.epoch() == ["new"]
+    assert tailing.offset["files"]["a.csv.1"][0] == 45
+
+
+def test_a_file_that_was_copied_to_its_own_name_goes_on_though_its_inode_is_that_of_one_that_nobody_may_read(
+    tailing, tmp_path, monkeypatch
+):
+    write(tmp_path / "a.csv", *numbered("old", 0, 5))
+    tailing.epoch()
+    (tmp_path / "a.csv").rename(tmp_path / "z.csv")
+    write(tmp_path / "a.csv", *numbered("old", 0, 5), "more")
+    (tmp_path / "z.csv").write_text("another\n")
+    with monkeypatch.context() as patch:
+        refuse(patch, "open", tmp_path / "a.csv", errno.EMFILE)
+        refuse(patch, "open", tmp_path / "z.csv", errno.EMFILE)
+        assert tailing.epoch() == []
+    refuse(monkeypatch, "open", tmp_path / "z.csv", errno.EACCES)
+    assert tailing.epoch() == ["more"]
+    write(tmp_path / "a.csv", "last")
+    assert tailing.epoch() == ["last"]
+
+
 def test_a_file_whose_facts_cannot_be_had_for_a_moment_is_read_on_later(tailing, tmp_path, monkeypatch, capfd):
     write(tmp_path / "a.csv", "1", "2")
     assert tailing.epoch() == ["1", "2"]

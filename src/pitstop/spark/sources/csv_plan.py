@@ -93,27 +93,14 @@ class FolderPlan:
         """The positions under the names that their files have now; ``found`` gets names that do not match the glob."""
         if not self._folder.is_dir():
             return dict(before)
+        moved, unknown = self._moved(before, found)
         now: Positions = {}
-        names = self._new_names(before, found)
-        left, unknown = dict(before), set[str]()
-        for old, (position, text) in before.items():
-            mark = Mark.parse(text)
-            if not mark.inode or (old in found and found[old].st_ino == mark.inode):
-                continue
-            name = None
-            try:
-                name = self._named(names.get(mark.inode, []), old) or self._beside(old, mark.inode)
-                if name is None or not self._same(name, position, mark):
-                    continue
-                found.setdefault(name, os.stat(self._folder / name))
-            except OSError as error:
-                # It may be that file, which is read neither on nor anew before that is known.
-                self._tell_unreadable(name or old, error)
-                unknown.add(old)
-                found.pop(name or old, None)
-                continue
+        left = dict(before)
+        for old, name in moved.items():
             now[name] = left.pop(old)
-            self._log.info(f"File '{old}' is '{name}' now: it is read on from byte {position}.")
+            self._log.info(f"File '{old}' is '{name}' now: it is read on from byte {now[name][0]}.")
+        for name in unknown:
+            found.pop(name, None)
         for name, (position, text) in left.items():
             if name in now:
                 continue  # another file has its name now: told where it is examined
@@ -123,6 +110,42 @@ class FolderPlan:
                 self._verified.pop(name, None)
                 self._log.warning(f"File '{name}' is gone; it was read up to byte {position}.")
         return now
+
+    def _moved(self, before: Positions, found: dict[str, os.stat_result]) -> tuple[dict[str, str], set[str]]:
+        """Old name -> new name; and the names of files of which that cannot be told now: they are not read before it can."""
+        names = self._new_names(before, found)
+        moved: dict[str, str] = {}
+        unknown: set[str] = set()
+        for old, (position, text) in before.items():
+            mark = Mark.parse(text)
+            if not mark.inode or (old in found and found[old].st_ino == mark.inode):
+                continue
+            name = None
+            try:
+                name = self._named(names.get(mark.inode, []), old) or self._beside(old, mark.inode)
+                if name is None or not self._goes_on_as(name, old, position, mark, found):
+                    continue
+                found.setdefault(name, os.stat(self._folder / name))
+            except OSError as error:
+                self._tell_unreadable(old, error)
+                unknown |= {old, name or old}
+                continue
+            moved[old] = name
+        # A position stays under its old name, too, where the new one still has that of a file which may be anywhere.
+        while held := {old for old, name in moved.items() if name in unknown}:
+            unknown |= held
+            moved = {old: name for old, name in moved.items() if old not in held}
+        return moved, unknown
+
+    def _goes_on_as(self, name: str, old: str, position: int, mark: Mark, found: dict[str, os.stat_result]) -> bool:
+        """True if the file of this name, which has the old one's inode, is to be read on. OSError if that cannot be told now."""
+        try:
+            return self._same(name, position, mark)
+        except OSError as error:
+            self._tell_unreadable(name, error)
+        # It may never be read again, and what has its old name by now must not wait for that. Were it another file than it seems
+        # to be, it will be read from its start.
+        return old not in found or not self._same(old, position, mark)
 
     def _new_names(self, before: Positions, found: dict[str, os.stat_result]) -> dict[int, list[str]]:
         """Inode -> the names that files have with it which they did not have before."""
