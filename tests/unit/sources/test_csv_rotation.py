@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.spark.base.away import SourceAwayError
+from pitstop.spark.sources import csv_marks
 from pitstop.spark.sources.csv_marks import Mark
 from pitstop.spark.sources.csv_plan import FolderPlan
 from pitstop.spark.sources.csv_tail import CsvTailReader
@@ -189,7 +190,7 @@ def lines_of(tailing, parts):
 
 def refuse(monkeypatch, call, path, number=errno.EMFILE):
     """Have the operating system refuse what ``call`` asks of this path."""
-    owner = os if call in ("stat", "lstat") else Path
+    owner = {"stat": os, "lstat": os, "scandir": csv_marks}.get(call, Path)
     real = getattr(owner, call)
 
     def refusing(asked, *args, **more):
@@ -234,8 +235,19 @@ def test_a_renamed_file_whose_folder_cannot_be_listed_for_a_moment_loses_nothing
     parts = planned(tailing)
     (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
     with monkeypatch.context() as patch:
-        refuse(patch, "iterdir", tmp_path)
+        refuse(patch, "scandir", tmp_path)
         with pytest.raises(SourceAwayError, match="Too many open files"):
+            lines_of(tailing, parts)
+    assert lines_of(tailing, parts) == ["1", "2"]
+
+
+def test_a_renamed_file_whose_facts_cannot_be_had_for_a_moment_loses_nothing_and_the_epoch_waits(tailing, tmp_path, monkeypatch):
+    write(tmp_path / "a.csv", "1", "2")
+    parts = planned(tailing)
+    (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
+    with monkeypatch.context() as patch:
+        refuse(patch, "stat", tmp_path / "a.csv.1", errno.ESTALE)
+        with pytest.raises(SourceAwayError, match="Stale file handle"):
             lines_of(tailing, parts)
     assert lines_of(tailing, parts) == ["1", "2"]
 
@@ -251,22 +263,50 @@ def test_a_file_that_is_gone_from_a_folder_that_is_there_is_told_with_its_bytes(
     assert "4 bytes are lost" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("refused", ["iterdir", "open", "stat"])
+@pytest.fixture
+def refused_for_ever(tmp_path):
+    """What is no file of the source, and whose facts nobody can have."""
+    link = tmp_path / "elsewhere"
+    link.symlink_to("x" * 300)
+    with pytest.raises(OSError, match="File name too long"):
+        link.stat()
+
+
+def test_a_removed_file_is_told_though_something_else_in_its_folder_is_refused(tailing, tmp_path, capfd, refused_for_ever):
+    write(tmp_path / "a.csv", "1", "2")
+    parts = planned(tailing)
+    (tmp_path / "a.csv").unlink()
+    assert lines_of(tailing, parts) == []
+    assert "4 bytes are lost" in capfd.readouterr().err
+    assert tailing.epoch() == []
+    assert tailing.offset == {"files": {}}
+
+
+def test_a_new_file_is_read_though_something_else_in_its_folder_is_refused(tailing, tmp_path, refused_for_ever):
+    write(tmp_path / "a.csv", "1", "2")
+    assert tailing.epoch() == ["1", "2"]
+    (tmp_path / "taken").touch()
+    (tmp_path / "taken").replace(tmp_path / "a.csv")
+    write(tmp_path / "a.csv", "3")
+    assert tailing.epoch() == ["3"]
+
+
+@pytest.mark.parametrize("refused", ["scandir", "open", "stat"])
 def test_a_renamed_file_that_cannot_be_looked_for_while_an_epoch_is_planned_is_read_on_later(
     tailing, tmp_path, monkeypatch, refused
 ):
     write(tmp_path / "a.csv", "1", "2")
     assert tailing.epoch() == ["1", "2"]
-    new = tmp_path / ("a.1" if refused == "iterdir" else "b.csv")
+    new = tmp_path / ("a.1" if refused == "scandir" else "b.csv")
     (tmp_path / "a.csv").rename(new)
     write(new, "3")
     with monkeypatch.context() as patch:
-        refuse(patch, refused, tmp_path if refused == "iterdir" else new, errno.EIO)
+        refuse(patch, refused, tmp_path if refused == "scandir" else new, errno.EIO)
         assert tailing.epoch() == []
     assert tailing.epoch() == ["3"]
 
 
-@pytest.mark.parametrize("refused", ["iterdir", "open", "stat"])
+@pytest.mark.parametrize("refused", ["scandir", "open", "stat"])
 def test_a_rotated_file_that_cannot_be_read_for_a_moment_is_not_read_again_beside_a_new_one_of_its_name(
     tailing, tmp_path, monkeypatch, refused
 ):
@@ -276,13 +316,13 @@ def test_a_rotated_file_that_cannot_be_read_for_a_moment_is_not_read_again_besid
     (tmp_path / "a.csv").rename(tmp_path / "a.csv.1")
     write(tmp_path / "a.csv", "new")
     with monkeypatch.context() as patch:
-        refuse(patch, refused, tmp_path if refused == "iterdir" else tmp_path / "a.csv.1", errno.EIO)
+        refuse(patch, refused, tmp_path if refused == "scandir" else tmp_path / "a.csv.1", errno.EIO)
         read = tailing.epoch()
     assert sorted(read + tailing.epoch()) == ["last", "new"]
     assert tailing.epoch() == []
 
 
-@pytest.mark.parametrize("refused", ["iterdir", "open", "stat"])
+@pytest.mark.parametrize("refused", ["scandir", "open", "stat"])
 def test_of_files_that_rotate_none_is_read_again_because_one_cannot_be_looked_for(tailing, tmp_path, monkeypatch, refused):
     for name in ("a.csv", "a.1.csv"):
         write(tmp_path / name, *numbered(name, 0, 5))
@@ -292,7 +332,7 @@ def test_of_files_that_rotate_none_is_read_again_because_one_cannot_be_looked_fo
     for name in ("a.csv", "a.1.csv", "a.2"):
         write(tmp_path / name, f"more of {name}")
     with monkeypatch.context() as patch:
-        refuse(patch, refused, tmp_path if refused == "iterdir" else tmp_path / "a.2", errno.EIO)
+        refuse(patch, refused, tmp_path if refused == "scandir" else tmp_path / "a.2", errno.EIO)
         read = tailing.epoch()
     assert sorted(read + tailing.epoch()) == ["more of a.1.csv", "more of a.2", "more of a.csv"]
     assert tailing.epoch() == []

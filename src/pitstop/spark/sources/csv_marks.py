@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from os import scandir
 from pathlib import Path
 from typing import BinaryIO
 
@@ -145,18 +146,24 @@ def _open_fitting(path: Path, mark: Mark, position: int) -> BinaryIO | None:
 def with_inode(folder: Path, inode: int) -> Iterator[Path]:
     """The files of a folder that have this inode. OSError, after what was found, if there may be others."""
     refused: OSError | None = None
+    if not inode:
+        return
     try:
-        entries = sorted(folder.iterdir()) if inode else []
+        with scandir(folder) as found:
+            entries = sorted((entry.name, entry.inode()) for entry in found)
     except GONE:
         return
-    for path in entries:
+    for name, listed in entries:
+        path = folder / name
         try:
             if path.is_file() and path.stat().st_ino == inode:
                 yield path
         except GONE:
             continue
         except OSError as error:
-            refused = refused or error
+            # What is mounted there, or linked from elsewhere, is listed with another inode, and may be refused for ever.
+            if listed == inode:
+                refused = refused or error
     if refused is not None:
         raise refused
 
