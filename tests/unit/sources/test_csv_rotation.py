@@ -119,6 +119,16 @@ def test_a_new_file_with_the_inode_of_a_removed_one_is_read_whole(tmp_path):
     assert log.warnings == ["File 'a.csv' is gone; it was read up to byte 2."]
 
 
+def test_a_file_out_of_the_glob_with_the_inode_of_a_removed_one_is_not_read(tailing, tmp_path, capfd):
+    write(tmp_path / "a.csv", "1", "2", "3")
+    assert tailing.epoch() == ["1", "2", "3"]
+    (tmp_path / "a.csv").rename(tmp_path / "other")
+    (tmp_path / "other").write_text("4\n5\n6\n7\n")
+    assert tailing.epoch() == []
+    assert tailing.offset == {"files": {}}
+    assert "File 'a.csv' is gone" in capfd.readouterr().err
+
+
 def test_a_copy_of_what_was_read_is_told_for_its_rows_come_twice(tailing, tmp_path, capfd):
     lines = numbered("a", 0, 10)
     write(tmp_path / "a.csv", *lines)

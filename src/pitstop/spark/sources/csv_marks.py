@@ -144,16 +144,14 @@ def _open_fitting(path: Path, mark: Mark, position: int) -> BinaryIO | None:
 
 
 def with_inode(folder: Path, inode: int) -> Iterator[Path]:
-    """The files of a folder that have this inode. OSError, after what was found, if there may be others."""
+    """The files of a folder that have this inode. OSError, after what was found, if there may be others.
+
+    They are looked for twice, for a file may be renamed after its name was listed, and be met again.
+    """
     refused: OSError | None = None
     if not inode:
         return
-    try:
-        with scandir(folder) as found:
-            entries = sorted((entry.name, entry.inode()) for entry in found)
-    except GONE:
-        return
-    for name, listed in entries:
+    for name, listed in chain(_listed(folder), _listed(folder)):
         path = folder / name
         try:
             if path.is_file() and path.stat().st_ino == inode:
@@ -166,6 +164,16 @@ def with_inode(folder: Path, inode: int) -> Iterator[Path]:
                 refused = refused or error
     if refused is not None:
         raise refused
+
+
+def _listed(folder: Path) -> Iterator[tuple[str, int]]:
+    """The names of a folder, each with the inode that the folder has for it."""
+    try:
+        with scandir(folder) as found:
+            entries = sorted((entry.name, entry.inode()) for entry in found)
+    except GONE:
+        return
+    yield from entries
 
 
 def _before(file: BinaryIO, position: int) -> bytes:

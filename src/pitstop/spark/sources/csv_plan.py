@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +26,7 @@ class _Grown:
     position: int
     size: int
     mark: Mark
+    inode: int
 
 
 class FolderPlan:
@@ -76,8 +78,19 @@ class FolderPlan:
             return {}
         self._told.discard("")
         names = {str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)}
-        found = {}
-        for name in names | before.keys():
+        found: dict[str, os.stat_result] = {}
+        self._look_at(names | before.keys(), found)
+        # A file that is renamed meanwhile may have been met under two names.
+        doubled: dict[str, int] = {}
+        while (now := _doubled({name: facts.st_ino for name, facts in found.items()})) != doubled:
+            doubled = now
+            self._look_at(doubled, found)
+        return found
+
+    def _look_at(self, names: Iterable[str], found: dict[str, os.stat_result]) -> None:
+        """Let ``found`` have the facts of those files of these names that are there."""
+        for name in names:
+            found.pop(name, None)
             try:
                 facts = os.stat(self._folder / name)
             except GONE:
@@ -87,7 +100,13 @@ class FolderPlan:
                 continue
             if stat.S_ISREG(facts.st_mode):
                 found[name] = facts
-        return found
+
+    def _is_still(self, name: str, inode: int) -> bool:
+        """False if a file was renamed since the folder was looked at: then the next look tells what has its name."""
+        try:
+            return os.stat(self._folder / name).st_ino == inode
+        except OSError:
+            return False
 
     def _renamed(self, before: Positions, found: dict[str, os.stat_result]) -> Positions:
         """The positions under the names that their files have now; ``found`` gets names that do not match the glob."""
@@ -123,14 +142,17 @@ class FolderPlan:
             name = None
             try:
                 name = self._named(names.get(mark.inode, []), old) or self._beside(old, mark.inode)
-                if name is None or not self._goes_on_as(name, old, position, mark, found):
+                if name is None:
                     continue
-                found.setdefault(name, os.stat(self._folder / name))
+                goes_on = self._goes_on_as(name, old, position, mark, found)
+                facts = found.get(name) or os.stat(self._folder / name)
+                if facts.st_ino != mark.inode or not self._is_still(name, mark.inode):
+                    unknown |= {old, name}
+                elif goes_on:
+                    moved[old], found[name] = name, facts
             except OSError as error:
                 self._tell_unreadable(old, error)
                 unknown |= {old, name or old}
-                continue
-            moved[old] = name
         # A position stays under its old name, too, where the new one still has that of a file which may be anywhere.
         while held := {old for old, name in moved.items() if name in unknown}:
             unknown |= held
@@ -210,6 +232,8 @@ class FolderPlan:
         except OSError as error:
             self._tell_unreadable(name, error)
             return None
+        if not self._is_still(name, facts.st_ino):
+            return None
         self._told.discard(name)
         if not text:
             self._tell_copy(name, facts.st_size, before)
@@ -221,7 +245,7 @@ class FolderPlan:
             position, mark = 0, self._new_mark(name, facts.st_ino, before)
             after[name] = (0, str(mark))
         self._verified[name] = seen
-        return _Grown(name, position, facts.st_size, mark) if facts.st_size > position else None
+        return _Grown(name, position, facts.st_size, mark, facts.st_ino) if facts.st_size > position else None
 
     def _new_mark(self, name: str, inode: int, before: Positions) -> Mark:
         """The mark of a file of which nothing has been read: told apart from all that had its name or its inode."""
@@ -232,13 +256,14 @@ class FolderPlan:
         """How far the file is read next, and its mark then."""
         try:
             with (self._folder / file.name).open("rb") as opened:
-                inode = os.fstat(opened.fileno()).st_ino
                 end = self._record_end(opened, file.position, min(file.size, wanted), file.size)
                 opened.seek(0)
                 mark = file.mark.moved_to(opened, end)
         except OSError:
             return file.position, file.mark  # gone since it was examined: the next look says so
-        return end, mark if mark.inode else replace(mark, inode=inode)
+        if not self._is_still(file.name, file.inode):
+            return file.position, file.mark
+        return end, mark if mark.inode else replace(mark, inode=file.inode)
 
     def _tell_copy(self, name: str, size: int, before: Positions) -> None:
         """A new file may be a copy of one that has been read: nobody can know, so it is read, and told."""
@@ -258,6 +283,12 @@ class FolderPlan:
         if key not in self._told:
             self._told.add(key)
             self._log.warning(message)
+
+
+def _doubled(inodes: dict[str, int]) -> dict[str, int]:
+    """Those of several names."""
+    times = Counter(inodes.values())
+    return {name: inode for name, inode in inodes.items() if times[inode] > 1}
 
 
 def even_shares(pending: dict[str, int], total: int) -> dict[str, int]:
