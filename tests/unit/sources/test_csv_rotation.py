@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,45 @@ def test_a_new_file_with_the_inode_of_a_removed_one_is_read_whole(tmp_path):
     assert {name: position for name, (position, _) in after.items()} == {"b.csv": 6}
     assert Mark.parse(after["b.csv"][1]).generation == 1
     assert log.warnings == ["File 'a.csv' is gone; it was read up to byte 2."]
+
+
+@pytest.mark.parametrize("grown", [True, False])
+@pytest.mark.parametrize("new", ["a.1.csv", "a.csv.1"], ids=["in the glob", "out of it"])
+def test_files_that_were_copied_to_their_own_names_rotate_as_before(tailing, tmp_path, new, grown):
+    for name in ("a.csv", "b.csv"):
+        write(tmp_path / name, *numbered(name, 0, 5))
+    assert len(tailing.epoch()) == 10
+    copies = {name: tmp_path / f"{name} copied" for name in ("a.csv", "b.csv")}
+    for name, copy in copies.items():
+        shutil.copyfile(tmp_path / name, copy)
+    for name, copy in copies.items():
+        copy.replace(tmp_path / name)
+    if grown:
+        write(tmp_path / "a.csv", "more")
+    assert tailing.epoch() == ["more"] * grown
+    write(tmp_path / "a.csv", "last")
+    (tmp_path / "a.csv").rename(tmp_path / new)
+    write(tmp_path / "a.csv", "new")
+    assert tailing.epoch() == ["last", "new"]
+    for name in ("a.csv", "b.csv", new):
+        write(tmp_path / name, f"more of {name}")
+    assert tailing.epoch() == sorted(f"more of {name}" for name in ("a.csv", "b.csv", new))
+
+
+def test_files_whose_copies_have_the_inodes_of_one_another_are_read_on_where_they_were(tailing, tmp_path):
+    for name in ("a.csv", "b.csv"):
+        write(tmp_path / name, *numbered(name, 0, ord(name[0]) - ord("a") + 1))
+    assert len(tailing.epoch()) == 3
+    texts = [(tmp_path / name).read_text() for name in ("a.csv", "b.csv")]
+    (tmp_path / "a.csv").rename(tmp_path / "c")
+    (tmp_path / "b.csv").rename(tmp_path / "a.csv")
+    (tmp_path / "c").rename(tmp_path / "b.csv")
+    for name, text in zip(("a.csv", "b.csv"), texts, strict=True):
+        (tmp_path / name).write_text(text)
+    for turn in ("once", "twice", "again"):
+        for name in ("a.csv", "b.csv"):
+            write(tmp_path / name, f"{turn} {name}")
+        assert tailing.epoch() == [f"{turn} a.csv", f"{turn} b.csv"]
 
 
 def test_a_file_out_of_the_glob_with_the_inode_of_a_removed_one_is_not_read(tailing, tmp_path, capfd):

@@ -244,6 +244,9 @@ class FolderPlan:
             )
             position, mark = 0, self._new_mark(name, facts.st_ino, before)
             after[name] = (0, str(mark))
+        elif (copied := replace(mark, inode=facts.st_ino)) != mark and not _has(before, copied):
+            mark = copied  # to its own name: a copy of a whole folder rotates, too
+            after[name] = (position, str(mark))
         self._verified[name] = seen
         return _Grown(name, position, facts.st_size, mark, facts.st_ino) if facts.st_size > position else None
 
@@ -263,7 +266,7 @@ class FolderPlan:
             return file.position, file.mark  # gone since it was examined: the next look says so
         if not self._is_still(file.name, file.inode):
             return file.position, file.mark
-        return end, mark if mark.inode else replace(mark, inode=file.inode)
+        return end, mark
 
     def _tell_copy(self, name: str, size: int, before: Positions) -> None:
         """A new file may be a copy of one that has been read: nobody can know, so it is read, and told."""
@@ -283,6 +286,10 @@ class FolderPlan:
         if key not in self._told:
             self._told.add(key)
             self._log.warning(message)
+
+
+def _has(positions: Positions, mark: Mark) -> bool:
+    return any(mark.is_of(Mark.parse(text)) for _, text in positions.values())
 
 
 def _doubled(inodes: dict[str, int]) -> dict[str, int]:
