@@ -1,6 +1,7 @@
 """Files that are renamed, replaced or copied while they are read: every row once, or it is told."""
 
 import errno
+import json
 import os
 import shutil
 from pathlib import Path
@@ -194,6 +195,14 @@ def test_positions_that_a_former_release_wrote_are_gone_on_with(tmp_path, tailin
 def test_a_byte_order_mark_is_no_part_of_the_first_field(tailing, tmp_path):
     (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfone,1\n\xef\xbb\xbftwo,2\n")
     assert tailing.epoch() == ["one,1", "\ufefftwo,2"]
+
+
+def test_a_file_whose_name_is_no_utf8_is_read_and_read_on(tailing, tmp_path):
+    path = tmp_path / os.fsdecode("m\xe4rz.csv".encode("latin-1"))
+    for line in "12":
+        write(path, line)
+        assert tailing.epoch() == [line]
+        tailing.offset = json.loads(json.dumps(tailing.offset))
 
 
 QUOTED = ['1,"plain"\n', '2,"two\nlines"\n', '3,"a ""quoted"" word\n\n"\n', '4,"crlf\r\n"\r\n', "5,last\n"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,8 +99,8 @@ class CsvTailReader(DataSourceStreamReader):
         except OSError as error:
             # The epoch must not be committed without these bytes: they may be there in a moment.
             raise SourceAwayError(
-                f"Source '{self._options.stage}' cannot read bytes {span.start} to {span.end} of '{span.file}' in {self._folder} "
-                f"({error.strerror or error}): it waits until it can."
+                f"Source '{self._options.stage}' cannot read bytes {span.start} to {span.end} of '{_shown(span.file)}' "
+                f"in {self._folder} ({error.strerror or error}): it waits until it can."
             ) from error
         self._options.log.warning(
             f"File '{span.file}' was truncated, replaced or removed before bytes {span.start} to {span.end} were read: "
@@ -113,8 +114,14 @@ def _positions(offset: Offset) -> Positions:
 
 
 def _batch(values: list[str], file: str, positions: list[int]) -> pa.RecordBatch:
-    columns = [pa.array(values, pa.string()), pa.array([file] * len(values), pa.string()), pa.array(positions, pa.int64())]
+    names = pa.array([_shown(file)] * len(values), pa.string())
+    columns = [pa.array(values, pa.string()), names, pa.array(positions, pa.int64())]
     return pa.RecordBatch.from_arrays(columns, names=["value", "file", "position"])
+
+
+def _shown(file: str) -> str:
+    """Its name as text: that of a file may be of any bytes."""
+    return os.fsencode(file).decode("utf-8", errors="replace")
 
 
 class CsvTailSource(DataSource):
