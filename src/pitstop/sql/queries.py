@@ -168,6 +168,10 @@ def _refuse_tokens(tokens: list[Token], query: Query) -> None:
         kind, of_type = token.token_type, before is not None and before.text.upper() in _TYPES
         if kind in _REFUSED:
             raise UsageError(at_letter(query, token.start, token.end).prefix + _REFUSED[kind])
+        if before is not None and before.token_type is TokenType.USING and kind is not TokenType.L_PAREN:
+            # Spark may read TRANSFORM, MAP or REDUCE ... USING 'command', which is a script, where we read a join and its alias.
+            said = "Behind USING stand columns in brackets, USING (id), and never a script"
+            raise UsageError(at_letter(query, before.start, before.end).prefix + said)
         if kind in _OPENING or (kind is TokenType.LT and of_type):
             within.append(of_type)
             if len(within) > DEEPEST or sum(within) > DEEPEST_TYPES:

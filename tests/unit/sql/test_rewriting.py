@@ -66,6 +66,24 @@ def test_texts_that_spark_ends_otherwise_are_refused(written):
         spark_text(f"SELECT {written}")
 
 
+SCRIPTS = [
+    "WITH q AS (SELECT 1 AS x), r AS (SELECT 2 AS y) FROM q JOIN r MAP (x) USING 'touch /tmp/x'",
+    "SELECT * FROM (FROM (SELECT 1 AS x) CROSS JOIN (SELECT 2 AS y) REDUCE (x) USING 'id')",
+    "FROM (SELECT 1 AS x) SELECT TRANSFORM (x) using/* c */'id' AS y",
+    'SELECT transform(x) USING "id" FROM q',
+]
+
+
+@pytest.mark.parametrize("written", SCRIPTS)
+def test_a_script_is_refused_however_it_is_written(written):
+    with pytest.raises(UsageError, match="and never a script"):
+        spark_text(written)
+
+
+def test_a_join_by_equal_columns_stays():
+    assert spark_text("SELECT * FROM a JOIN b USING (id)").text == "SELECT * FROM `t0` AS `title` JOIN `t1` AS `title` USING (id)"
+
+
 @pytest.mark.parametrize(
     "deep",
     [f"SELECT {'STRUCT(' * 40}1{')' * 40}", f"SELECT {'f(' * 101}1{')' * 101}", f"SELECT CAST(a AS {'ARRAY<' * 9}INT{'>' * 9})"],

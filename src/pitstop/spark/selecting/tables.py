@@ -20,10 +20,12 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.export import lay_view
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import first_line
+from pitstop.spark.internals.parsed import RefusedError, rows_of
 from pitstop.spark.lowering.source import good_rows, read_static, with_parsed
 from pitstop.spark.state import in_snapshot
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.connectors import IMAP, connector_of
+from pitstop.sql.functions import FORBIDDEN, WITHOUT_OPTIONS
 from pitstop.sql.keyed import has_text_keys, wanted_keys
 from pitstop.sql.mappings import Mapping, Named, View, identifier
 from pitstop.sql.names import is_information, is_of_cte, query_of, state_of
@@ -34,6 +36,8 @@ from pitstop.sql.types import quoted
 
 PAGE = 20_000
 MOST_LITERALS = 100
+_ARGUMENTS = dict.fromkeys(FORBIDDEN, -1) | WITHOUT_OPTIONS
+"""Function -> how many arguments it may be given."""
 
 
 class NotAskedError(Exception):
@@ -163,9 +167,14 @@ class Tables:
 
 
 def analyzed(spark: SparkSession, text: Rewritten) -> DataFrame:
-    """What a query gives; UsageError, with its place where Spark tells one, for what it refuses."""
+    """What a query gives; UsageError, with its place where Spark tells one, for what it refuses.
+
+    Spark may read a text otherwise than our own parser, which has looked at it: what Spark has read is looked at, too.
+    """
     try:
-        return spark.sql(text.text)
+        return rows_of(spark, text.text, _ARGUMENTS)
+    except RefusedError as error:
+        raise UsageError(f"{text.query.place.prefix}{error} reaches beyond mappings, and is not allowed") from None
     except PySparkException as error:
         raise refused(text, error) from error
 

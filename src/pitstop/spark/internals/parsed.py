@@ -1,0 +1,73 @@
+"""A query as Spark's own parser reads it, before anything in it is looked up or carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pitstop.spark.internals.java_code import driver_class, new
+from pitstop.spark.internals.jvm import classes, session_of
+
+_NODES = {
+    "plans.logical": (
+        *("Aggregate", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LimitAll"),
+        *("LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "Pivot", "Project", "RepartitionByExpression", "Sample"),
+        *("Sort", "SubqueryAlias", "Union", "Unpivot", "UnresolvedWith", "WithWindowDefinition"),
+    ),
+    "analysis": (
+        *("MultiAlias", "NamedParameter", "PosParameter", "UnresolvedAlias", "UnresolvedAttribute", "UnresolvedExtractValue"),
+        *("UnresolvedFunction", "UnresolvedGenerator", "UnresolvedHaving", "UnresolvedInlineTable", "UnresolvedOrdinal"),
+        *("UnresolvedPipeAggregateOrdinal", "UnresolvedQualify", "UnresolvedRelation", "UnresolvedStar"),
+        *("UnresolvedStarExceptOrReplace", "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases"),
+        "UnresolvedTableValuedFunction",
+    ),
+    "expressions": (
+        *("Add", "Alias", "And", "AttributeReference", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "CaseWhen", "Cast"),
+        *("Coalesce", "Collate", "Concat", "CreateNamedStruct", "Cube", "CurrentDate", "CurrentPath", "CurrentTime"),
+        *("CurrentTimestamp", "CurrentUser", "Divide", "EqualNullSafe", "EqualTo", "Exists", "GreaterThan", "GreaterThanOrEqual"),
+        *("GroupingSets", "ILike", "In", "InSubquery", "IntegralDivide", "IsNotNull", "IsNull", "LambdaFunction"),
+        *("LateralSubquery", "LessThan", "LessThanOrEqual", "Like", "LikeAll", "LikeAny", "ListQuery", "Literal", "Lower"),
+        *("Multiply", "NamedArgumentExpression", "Not", "NotLikeAll", "NotLikeAny", "Or", "Overlay", "PipeExpression"),
+        *("PipeOperator", "RLike", "Remainder", "Rollup", "ScalarSubquery", "ShiftLeft", "ShiftRight", "ShiftRightUnsigned"),
+        *("SortOrder", "SpecifiedWindowFrame", "StringLocate", "StringTrim", "StringTrimLeft", "StringTrimRight", "Substring"),
+        *("Subtract", "TimestampAdd", "TimestampDiff", "UnaryMinus", "UnaryPositive", "Unnest"),
+        *("UnresolvedCollation", "UnresolvedNamedLambdaVariable", "UnresolvedWindowExpression", "WindowExpression"),
+        *("WindowSpecDefinition", "CurrentRow$", "UnboundedFollowing$", "UnboundedPreceding$", "UnspecifiedFrame$"),
+        *("aggregate.AnyValue", "aggregate.First", "aggregate.Last"),
+    ),
+}
+"""Package -> what Spark's parser makes of a query that reads rows, and computes with them, and does nothing else.
+
+All else is refused: scripts (SELECT TRANSFORM, MAP and REDUCE), commands, programs, names that are only known once they are
+computed, streams, earlier versions of tables.
+"""
+_CHECK = "ParsedQuery"
+
+
+class RefusedError(Exception):
+    """A query holds what none may have; the text is what that is called."""
+
+
+def rows_of(spark: SparkSession, text: str, functions: Mapping[str, int]) -> DataFrame:
+    """The rows of a query, of which nothing is carried out yet. ``functions``: those with a bound on how many arguments they may
+    be given; below 0: they may not be called.
+
+    RefusedError for a text that Spark reads as anything but a query of rows, or in which a name has several parts: what a query
+    reads are views of its session. Raises Spark's own errors as ``spark.sql`` does.
+    """
+    # By the settings of this session, and not of the one that the thread has had before.
+    classes(spark).org.apache.spark.sql.classic.SparkSession.setActiveSession(session_of(spark))
+    plan = session_of(spark).sessionState().sqlParser().parsePlan(text)
+    refused = _check(spark, functions).refused(plan)
+    if refused:
+        raise RefusedError(refused)
+    # That very plan: a text that is read once more might be read otherwise.
+    return DataFrame(classes(spark).org.apache.spark.sql.classic.Dataset.ofRows(session_of(spark), plan), spark)
+
+
+def _check(spark: SparkSession, functions: Mapping[str, int]) -> Any:
+    names = [f"{package}.{name}" for package, names in _NODES.items() for name in names]
+    counts = [f"{name}:{most}" for name, most in functions.items()]
+    return new(spark, driver_class(spark, _CHECK), " ".join(names), " ".join(counts))
