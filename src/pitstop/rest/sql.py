@@ -112,7 +112,7 @@ def _carry_out(service: ServerService, statement: Statement, deeds: list[Deed]) 
 def _carry_out_look(service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
     """The same for a viewer: what names mean may have changed since the whole text was looked at."""
     _refuse_changes(service, [statement], deeds)
-    return _carry_out(service, statement, deeds)
+    return service.carry_out(statement)
 
 
 def _only_looks(service: ServerService, statement: Statement) -> bool:

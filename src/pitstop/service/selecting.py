@@ -13,7 +13,7 @@ from pitstop.sql.catalog import Catalog
 from pitstop.sql.connectors import IMAP, columns_of, connector_of
 from pitstop.sql.keyed import NotPlainError, keyed
 from pitstop.sql.mappings import Mapping, Named, View
-from pitstop.sql.names import reads, streams
+from pitstop.sql.names import is_endless, reads
 from pitstop.sql.statements import Query
 from pitstop.sql.types import shown_type
 
@@ -54,6 +54,7 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
     if plain is not None:
         return plain
     read = reads([query], known)
+    endless = is_endless(read)
     answers = queries.run(
         lambda number: Select(
             number,
@@ -72,7 +73,7 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
         answers.close()
         raise
     shown = tuple(Column(name, SqlType.TIMESTAMP if kind == "timestamp" else shown_type(kind)) for name, kind in columns)
-    return Result(shown, _Batches(answers), streams(query, known))
+    return Result(shown, _Batches(answers), endless)
 
 
 def only_maps(query: Query, known: dict[str, Named]) -> bool:

@@ -75,10 +75,10 @@ def has_text_keys(mapping: Named) -> bool:
 
 def wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
     """The keys that a query asks a map for, if it reads that map alone and by its key; None: all."""
-    if not isinstance(tree, exp.Select) or tree.args.get("joins") or list(tree.find_all(exp.Table)) != [table]:
+    from_ = tree.args.get("from_") if isinstance(tree, exp.Select) and not tree.args.get("joins") else None
+    if from_ is None or from_.this is not table or list(tree.find_all(exp.Table)) != [table]:
         return None
-    renamed = table.args.get("alias") is not None and table.args["alias"].columns
-    if tree.args["from_"].this is not table or renamed:  # another column may be called so
+    if table.args.get("alias") is not None and table.args["alias"].columns:  # another column may be called so
         return None
     where = tree.args.get("where")
     for part in _ands(where.this) if where is not None else ():

@@ -55,33 +55,37 @@ def reads(queries: Iterable[Query], known: AnyMapping[str, Named]) -> Reads:
 
 def outside(tree: exp.Expr) -> Iterator[exp.Expr]:
     """Where a query names rows that are not its own CTEs: mappings, views, and nothing else."""
-    for node in tree.walk():
+    for node in beyond_ctes(tree):
         of_call = isinstance(node, exp.Column) and _is_rows_of_call(node)
         of_name = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not is_information(node)
-        if (of_call or of_name) and not is_of_cte(node):
+        if of_call or of_name:
             yield node
 
 
-def is_of_cte(node: exp.Expr) -> bool:
-    """True if what a name means is a CTE that can be seen from there: one of the query's own, or around it, written before."""
-    if isinstance(node, exp.Table) and node.args.get("db") is not None:
-        return False
-    inside: exp.Expr | None = None
-    """The CTE of the way upwards."""
-    below = node
-    while below.parent is not None:
-        above = below.parent
-        inside = below if isinstance(below, exp.CTE) else inside
-        ctes = above.args.get("with_")
+def beyond_ctes(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The tables and columns of a query but those whose names mean a CTE that can be seen from where they stand: one of the
+    query's own, or around it, written before. What a hint names is no table."""
+    pending: list[tuple[exp.Expr, _Seen]] = [(tree, ())]
+    while pending:
+        node, seen = pending.pop()
+        ctes = node.args.get("with_")
         if ctes is not None:
-            seen = list(ctes.expressions)
-            if below is ctes:
-                at = next(number for number, cte in enumerate(seen) if cte is inside)
-                seen = seen[: at + (1 if ctes.args.get("recursive") else 0)]
-            if any(cte.alias == node.name for cte in seen):
-                return True
-        below = above
-    return False
+            first: dict[str, int] = {}
+            around, own = seen, 1 if ctes.args.get("recursive") else 0
+            for at, cte in enumerate(ctes.iter_expressions()):
+                first.setdefault(cte.alias, at)
+                pending.append((cte, (*around, (first, at + own))))
+            seen = (*around, (first, len(ctes.expressions)))
+        pending += [(each, seen) for each in node.iter_expressions() if each is not ctes and not isinstance(each, exp.Hint)]
+        of_schema = isinstance(node, exp.Table) and node.args.get("db") is not None
+        if isinstance(node, (exp.Table, exp.Column)) and (
+            of_schema or not any(names.get(node.name, until) < until for names, until in seen)
+        ):
+            yield node
+
+
+_Seen = tuple[tuple[dict[str, int], int], ...]
+"""For each WITH around: the names of its CTEs with their places, and the place from which on they cannot be seen."""
 
 
 def is_information(table: exp.Table) -> bool:
@@ -116,7 +120,12 @@ def check_view(view: View, place: Place, known: AnyMapping[str, Named]) -> None:
 
 def streams(query: Query, known: AnyMapping[str, Named]) -> bool:
     """True if something that a query reads has no end. UsageError if it cannot be read."""
-    found = [(mapping, connector_of(mapping)) for mapping in reads([query], known).mappings]
+    return is_endless(reads([query], known))
+
+
+def is_endless(read: Reads) -> bool:
+    """True if something of what is read has no end. UsageError if it cannot be read."""
+    found = [(mapping, connector_of(mapping)) for mapping in read.mappings]
     for _, connector in found:
         if connector.source is None:
             raise UsageError(f"A mapping of TYPE {connector.name} cannot be read")
@@ -137,7 +146,7 @@ def tables_of(query: Query) -> set[str]:
         tree = parse_query(query)
     except UsageError:
         return set()
-    return {table.name for table in tree.find_all(exp.Table) if not table.db and not is_of_cte(table)}
+    return {table.name for table in beyond_ctes(tree) if isinstance(table, exp.Table) and not table.db}
 
 
 def of_postgres(query: Query) -> bool:

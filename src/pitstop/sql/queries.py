@@ -23,8 +23,9 @@ STATE = "__state_of_snapshot"
 INFORMATION = "information_schema"
 SCHEMAS = ("public", INFORMATION)
 SPANS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
-DEEPEST, DEEPEST_TYPES, MOST_NAMED = 100, 8, 500
-"""How many brackets may stand within one another, and how many of them behind the name of a type; how many queries WITH names."""
+DEEPEST, DEEPEST_TYPES, MOST_NAMED, MOST_TABLES = 100, 8, 500, 500
+"""How many brackets may stand within one another, and how many of them behind the name of a type; how many queries WITH names,
+and how many times a query may name tables."""
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 _TYPES = {word for word, kind in PitstopSql.Tokenizer.KEYWORDS.items() if kind in PitstopSql.Parser.TYPE_TOKENS}
@@ -69,8 +70,12 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
     if len(trees) != 1 or not isinstance(trees[0], (exp.Query, exp.Values)):
         raise UsageError(query.place.prefix + "A query begins with SELECT, WITH or VALUES")
     tree = trees[0]
+    tables = 0
     for node in tree.walk():
         _refuse(node, query)
+        tables += isinstance(node, exp.Table)
+    if tables > MOST_TABLES:
+        raise UsageError(query.place.prefix + f"The query names more than {MOST_TABLES} tables: make several of it")
     return tree
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -61,10 +62,16 @@ def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rew
     for token in tokens:
         if token.token_type is TokenType.HINT:
             raise UsageError(at_letter(query, token.start, token.end).prefix + "There are no hints in a SELECT")
-    edits = [_of_table(query.text, tokens, *each) for each in tables]
-    others = [*_of_quotes(tokens), *_of_gaps(query.text, tokens)]
-    edits += [edit for edit in others if not any(table.start <= edit.start < table.end for table in edits)]
-    edits.sort(key=lambda edit: edit.start)
+    starts = [token.start for token in tokens]
+    of_tables = sorted((_of_table(starts, *each) for each in tables), key=lambda edit: edit.start)
+    begins = [edit.start for edit in of_tables]
+
+    def is_in_table(edit: Edit) -> bool:
+        at = bisect_right(begins, edit.start) - 1
+        return at >= 0 and edit.start < of_tables[at].end
+
+    others = (*_of_quotes(tokens), *_of_gaps(query.text, tokens))
+    edits = sorted((*of_tables, *(edit for edit in others if not is_in_table(edit))), key=lambda edit: edit.start)
     parts, at = [], 0
     for edit in edits:
         parts += [query.text[at : edit.start], edit.text]
@@ -72,13 +79,13 @@ def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rew
     return Rewritten(query, "".join([*parts, query.text[at:]]), tuple(edits))
 
 
-def _of_table(text: str, tokens: list[Token], table: exp.Table, view: str, title: str) -> Edit:
+def _of_table(starts: list[int], table: exp.Table, view: str, title: str) -> Edit:
+    """``starts``: of all tokens."""
     first = table.args.get("db") or table.this
     last = table.this
     if name_of_call(table.this):  # SNAPSHOT name STAGE name, which is read as a call
         name, last = (next(each.find_all(exp.Identifier)) for each in table.this.expressions)
-        before = [token for token in tokens if token.start < name.meta["start"]]
-        start = before[-1].start
+        start = starts[bisect_left(starts, name.meta["start"]) - 1]
     else:
         start = first.meta["start"]
     alias = "" if table.args.get("alias") is not None else f" AS {quoted(title)}"

@@ -4,7 +4,7 @@ import pytest
 from sqlglot import exp
 
 from pitstop.errors import UsageError
-from pitstop.sql.names import is_of_cte
+from pitstop.sql.names import beyond_ctes
 from pitstop.sql.places import Place
 from pitstop.sql.queries import parse_query
 from pitstop.sql.rewriting import rewritten
@@ -13,7 +13,8 @@ from pitstop.sql.statements import Query
 
 def spark_text(text, place=Place(1, 1, 1, 1)):  # noqa: B008 - frozen
     query = Query(text, place)
-    tables = [table for table in parse_query(query).find_all(exp.Table) if not is_of_cte(table)]
+    tables = [each for each in beyond_ctes(parse_query(query)) if isinstance(each, exp.Table)]
+    tables.sort(key=lambda table: table.this.meta.get("start", 0))
     return rewritten(query, [(table, f"t{number}", "title") for number, table in enumerate(tables)])
 
 

@@ -28,7 +28,7 @@ from pitstop.sql.connectors import IMAP, connector_of
 from pitstop.sql.functions import FORBIDDEN, WITHOUT_OPTIONS
 from pitstop.sql.keyed import has_text_keys, wanted_keys
 from pitstop.sql.mappings import Mapping, Named, View, identifier
-from pitstop.sql.names import is_information, is_of_cte, query_of, state_of
+from pitstop.sql.names import beyond_ctes, is_information, query_of, state_of
 from pitstop.sql.queries import INFORMATION, parse_query, wrong
 from pitstop.sql.rewriting import Rewritten, rewritten
 from pitstop.sql.statements import Query
@@ -69,7 +69,7 @@ class Tables:
     def rewritten(self, query: Query) -> Rewritten:
         """The query as Spark takes it, over views that are there now."""
         tree = parse_query(query)
-        named = [table for table in tree.find_all(exp.Table) if not is_of_cte(table) and table.find_ancestor(exp.Hint) is None]
+        named = [table for table in beyond_ctes(tree) if isinstance(table, exp.Table)]
         return rewritten(query, [(table, self._view_of(table, tree, query), _title(table)) for table in named])
 
     def _view_of(self, table: exp.Table, tree: exp.Expr, query: Query) -> str:
