@@ -12,6 +12,7 @@ PitstopError                 something went wrong; the message says what, where 
 |   +-- ForbiddenError       the token does not allow this (HTTP 403)
 |   +-- ForeignError         asked for by a page or under a name that is not this server's (HTTP 403)
 +-- TooLargeError            more than the server takes at once (HTTP 413)
++-- BusyError                the server does as much of it as it may at once (HTTP 429)
 +-- UnreachableError         the server does not answer (HTTP 503)
 +-- WaitTimeoutError         it did not happen within the time given (HTTP 504)
 +-- SnapshotError            a snapshot is missing or damaged (HTTP 422)
@@ -132,6 +133,13 @@ class TooLargeError(PitstopError):
 
     code = "TOO_LARGE"
     http_status = 413
+
+
+class BusyError(PitstopError):
+    """The server does as much of this as it may at once: ask again later."""
+
+    code = "BUSY"
+    http_status = 429
 
 
 class UnreachableError(PitstopError):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pitstop.errors import EngineError, from_dict
+from pitstop.errors import BusyError, EngineError, UsageError, from_dict
 from pitstop.kit.jsonable import to_json
 from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.processes import handle_of, kill_all
@@ -28,6 +28,10 @@ LOOK_SECONDS = 0.5
 """How soon somebody who waits for rows sees that nobody wants them any more, or that the process is gone."""
 QUIET_SECONDS = 15.0
 """Who waits so long for rows of a stream is told that there are none yet."""
+MOST_OPEN = 32
+"""Queries at once. Each may keep a thread, and as many rows as a query gives."""
+UNTAKEN_SECONDS = 300.0
+"""A query from which nobody takes anything for so long is ended."""
 
 _SEE = "see queries.log in the data folder"
 
@@ -35,11 +39,31 @@ Answer = dict[str, Any]
 
 
 @dataclass
+class _Asked:
+    """A query that a process carries out."""
+
+    answers: queue.Queue[Answer] = field(default_factory=queue.Queue)
+    """No more batches than the process may tell before some are taken."""
+    left_at: float | None = None
+    """When somebody has last been given an answer; None while somebody waits for one."""
+    given_up: bool = False
+    """It was ended because nobody has taken anything."""
+
+    def is_left(self) -> bool:
+        """True if nobody has asked for an answer for too long."""
+        return self.left_at is not None and time.monotonic() - self.left_at > UNTAKEN_SECONDS
+
+
+@dataclass
 class _Process:
     started: subprocess.Popen[str]
     ready: threading.Event = field(default_factory=threading.Event)
-    asked: dict[int, queue.Queue[Answer]] = field(default_factory=dict)
-    """By the number of a query; the process tells no more batches than it may before some are taken."""
+    over: threading.Event = field(default_factory=threading.Event)
+    """It has ended, and all that it has told is in the answers."""
+    asked: dict[int, _Asked] = field(default_factory=dict)
+    """By the number of a query."""
+    going: set[int] = field(default_factory=set)
+    """The numbers of those that it has not ended yet, whether or not somebody still asks for them."""
     writing: threading.Lock = field(default_factory=threading.Lock)
 
     def say(self, told: Answer) -> None:
@@ -47,6 +71,13 @@ class _Process:
         with self.writing, contextlib.suppress(OSError, ValueError):
             self.started.stdin.write(json.dumps(told) + "\n")
             self.started.stdin.flush()
+
+    def end_query(self, number: int) -> bool:
+        """Nobody asks for it any more; False if it was so before."""
+        ended = self.asked.pop(number, None) is not None
+        if ended:
+            self.say({"cancel": number})
+        return ended
 
 
 class _Answers:
@@ -56,7 +87,7 @@ class _Answers:
         """``ask`` sends the query to a process, and gives that and the query's number in it."""
         self._ask, self._rest = ask, rest
         self._process, self._number = ask()
-        self._answers = self._process.asked[self._number]
+        self._asked = self._process.asked[self._number]
         self._columns = self._rows = self._repeated = self._closed = False
         """What has been told, whether it is another process than the first, and whether nobody asks any more."""
 
@@ -64,12 +95,19 @@ class _Answers:
         return self
 
     def __next__(self) -> Answer:
+        self._asked.left_at = None
+        try:
+            return self._wait()
+        finally:
+            self._asked.left_at = time.monotonic()
+
+    def _wait(self) -> Answer:
         quiet_at = time.monotonic() + QUIET_SECONDS
         while self._number in self._process.asked:
             try:
-                told = self._answers.get(timeout=LOOK_SECONDS)
+                told = self._asked.answers.get(timeout=LOOK_SECONDS)
             except queue.Empty:
-                if self._process.started.poll() is not None and self._answers.empty():
+                if self._process.over.is_set() and self._asked.answers.empty():
                     self._begin_anew()
                 elif time.monotonic() > quiet_at:
                     return {"quiet": True}
@@ -86,12 +124,13 @@ class _Answers:
             if "end" in told:
                 break
             return told
+        if self._asked.given_up:
+            raise UsageError(f"Nobody has taken rows of the query for {UNTAKEN_SECONDS:.0f} seconds: it was ended.")
         raise StopIteration
 
     def close(self) -> None:
         self._closed = True
-        if self._process.asked.pop(self._number, None) is not None:
-            self._process.say({"cancel": self._number})
+        if self._process.end_query(self._number):
             self._rest()
 
     def _begin_anew(self) -> None:
@@ -100,7 +139,7 @@ class _Answers:
             raise EngineError(f"The process that carries out queries has ended: {_SEE}.")
         self._repeated = True
         self._process, self._number = self._ask()
-        self._answers = self._process.asked[self._number]
+        self._asked = self._process.asked[self._number]
         if self._closed:
             self.close()
 
@@ -137,6 +176,7 @@ class QueryProcess:
             process.say({"select": to_json(asked)})
         except BaseException:
             process.asked.pop(number, None)
+            process.going.discard(number)
             self._rest()
             raise
         return process, number
@@ -155,14 +195,17 @@ class QueryProcess:
         with self._lock:
             if self._process is None or self._process.started.poll() is not None:
                 self._process = self._start()
+            if len(self._process.going | self._process.asked.keys()) >= MOST_OPEN:
+                raise BusyError(f"{MOST_OPEN} queries have not ended yet, which is as many as there may be: ask again later.")
             self._given += 1
-            self._process.asked[self._given] = queue.Queue()
+            self._process.asked[self._given] = _Asked()
+            self._process.going.add(self._given)
             return self._process, self._given
 
     def _wait_for(self, process: _Process) -> None:
         if not process.ready.wait(START_SECONDS):
             raise EngineError(f"The process that carries out queries was not ready within {START_SECONDS:.0f} seconds.")
-        if process.started.poll() is not None:
+        if process.over.is_set():
             raise EngineError(f"The process that carries out queries cannot be started: {_SEE}.")
 
     def _start(self) -> _Process:
@@ -191,7 +234,18 @@ class QueryProcess:
             )
         process = _Process(started)
         threading.Thread(target=_read, args=(process,), name="queries", daemon=True).start()
+        threading.Thread(target=self._give_up, args=(process,), name="unread queries", daemon=True).start()
         return process
+
+    def _give_up(self, process: _Process) -> None:
+        """End the queries of a process that nobody takes anything from, for as long as it is there."""
+        while not process.over.wait(LOOK_SECONDS):
+            for number, asked in list(process.asked.items()):
+                if asked.is_left():
+                    asked.given_up = True
+                    if process.end_query(number):
+                        asked.answers = queue.Queue()
+                        self._rest()
 
     def _rest(self) -> None:
         """A while after the last query the process is ended."""
@@ -213,14 +267,20 @@ class QueryProcess:
 
 def _read(process: _Process) -> None:
     assert process.started.stdout is not None
-    for line in process.started.stdout:
-        told = json.loads(line)
-        answers = process.asked.get(told.get("id", 0))
-        if "ready" in told:
-            process.ready.set()
-        elif answers is not None:
-            answers.put(told)
-    process.ready.set()
+    try:
+        for line in process.started.stdout:
+            told = json.loads(line)
+            asked = process.asked.get(told.get("id", 0))
+            if "ready" in told:
+                process.ready.set()
+            elif asked is not None:
+                asked.answers.put(told)
+            if "end" in told or "error" in told:
+                process.going.discard(told["id"])
+    finally:
+        process.started.wait()
+        process.over.set()
+        process.ready.set()
 
 
 def _end(process: _Process) -> None:

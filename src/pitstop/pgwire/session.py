@@ -10,7 +10,7 @@ from pg_mimic import PgError, Portal, ResultColumn, Session, Statement
 
 from pitstop.client.http import HttpService
 from pitstop.client.sql import Stop
-from pitstop.errors import ConflictError, DeniedError, ForbiddenError, NotFoundError, PitstopError, UsageError
+from pitstop.errors import BusyError, ConflictError, DeniedError, ForbiddenError, NotFoundError, PitstopError, UsageError
 from pitstop.pgwire.texts import with_plain_texts
 from pitstop.pgwire.values import described, row_of
 from pitstop.service.sql_results import Result
@@ -29,6 +29,7 @@ _CODES: tuple[tuple[type[PitstopError], str], ...] = (
     (ConflictError, "55000"),
     (ForbiddenError, "42501"),
     (DeniedError, "28000"),
+    (BusyError, "53000"),
 )
 """SQLSTATE by kind of error; all others are XX000."""
 

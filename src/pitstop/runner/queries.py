@@ -18,7 +18,8 @@ from pitstop.runner.session import session
 from pitstop.sql.parsing import named
 
 if TYPE_CHECKING:
-    from pitstop.spark.selecting.select import Asking, Selecting
+    from pitstop.spark.selecting.asking import Asking
+    from pitstop.spark.selecting.select import Selecting
 
 log = logging.getLogger("pitstop.queries")
 LEFT_SECONDS = 10.0
@@ -31,7 +32,8 @@ STORE_FACTORY = "pitstop.store.maps:open_map_store"
 def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
     """Answer requests that come through standard input until it ends."""
     from pitstop.spark.base.environment import SourceSettings
-    from pitstop.spark.selecting.select import Asking, Selecting, bounded
+    from pitstop.spark.selecting.asking import Asking
+    from pitstop.spark.selecting.select import Selecting, bounded
     from pitstop.store.database import open_database
     from pitstop.store.maps import SqlMapStore
 

@@ -11,7 +11,8 @@ from pitstop.maps.model import Entry
 from pitstop.model.selecting import Select
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.selecting import batches
-from pitstop.spark.selecting.select import Asking, Selecting
+from pitstop.spark.selecting.asking import Asking
+from pitstop.spark.selecting.select import Selecting
 from pitstop.spark.selecting.tables import PAGE
 from pitstop.sql.mappings import Column, Mapping
 
@@ -35,13 +36,14 @@ class EndlessMap:
         return self._entries
 
 
-def select(spark, tmp_path, maps, asking, seconds=600.0, text="SELECT COUNT(*) FROM endless"):
+def select(spark, tmp_path, maps, asking, seconds=600.0, text="SELECT COUNT(*) FROM endless", tell=None):
     told = []
     selecting = Selecting(spark, maps, SourceSettings(), tmp_path)
     asked = Select(next(NUMBERS), text, 1, 1, seconds=seconds)
     # In a thread of its own, as the server does it: what is cancelled is all that the thread asks Spark for.
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(selecting.run, asked, KNOWN, lambda columns, rows: told.append((columns, rows)), asking).result(120)
+        tell = tell or (lambda columns, rows: told.append((columns, rows)))
+        thread.submit(selecting.run, asked, KNOWN, tell, asking).result(120)
     return told
 
 
@@ -83,3 +85,16 @@ def test_what_a_query_gives_in_all_has_a_bound(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "MOST_BYTES", 3 << 20)
     with pytest.raises(UsageError, match="The query gives more than 3 MiB"):
         select(spark, tmp_path, ShortMap(), Asking(), text=LONG)
+
+
+def test_a_query_whose_rows_are_not_taken_in_its_time_gives_no_more(spark, tmp_path):
+    told, asking = [], Asking()
+
+    def tell(columns, rows):
+        if len(told) == 3:
+            asking.end(late=True)
+        told.append(rows)
+
+    with pytest.raises(UsageError, match=r"The query took more than 600 seconds\."):
+        select(spark, tmp_path, ShortMap(), asking, text=LONG, tell=tell)
+    assert len(told) == 4

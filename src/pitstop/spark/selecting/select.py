@@ -38,8 +38,9 @@ from pitstop.spark.base.values import value_of
 from pitstop.spark.internals.jvm import cancel_group, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.selecting.asking import Asking
 from pitstop.spark.selecting.batches import batches, refuse_large
-from pitstop.spark.selecting.tables import Tables, analyzed, refused
+from pitstop.spark.selecting.tables import NotAskedError, Tables, analyzed, refused
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.mappings import Named
 from pitstop.sql.names import streams
@@ -57,9 +58,6 @@ OWN_SETTINGS = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.caseSensitive": "true",
 }
-MOST_UNTAKEN = 16
-"""So many batches of a query are told before somebody has to take one."""
-
 _TEXTS = (YearMonthIntervalType, CalendarIntervalType, VariantType)
 _PLAIN = (StringType, BooleanType, ByteType, ShortType, IntegerType, LongType)
 """Types whose values are those of JSON."""
@@ -67,46 +65,6 @@ _PLAIN = (StringType, BooleanType, ByteType, ShortType, IntegerType, LongType)
 Columns = list[tuple[str, str]]
 Told = Callable[[Columns | None, list[list[Any]]], None]
 """Takes the columns, at first, and then rows."""
-
-
-class Asking:
-    """Whether somebody still asks for the rows of a query, and takes them."""
-
-    def __init__(self) -> None:
-        self._over = threading.Event()
-        self._room = threading.Semaphore(MOST_UNTAKEN)
-        self._then: list[Callable[[], None]] = []
-
-    @property
-    def over(self) -> bool:
-        """Nobody does."""
-        return self._over.is_set()
-
-    def wait(self, seconds: float) -> bool:
-        """True once nobody does; False after so long."""
-        return self._over.wait(seconds)
-
-    def then(self, call: Callable[[], None]) -> None:
-        """Call it once nobody does."""
-        self._then.append(call)
-        if self.over:
-            call()
-
-    def taken(self) -> None:
-        """Somebody has taken a batch."""
-        self._room.release()
-
-    def wait_for_room(self) -> bool:
-        """Before a batch is told: True once there is room for it, False if nobody asks any more."""
-        self._room.acquire()
-        return not self.over
-
-    def end(self) -> None:
-        """Nobody does any more."""
-        self._over.set()
-        self._room.release(MOST_UNTAKEN)
-        for call in self._then:
-            call()
 
 
 def bounded(spark: SparkSession) -> SparkSession:
@@ -160,7 +118,7 @@ class Selecting:
         scratch: Path,
     ) -> None:
         """A query that ends, within its time."""
-        group, late, done = f"select-{select.id}", threading.Event(), threading.Event()
+        group, done = f"select-{select.id}", threading.Event()
         spark.sparkContext.setJobGroup(group, "SELECT", interruptOnCancel=True)
 
         def cancel() -> None:
@@ -168,19 +126,17 @@ class Selecting:
             while not done.wait(LOOK_SECONDS):  # a stage that was about to begin is missed
                 cancel_group(spark, group)
 
-        def expire() -> None:
-            late.set()
-            cancel()
+        def give(rows: list[list[Any]]) -> None:
+            tell(None, rows)
+            if asking.over:
+                raise NotAskedError
 
-        def wanted() -> bool:
-            return not (late.is_set() or asking.over)
-
-        timer = threading.Timer(select.seconds, expire)
+        timer = threading.Timer(select.seconds, asking.end, [True])
         timer.start()
         asking.then(lambda: threading.Thread(target=cancel, daemon=True).start())
         text: Rewritten | None = None
         try:
-            tables = Tables(spark, select, known, self.maps, self.settings, scratch, wanted)
+            tables = Tables(spark, select, known, self.maps, self.settings, scratch, lambda: not asking.over)
             text = tables.rewritten(query)
             frame = analyzed(spark, text)
             tell(_columns(frame), [])
@@ -190,16 +146,16 @@ class Selecting:
                 # Spark has computed it while it planned: no task is started for it.
                 rows = [list(row) for row in frame.collect()]
                 refuse_large(sum(len(value) for row in rows for value in row if isinstance(value, str)))
-                tell(None, rows[: select.most_rows])
+                give(rows[: select.most_rows])
                 _refuse_more(len(rows), select)
                 return
             table = frame.toArrow()
             refuse_large(table.nbytes)
             for batch in batches(table.slice(0, select.most_rows)):
-                tell(None, _rows(batch))
+                give(_rows(batch))
             _refuse_more(table.num_rows, select)
         except Exception as error:
-            if late.is_set():
+            if asking.late:
                 raise UsageError(f"The query took more than {select.seconds:.0f} seconds.") from None
             if isinstance(error, PySparkException) and not asking.over and text is not None:
                 raise refused(text, error) from error

@@ -1,0 +1,122 @@
+"""The server's side of queries, with a process in the place of Spark's that answers as it is asked to."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from pitstop.errors import BusyError, EngineError, UsageError
+from pitstop.kit.rotating import Rotation
+from pitstop.kit.waiting import wait_until
+from pitstop.launchers import queries
+from pitstop.launchers.queries import QueryProcess
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.selecting import Select
+
+PROCESS = f"""#!{sys.executable}
+import json, os, pathlib, subprocess, sys
+
+work = pathlib.Path(sys.argv[sys.argv.index("--work") + 1])
+
+def say(**told):
+    print(json.dumps(told), flush=True)
+
+def note(text):
+    with (work / "noted").open("a") as file:
+        file.write(text + "\\n")
+
+endless = set()
+note("started")
+say(ready=True)
+for line in sys.stdin:
+    told = json.loads(line)
+    if "select" not in told:
+        note(line.strip())
+        if "cancel" in told and told["cancel"] not in endless:
+            say(id=told["cancel"], end=True)
+        continue
+    number, query = told["select"]["id"], told["select"]["query"]
+    if query == "endless":
+        endless.add(number)
+    if query == "gone":
+        os._exit(1)
+    say(id=number, columns=[["n", "int"]])
+    if query == "quiet":
+        continue
+    say(id=number, rows=[[1]])
+    if query == "short":
+        say(id=number, end=True)
+"""
+
+
+@pytest.fixture
+def process(tmp_path, monkeypatch):
+    program = tmp_path / "program"
+    program.write_text(PROCESS)
+    program.chmod(0o700)
+    monkeypatch.setattr(queries, "sys", SimpleNamespace(executable=str(program)))
+    monkeypatch.setattr(queries, "LOOK_SECONDS", 0.05)
+    made = QueryProcess(DataFolder(tmp_path), "sqlite://", {}, Rotation())
+    yield made
+    made.close()
+
+
+def run(process, query):
+    return process.run(lambda number: Select(number, query, 1, 1))
+
+
+def noted(tmp_path):
+    return (DataFolder(tmp_path).queries / "noted").read_text().split("\n")[:-1]
+
+
+def begins(process):
+    try:
+        list(run(process, "short"))
+    except BusyError:
+        return False
+    return True
+
+
+def test_rows_come_in_order_until_the_end(process):
+    assert list(run(process, "short")) == [{"id": 1, "columns": [["n", "int"]]}, {"id": 1, "rows": [[1]]}]
+
+
+def test_there_are_so_many_open_queries_and_no_more(process, monkeypatch):
+    monkeypatch.setattr(queries, "MOST_OPEN", 2)
+    first, _ = run(process, "long"), run(process, "long")
+    with pytest.raises(BusyError, match="2 queries have not ended yet, which is as many as there may be: ask again later"):
+        run(process, "long")
+    first.close()
+    assert wait_until(lambda: begins(process), 30)
+
+
+def test_one_that_nobody_asks_for_counts_until_its_process_has_ended_it(process, monkeypatch):
+    monkeypatch.setattr(queries, "MOST_OPEN", 1)
+    run(process, "endless").close()
+    assert not begins(process)
+
+
+@pytest.mark.parametrize("query", ["long", "short"])
+def test_a_query_whose_rows_nobody_takes_is_ended_and_who_comes_later_is_told(process, tmp_path, monkeypatch, query):
+    monkeypatch.setattr(queries, "MOST_OPEN", 1)
+    monkeypatch.setattr(queries, "UNTAKEN_SECONDS", 0.2)
+    left = run(process, query)
+    next(left)
+    assert wait_until(lambda: json.dumps({"cancel": 1}) in noted(tmp_path), 30)
+    assert wait_until(lambda: begins(process), 30)
+    with pytest.raises(UsageError, match="Nobody has taken rows of the query for 0 seconds: it was ended"):
+        next(left)
+
+
+def test_who_waits_for_rows_takes_them(process, monkeypatch):
+    monkeypatch.setattr(queries, "UNTAKEN_SECONDS", 0.2)
+    monkeypatch.setattr(queries, "QUIET_SECONDS", 0.6)
+    quiet = run(process, "quiet")
+    assert [next(quiet) for _ in range(3)] == [{"id": 1, "columns": [["n", "int"]]}, {"quiet": True}, {"quiet": True}]
+
+
+def test_a_query_whose_process_ends_without_a_word_is_begun_once_more(process, tmp_path):
+    with pytest.raises(EngineError, match="The process that carries out queries has ended"):
+        next(run(process, "gone"))
+    assert noted(tmp_path) == ["started", "started"]
