@@ -13,6 +13,7 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.lowering.source import TEXT, good_rows, with_parsed
 from pitstop.spark.starting.rehearsal import rehearse
 from pitstop.spark.state.in_snapshot import SnapshotState, export, put
 from tests.spark.harness import Collected, FilesHarness
@@ -109,3 +110,9 @@ def test_a_start_from_it_is_rehearsed(spark, ran, tmp_path):
     rehearsed = rehearse(job, environment, snapshot, scratch, scratch / "laid-down")
     assert rehearsed is not None
     assert wait_until((rehearsed / "commits").exists, 1)
+
+
+def test_a_column_of_csv_may_have_any_name(spark):
+    lines = spark.createDataFrame([("1,x",)], [TEXT])
+    rows = good_rows(with_parsed(lines, ps.sources.csv_tail("events", "`a``b` bigint, `c d` string")))
+    assert rows.first().asDict() == {"a`b": 1, "c d": "x"}

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from pyspark.sql.types import DataType
 
 from pitstop.spark.base.naming import quoted
 
-_TYPES = (
-    "string|bigint|int|smallint|tinyint|double|float|boolean|binary|date|timestamp|time|interval|decimal|void|variant|char|varchar|"
-    "geography|geometry"
+_SIMPLE = re.compile(
+    r"(?:string(?: collate \w+)?|char\(\d+\)|varchar\(\d+\)|binary|boolean|tinyint|smallint|int|bigint|float|double|"
+    r"decimal\(\d+,-?\d+\)|date|timestamp|timestamp_ntz|time\(\d+\)|"
+    r"interval(?: (?:year|month|day|hour|minute|second)(?: to (?:month|hour|minute|second))?)?|"
+    r"void|variant|(?:geography|geometry)\((?:any|\d+)\))(?=[,>]|\Z)"
 )
-_NAME = re.compile(rf"(.+?):(?=struct<|array<|map<|(?:{_TYPES})\b)", re.DOTALL)
-"""A name of a field, which may hold what separates it from its type: up to where a type begins."""
+"""A type without others in it, up to where it ends: what only begins like one is part of a name."""
+_COLON = re.compile(":")
+_NESTED = re.compile("struct<>|struct<|array<|map<")
 
 
 def type_of(text: str) -> DataType:
@@ -22,29 +26,37 @@ def type_of(text: str) -> DataType:
 
 
 def ddl_of(text: str) -> str:
-    """The type with the names within it quoted, as Spark reads it in SQL and DDL."""
-    found, rest = _read(text)
-    return found + rest
+    """The type with the names within it quoted, as Spark reads it in SQL and DDL.
 
+    A text is returned as it is if not all of it is understood: Spark then says so, and nothing is left out.
+    """
 
-def _read(text: str) -> tuple[str, str]:
-    """(the type with which a text begins, with its names quoted; what follows it)."""
-    for nested in ("struct<", "array<", "map<"):
-        if text.startswith(nested):
-            return _read_nested(nested, text.removeprefix(nested))
-    end = re.search(r"[,>](?![^(]*\))", text)  # those of decimal(10,2) are its own
-    return (text[: end.start()], text[end.start() :]) if end else (text, "")
+    @cache  # a name may hold colons, and what follows each of them is looked at
+    def type_at(begin: int) -> tuple[str, int] | None:
+        """(the type that begins there, where it ends)."""
+        if simple := _SIMPLE.match(text, begin):
+            return simple[0], simple.end()
+        nested = _NESTED.match(text, begin)
+        if nested is None or nested[0] == "struct<>":
+            return nested and (nested[0], nested.end())
+        parts: list[str] = []
+        end = nested.end() - 1
+        while not parts or text.startswith(",", end):
+            part = (field_at if nested[0] == "struct<" else type_at)(end + 1)
+            if part is None:
+                return None
+            parts.append(part[0])
+            end = part[1]
+        return (f"{nested[0]}{','.join(parts)}>", end + 1) if text.startswith(">", end) else None
 
+    def field_at(begin: int) -> tuple[str, int] | None:
+        for colon in _COLON.finditer(text, begin):
+            name, kind = text[begin : colon.start()], type_at(colon.end())
+            if "," in name.partition(":")[2]:
+                return None  # rather another field, whose type we do not know, than such a name
+            if kind is not None and text[kind[1] : kind[1] + 1] in (",", ">"):
+                return f"{quoted(name)}:{kind[0]}", kind[1]
+        return None
 
-def _read_nested(opening: str, rest: str) -> tuple[str, str]:
-    parts = []
-    while rest and not rest.startswith(">"):
-        rest, name = rest.removeprefix(","), ""
-        if opening == "struct<":
-            named = _NAME.match(rest)
-            if named is None:
-                return opening, rest  # no type that we know: Spark is to say so
-            name, rest = f"{quoted(named[1])}:", rest[named.end() :]
-        kind, rest = _read(rest)
-        parts.append(name + kind)
-    return f"{opening}{','.join(parts)}>", rest.removeprefix(">")
+    found = type_at(0)
+    return found[0] if found is not None and found[1] == len(text) else text

@@ -10,7 +10,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.naming import OBSERVED
+from pitstop.spark.base.naming import OBSERVED, quoted
 from pitstop.spark.sources import open_batch, open_stream
 
 CORRUPT = "__corrupt"
@@ -37,7 +37,7 @@ def with_parsed(frame: DataFrame, source: Source) -> DataFrame:
 
 
 def _ddl(schema: StructType) -> str:
-    return ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in schema.fields)
+    return ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
 
 
 def good_rows(frame: DataFrame) -> DataFrame:
