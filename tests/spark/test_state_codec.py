@@ -1,5 +1,6 @@
 """State of a key as text: what Python writes Spark reads, what Spark writes Python reads, and wrong types are told."""
 
+import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -77,6 +78,44 @@ def test_what_older_releases_wrote_is_read_by_python_and_spark(spark):
     assert codec.decode('{"local":"2026-01-02T03:04:05.123456Z","counts":{"5":1,"6":2}}') == told | {"counts": {5: 1, 6: 2}}
     frame = spark.createDataFrame([('{"local":"2026-01-02T03:04:05.123456Z"}',)], "text string")
     assert frame.select(fields_of(frame["text"], schema).alias("state")).first().state.local == told["local"]
+
+
+OLDER_KEYS = {
+    "bigint": {"5": 5, "-7": -7},
+    "boolean": {"true": True},
+    "double": {"1.5": 1.5, "2": 2.0},
+    "date": {"2024-01-01": date(2024, 1, 1)},
+    "timestamp": {
+        "2024-01-01 10:00:00": datetime(2024, 1, 1, 10),
+        "2024-01-01T10:00:00.123456Z": datetime(2024, 1, 1, 10, 0, 0, 123456),
+        "2024-01-01 12:00:00+01:00": datetime(2024, 1, 1, 11),
+    },
+    "timestamp_ntz": {"2024-01-01 10:00:00": datetime(2024, 1, 1, 10)},
+    "decimal(30,10)": {"12345678901234567890.12": Decimal("12345678901234567890.12")},
+    "binary": {"AP8=": b"\x00\xff"},
+}
+"""Type of a map's keys -> texts that functions of older releases kept as keys, or JSON made of them, and what these are."""
+
+
+@pytest.mark.parametrize("kind", OLDER_KEYS)
+def test_keys_that_were_texts_in_an_older_release_are_values_of_their_type(spark, kind):
+    codec = StateCodec("stage", struct_of(f"struct<seen:map<{kind},bigint>>"))
+    told = {"seen": dict.fromkeys(OLDER_KEYS[kind].values(), 1)}
+    assert codec.decode(json.dumps({"seen": dict.fromkeys(OLDER_KEYS[kind], 1)})) == told
+    assert codec.decode(codec.encode(told)) == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [("bigint", "five"), ("bigint", "1.5"), ("tinyint", "128"), ("boolean", "7"), ("double", "x"), ("date", "1 May"),
+     ("timestamp", "noon"), ("decimal(5,2)", "1000"), ("decimal(5,2)", "x"), ("binary", "ÿ"), ("binary", "00f"),
+     ("array<int>", "x"), ("struct<a:int>", "1")],
+)  # fmt: skip
+def test_a_key_that_cannot_be_read_is_told_with_stage_field_and_text(spark, kind, key):
+    codec = StateCodec("mine", struct_of(f"struct<n:int,seen:map<{kind},bigint>>"))
+    with pytest.raises(ValueError, match=r"^field 'seen' of the state of stage 'mine' cannot be read: the key ") as told:
+        codec.decode(json.dumps({"n": 1, "seen": {key: 1}}))
+    assert str(told.value).endswith(f"the key {key!r} is no {kind}")
 
 
 def test_a_map_whose_keys_are_numbers_counts_on(spark):

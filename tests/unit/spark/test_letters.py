@@ -6,7 +6,16 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 from pyspark.sql import Row
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    DateType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from pitstop.spark.lowering.key_functions import Items, KeyedFunction, NoState, RowError, UserFunction, never
 from pitstop.spark.lowering.letters import LETTER_TYPE, Letters
@@ -28,6 +37,7 @@ class State(NoState):
 
     def __init__(self, text=None, last=None, timed_out=False):
         self.exists, self.hasTimedOut, self.get, self.removed = text is not None, timed_out, (text, last), False
+        self.timeout = None
 
     def update(self, values):
         self.exists, self.get = True, values
@@ -35,13 +45,16 @@ class State(NoState):
     def remove(self):
         self.exists, self.removed = False, True
 
+    def setTimeoutTimestamp(self, at):
+        self.timeout = at
 
-def function(each, ttl_ms=None, evict=None, guards=True):
+
+def function(each, ttl_ms=None, evict=None, guards=True, kept=STATE):
     outputs = tuple(OUTPUT.fieldNames())
     called = never if evict is None else UserFunction(evict, outputs, "mine").once
     letters = Letters("mine", ("key",), ROW, OUTPUT, guards)
     mine = UserFunction(each, outputs, "mine").each
-    return KeyedFunction(("key",), StateCodec("mine", STATE), RowShape(ROW), outputs, mine, called, ttl_ms, True, letters)
+    return KeyedFunction(("key",), StateCodec("mine", kept), RowShape(ROW), outputs, mine, called, ttl_ms, True, letters)
 
 
 def rows(*values, start=1):
@@ -133,6 +146,58 @@ def test_without_dead_letters_the_epoch_ends_with_a_sentence_that_names_stage_an
     told = r"stage 'mine' fails for the row Row\(key='k', v=-2, .*: ValueError: -2 is too low\. Mend"
     with pytest.raises(RowError, match=told):
         function(spoils_then_raises, guards=False).of_key(("k",), rows(1, -2), State())
+
+
+def sees(state, row):
+    state.seen = {**(state.seen or {}), datetime(2026, 1, 1).date(): row.v}
+    return (row.v, len(state.seen))
+
+
+SEEN = struct(seen=MapType(DateType(), LongType()))
+ODD = '{"seen":{"2025-12-31":1,"New Year":2}}'
+TOLD = "field 'seen' of the state of stage 'mine' cannot be read: the key 'New Year' is no date"
+
+
+def test_rows_of_a_key_whose_state_cannot_be_read_are_letters_and_the_state_stays():
+    state = State(ODD, 9)
+    made = function(sees, 100, kept=SEEN).of_key(("k",), rows(1, 2), state)
+    assert parts(made) == [letter(v, f"ValueError: {TOLD}") for v in (1, 2)]
+    assert state.get == (ODD, 9)
+    assert state.timeout == 109
+
+
+def test_restored_state_that_cannot_be_read_is_kept_too():
+    state, given = State(), rows(1)
+    items = Items([None, *given.rows], [None, *given.times], [{"state": ODD, "__last": 9}, None])
+    assert parts(function(sees, kept=SEEN).of_key(("k",), items, state)) == [letter(1, f"ValueError: {TOLD}")]
+    assert state.get == (ODD, 9)
+
+
+def test_state_that_cannot_be_read_goes_with_a_letter_when_its_time_has_come():
+    state = State(ODD, 9, timed_out=True)
+    (made,) = function(sees, 100, lambda state, key, time: (1, 1), kept=SEEN).of_key(("k",), rows(), state)
+    assert made[-1] == {"key": '{"key":"k"}', "text": None, "error": f"ValueError: {TOLD} (on_evict, with the state {ODD})"}
+    assert state.removed
+
+
+def test_without_dead_letters_state_that_cannot_be_read_ends_the_epoch_with_a_sentence():
+    with pytest.raises(ValueError, match=rf"^{TOLD}; dead_letters of map_stateful keep"):
+        function(sees, guards=False, kept=SEEN).of_key(("k",), rows(1), State(ODD, 9))
+
+
+def test_state_that_an_older_release_kept_beyond_its_type_is_a_letter_until_the_function_mends_it():
+    def mends(state, row):
+        if row.v > 0:
+            state.n = 0
+        return (row.v, 1)
+
+    state = State('{"n":1099511627776}', 9)
+    (first, second) = function(mends).of_key(("k",), rows(-1, 2), state)
+    assert "field 'n' of the state of stage 'mine' cannot be 1099511627776" in first[-1]["error"] or second[-1]["error"]
+    assert state.get[0] == '{"n":0}'
+    state = State('{"n":1099511627776}', 9)
+    assert len(function(mends).of_key(("k",), rows(-1), state)) == 1
+    assert state.get == ('{"n":1099511627776}', 9)
 
 
 FAR = (datetime(9999, 1, 1, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 7

@@ -141,19 +141,27 @@ class KeyedFunction:
 
     def of_key(self, key: Values, items: Items, state: KeyState) -> list[Values]:
         """The rows, keys first, that one key's items make; keeps what the key's state then is."""
-        held, last = self._open(state)
+        text, last = state.get if state.exists else (None, None)
+        for saved in filter(None, items.saved or ()):
+            text, last = saved[STATE], saved[LAST]
+        try:
+            held = self._namespace(text)
+        except ValueError as error:
+            return self._sent(key, self._unread(key, items, state, text, last, error))
         out: list[Made]
         if state.hasTimedOut:
             out = self._evicted(held, last, key)
             state.remove()
         else:
-            for saved in filter(None, items.saved or ()):
-                held, last = self._namespace(saved[STATE]), saved[LAST]
             live, letters = items.live().without_letters()
-            handled = self._guarded if self.letters is not None and self.letters.guards else self._handled
-            held, last, out = handled(key, live.in_order() if self.timed else live, held, last)
+            live = live.in_order() if self.timed else live
+            if self._guard is None:
+                held, last, out = self._handled(key, live, held, last)
+                text = None
+            else:
+                held, last, out, text = self._guarded(key, live, held, last, text)
             if state.exists or any(items.saved or ()) or len(live.rows) > sum(isinstance(made, Letter) for made in out):
-                out += self._close(held, last, key, state)
+                out += self._close(held, text, last, key, state)
             out += letters
         return self._sent(key, out)
 
@@ -175,12 +183,14 @@ class KeyedFunction:
         return held, last, out
 
     def _guarded(
-        self, key: Values, items: Items, held: SimpleNamespace, last: int | None
-    ) -> tuple[SimpleNamespace, int | None, list[Made]]:
-        """The same, with a letter for each row for which the function fails: it leaves the state as it was before."""
+        self, key: Values, items: Items, held: SimpleNamespace, last: int | None, before: str | None
+    ) -> tuple[SimpleNamespace, int | None, list[Made], str | None]:
+        """The same, with a letter for each row for which the function fails: it leaves the state as it was before.
+
+        ``before`` is the state's text, and so is what comes last.
+        """
         assert self.letters is not None
         out: list[Made] = []
-        before = self.codec.encode(vars(held))
         for row, at in zip(items.rows, items.times, strict=True):
             expired = self.timed and self._expired(last, at)
             tried = self._namespace(None) if expired else held
@@ -199,7 +209,25 @@ class KeyedFunction:
             held, before = tried, after
             if self.timed and (last is None or (at is not None and at > last)):
                 last = at
-        return held, last, out
+        return held, last, out, before
+
+    def _unread(
+        self, key: Values, items: Items, state: KeyState, text: str | None, last: int | None, error: ValueError
+    ) -> list[Made]:
+        """Letters of all rows of a key whose state cannot be read: it stays as it is until its time has come."""
+        guard = self._guard
+        if guard is None:
+            raise ValueError(f"{error}; dead_letters of map_stateful keep the rows of such a key aside") from None
+        out: list[Made] = []
+        if not state.hasTimedOut:
+            live, letters = items.live().without_letters()
+            out = [*(guard.of_row(row, error) for row in live.rows), *letters]
+            if not self._over(last, state):
+                self._keep(text, last, state)
+                return out
+        if state.exists:
+            state.remove()
+        return [*out, guard.of_key(key, text or "", error)]
 
     def _sent(self, key: Values, out: list[Made]) -> list[Values]:
         """The rows as they leave: keys first, letters last."""
@@ -234,40 +262,49 @@ class KeyedFunction:
             return pa.array(list(values), self.shape.arrow)
         return pa.array(list(values), pa.timestamp("us") if name == AT else _SAVED)
 
-    def _open(self, state: KeyState) -> tuple[SimpleNamespace, int | None]:
-        text, last = state.get if state.exists else (None, None)
-        return self._namespace(text), last
-
     def _namespace(self, text: str | None) -> SimpleNamespace:
         return SimpleNamespace(**self.codec.decode(text))
 
-    def _close(self, held: SimpleNamespace, last: int | None, key: Values, state: KeyState) -> list[Made]:
-        """Keep the state until its time has come, which may be now."""
-        # Without a time to live the stage may have no event time, and Spark then knows of no watermark. It shows a function 0 for
-        # every one before 1970: whose time is over by then is not known before the watermark has passed that.
-        if self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs() or None):
+    def _close(self, held: SimpleNamespace, text: str | None, last: int | None, key: Values, state: KeyState) -> list[Made]:
+        """Keep the state until its time has come, which may be now; ``text`` is that of the state, if it is known."""
+        if self._over(last, state):
             if state.exists:
                 state.remove()
             return self._evicted(held, last, key)
-        state.update((self.codec.encode(vars(held)), last))
+        self._keep(self.codec.encode(vars(held)) if text is None else text, last, state)
+        return []
+
+    def _keep(self, text: str | None, last: int | None, state: KeyState) -> None:
+        state.update((text, last))
         if self.ttl_ms is not None and last is not None:
             state.setTimeoutTimestamp(max(last + self.ttl_ms, 1))
-        return []
+
+    def _over(self, last: int | None, state: KeyState) -> bool:
+        """True if the watermark is beyond the time of the state."""
+        # Without a time to live the stage may have no event time, and Spark then knows of no watermark. It shows a function 0 for
+        # every one before 1970: whose time is over by then is not known before the watermark has passed that.
+        return self.ttl_ms is not None and self._expired(last, state.getCurrentWatermarkMs() or None)
 
     def _expired(self, last: int | None, now: int | None) -> bool:
         return self.ttl_ms is not None and last is not None and now is not None and last + self.ttl_ms <= now
 
     def _evicted(self, held: SimpleNamespace, last: int | None, key: Values) -> list[Made]:
-        state = self.codec.encode(vars(held)) if self.letters is not None and self.letters.guards else ""
+        state, guard = "", self._guard
         try:
+            state = self.codec.encode(vars(held)) if guard is not None else ""
             made = list(self.evict(held, key if self.keys else (), (last or 0) + (self.ttl_ms or 0)))
-            if self.letters is not None and self.letters.guards:
-                self.letters.check(made)
+            if guard is not None:
+                guard.check(made)
         except Exception as error:
-            if self.letters is None or not self.letters.guards:
+            if guard is None:
                 raise
-            return [self.letters.of_key(key, state, error)]
+            return [guard.of_key(key, state, error)]
         return [*made]
+
+    @property
+    def _guard(self) -> Letters | None:
+        """What writes letters of rows for which the function fails; None if these end the epoch."""
+        return self.letters if self.letters is not None and self.letters.guards else None
 
 
 class NoState:

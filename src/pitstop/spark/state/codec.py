@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException
+from functools import partial
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -24,6 +25,7 @@ from pyspark.sql.types import (
     DataType,
     DateType,
     DecimalType,
+    DoubleType,
     FloatType,
     FractionalType,
     IntegerType,
@@ -74,10 +76,19 @@ class StateCodec:
         return f"{{{','.join(parts)}}}"
 
     def decode(self, text: str | None) -> dict[str, Any]:
-        """Field -> its value, None where the text has none; all None without a text."""
+        """Field -> its value, None where the text has none; all None without a text.
+
+        ValueError names the field that the text holds in a form that is not its type's.
+        """
         read = _READ_EXACTLY if self._exact else _READ
-        found = {} if text is None else read(text)
-        return {name: None if found.get(name) is None else convert(found[name]) for name, convert in self._in.items()}
+        found, name = {} if text is None else read(text), ""
+        values = {}
+        try:
+            for name, convert in self._in.items():
+                values[name] = None if found.get(name) is None else convert(found[name])
+        except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+            raise ValueError(f"field '{name}' of the state of stage '{self._stage}' cannot be read: {error}") from None
+        return values
 
 
 def _whole(kind: DataType) -> Convert:
@@ -149,6 +160,11 @@ def _moment(value: Any) -> str:
     return _local(value) + "Z"
 
 
+def _time_of(text: str) -> datetime:
+    found = datetime.fromisoformat(text.removesuffix("Z"))
+    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+
+
 def _day(value: Any) -> str:
     if not isinstance(value, date):
         raise TypeError("it must be a date")
@@ -174,10 +190,10 @@ _OUT: dict[type[DataType], Convert] = {
 _IN: dict[type[DataType], Convert] = {
     DecimalType: lambda value: Decimal(str(value)),
     FractionalType: float,
-    TimestampType: lambda text: datetime.fromisoformat(text.removesuffix("Z")),
-    TimestampNTZType: lambda text: datetime.fromisoformat(text.removesuffix("Z")),
+    TimestampType: _time_of,
+    TimestampNTZType: _time_of,
     DateType: date.fromisoformat,
-    BinaryType: base64.b64decode,
+    BinaryType: partial(base64.b64decode, validate=True),
 }
 
 
@@ -251,22 +267,35 @@ def _decoder(kind: DataType) -> Convert:
         assert inner is not None
         return lambda value: Row(**inner(value))
     if isinstance(kind, MapType) and not named_by_text(kind):
-        of_key, of_value = _decoder(kind.keyType), _decoder(kind.valueType)
+        of_key, of_older, of_value = _decoder(kind.keyType), _older_key(kind.keyType), _decoder(kind.valueType)
 
         def of_entries(found: Any) -> dict[Any, Any]:
-            # Older releases wrote an object, whose names are numbers.
-            pairs: Iterable[tuple[Any, Any]] = (
-                ((json.loads(key), value) for key, value in found.items())
-                if isinstance(found, dict)
-                else ((entry[KEY], entry.get(VALUE)) for entry in found)
-            )
-            made = ((of_key(key), value) for key, value in pairs)
+            if isinstance(found, dict):  # as older releases wrote it
+                made = ((of_older(key), value) for key, value in found.items())
+            else:
+                made = ((of_key(entry[KEY]), entry.get(VALUE)) for entry in found)
             return {
                 (tuple(key) if isinstance(key, list) else key): None if value is None else of_value(value) for key, value in made
             }
 
         return of_entries
     return _nested(kind, _decoder) or _converter(_IN, kind)
+
+
+def _older_key(kind: DataType) -> Convert:
+    """Reads a key that an older release kept as text: JSON had made it one of numbers and truths, of all else functions had."""
+    of_json = isinstance(kind, (BooleanType, IntegralType, FloatType, DoubleType, ArrayType, StructType))
+    convert, check = _decoder(kind), _encoder(kind)
+
+    def older_key(text: str) -> Any:
+        try:
+            key = convert(json.loads(text) if of_json else text)
+            check(key)
+        except (TypeError, ValueError, AttributeError, ArithmeticError):
+            raise ValueError(f"the key {text!r} is no {kind.simpleString()}") from None
+        return key
+
+    return older_key
 
 
 def _converter(table: Mapping[type[DataType], Convert], kind: DataType) -> Convert:
