@@ -105,6 +105,27 @@ def test_keys_that_were_texts_in_an_older_release_are_values_of_their_type(spark
     assert codec.decode(codec.encode(told)) == told
 
 
+@pytest.mark.parametrize("kind", OLDER_KEYS)
+def test_spark_reads_the_maps_of_older_releases_as_python_does(spark, kind):
+    schema = struct_of(f"struct<seen:map<{kind},bigint>,nested:array<struct<by:map<{kind},map<int,timestamp_ntz>>>>>")
+    codec, times = StateCodec("stage", schema), {"1": "2026-01-02T03:04:05.123456Z", "2": None}
+    older = {"seen": dict.fromkeys(OLDER_KEYS[kind], 1), "nested": [{"by": dict.fromkeys(OLDER_KEYS[kind], times)}, None]}
+    given = [json.dumps(older, separators=(",", ":")), "{}", '{"seen":{},"nested":[]}']
+    frame = spark.createDataFrame([(text,) for text in given], "text string")
+    texts = [row[0] for row in frame.select(text_of(fields_of(frame["text"], schema), schema)).collect()]
+    read = [codec.decode(text) for text in texts]
+    assert read[0] == codec.decode(json.dumps(older))
+    assert len(read[0]["seen"]) == len(OLDER_KEYS[kind])
+    assert read[1:] == [{"seen": None, "nested": None}, {"seen": {}, "nested": []}]
+
+
+def test_spark_raises_for_a_key_of_an_older_release_that_it_cannot_read(spark):
+    schema = struct_of("struct<seen:map<date,bigint>>")
+    frame = spark.createDataFrame([('{"seen":{"1 May":1}}',)], "text string")
+    with pytest.raises(Exception, match=r"CAST_INVALID_INPUT.*'1 May'"):
+        frame.select(fields_of(frame["text"], schema)).collect()
+
+
 @pytest.mark.parametrize(
     ("kind", "key"),
     [("bigint", "five"), ("bigint", "1.5"), ("tinyint", "128"), ("boolean", "7"), ("double", "x"), ("date", "1 May"),

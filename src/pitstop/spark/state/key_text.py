@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructField, StructType
 
 from pitstop.maps.json_form import LOCAL_FORMAT, TIMESTAMP_FORMAT
 from pitstop.spark.state.codec import KEY, VALUE, named_by_text
@@ -36,10 +36,8 @@ def _written(kind: DataType) -> DataType:
     if isinstance(kind, ArrayType):
         return ArrayType(_written(kind.elementType))
     if isinstance(kind, MapType):
-        value = _written(kind.valueType)
-        if named_by_text(kind):
-            return MapType(kind.keyType, value)
-        return ArrayType(StructType([StructField(KEY, _written(kind.keyType)), StructField(VALUE, value)]))
+        # Of a map that is no object in every text Spark takes what stands there as it is; _map_of reads it.
+        return MapType(kind.keyType, _written(kind.valueType)) if named_by_text(kind) else StringType()
     return kind
 
 
@@ -55,17 +53,44 @@ def _turned(column: Column, kind: DataType, into_maps: bool) -> Column:
     assert isinstance(kind, MapType)
     if named_by_text(kind):
         return F.transform_values(column, lambda _, value: _turned(value, kind.valueType, into_maps))
+    if into_maps:
+        return _map_of(column, kind)
 
     def entry(item: Column) -> Column:
-        key = _turned(item.getField(KEY), kind.keyType, into_maps)
-        return F.struct(key.alias(KEY), _turned(item.getField(VALUE), kind.valueType, into_maps).alias(VALUE))
+        key, value = _turned(item.getField(KEY), kind.keyType, False), _turned(item.getField(VALUE), kind.valueType, False)
+        return F.struct(key.alias(KEY), value.alias(VALUE))
 
-    entries = F.transform(column if into_maps else F.map_entries(column), entry)
-    return F.map_from_entries(entries) if into_maps else entries
+    return F.transform(F.map_entries(column), entry)
+
+
+def _map_of(text: Column, kind: MapType) -> Column:
+    """A map whose keys are no text: JSON's array of its entries, or its object, which older releases wrote."""
+
+    def entry(key: Column, item: Column) -> Column:
+        return F.struct(key.alias(KEY), _turned(item.getField(VALUE), kind.valueType, True).alias(VALUE))
+
+    def of_entry(item: Column) -> Column:
+        return entry(_turned(item.getField(KEY), kind.keyType, True), item)
+
+    def of_older(item: Column) -> Column:
+        return entry(_older_key(item.getField(KEY), kind.keyType), item)
+
+    value = _written(kind.valueType)
+    written = ArrayType(StructType([StructField(KEY, _written(kind.keyType)), StructField(VALUE, value)]))
+    entries = F.transform(F.from_json(text, written, _READ), of_entry)
+    older = F.transform(F.map_entries(F.from_json(text, MapType(StringType(), value), _READ)), of_older)
+    return F.map_from_entries(F.when(text.startswith("{"), older).otherwise(entries))
+
+
+def _older_key(text: Column, kind: DataType) -> Column:
+    written = _written(kind)
+    if isinstance(written, (ArrayType, StructType)):
+        return _turned(F.from_json(text, written, _READ), kind, True)
+    return F.to_binary(text, F.lit("base64")) if isinstance(kind, BinaryType) else text.cast(kind)
 
 
 def _has_entries(kind: DataType) -> bool:
-    """True if a map stands in the text of such a value as an array of its entries."""
+    """True if there is a map within such a value that stands in a text as an array of its entries."""
     if isinstance(kind, StructType):
         return any(_has_entries(field.dataType) for field in kind.fields)
     if isinstance(kind, ArrayType):
