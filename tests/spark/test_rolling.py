@@ -5,6 +5,7 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from statistics import stdev
 
 import pytest
@@ -91,7 +92,7 @@ def so_far(rows):
         "n": len(rows),
         "known": len(xs),
         "total": math.fsum(xs) if xs else None,
-        "exact": Decimal(f"{sum(int(d.scaleb(10)) for d in ds)}E-10") if ds else None,
+        "exact": Decimal(f"{sum(map(Fraction, ds)) * 10**10}E-10") if ds else None,
         "mean": math.fsum(xs) / len(xs) if xs else None,
         "spread": spread(xs),
         "low": min(xs, key=order) if xs else None,
