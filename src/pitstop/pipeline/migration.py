@@ -31,7 +31,8 @@ def migrate(stage: str) -> Callable[[Callable[[Any], Any]], Migration]:
     one of the same name, it is used only for what no rule can convert. Columns in and out are those of
     ``pitstop snapshot query NAME STAGE "SELECT * FROM state"``: the keys; ``window_start`` and ``window_end`` of a window;
     ``part`` (``frame`` or ``window``) of a sliding one; the accumulators, named as their aggregate, or
-    ``<aggregate>__<i>`` where it has several; ``last_event`` of a key's own state. It stands beside the job in the artifact::
+    ``<aggregate>__<i>`` where it has several; ``last_event`` of a key's own state. What would have a name that is taken is called
+    ``state_<name>``. It stands beside the job in the artifact::
 
         @ps.migrate("speed")
         def by_region(old):

@@ -41,7 +41,7 @@ from pitstop.spark.lowering.letters import LETTER, LETTER_TYPE, Letters, output_
 from pitstop.spark.lowering.rolling import lifted_rows, results, rolling_layout
 from pitstop.spark.lowering.window import check_columns
 from pitstop.spark.state.codec import KEPT, LAST, STATE, StateCodec
-from pitstop.spark.state.key_text import TEXT, text_of
+from pitstop.spark.state.key_text import FIELDS, TEXT, text_of
 from pitstop.spark.state.row_shape import RowShape
 
 
@@ -121,7 +121,7 @@ def _apply(
         columns.append(F.col(quoted(timestamp)).alias(AT))
     live = frame.select(*columns)
     if restored is not None:
-        saved = F.struct(_restored_text(restored, keys).alias(STATE), F.col(LAST)).alias(SAVED)
+        saved = F.struct(_restored_text(restored).alias(STATE), F.col(LAST)).alias(SAVED)
         old = restored.select(*key_columns(restored, keys), saved)
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)
@@ -134,11 +134,12 @@ def _apply(
     return grouped.applyInPandasWithState(function, shown, KEPT, "append", timeout)
 
 
-def _restored_text(restored: DataFrame, keys: tuple[str, ...]) -> Column:
+def _restored_text(restored: DataFrame) -> Column:
     if TEXT in restored.columns:
         return F.col(TEXT)
-    fields = [field for field in restored.schema.fields if field.name not in keys and field.name != LAST]
-    return text_of(F.struct(*(quoted(field.name) for field in fields)), StructType(fields))
+    fields = restored.schema[FIELDS].dataType
+    assert isinstance(fields, StructType)
+    return text_of(F.col(FIELDS), fields)
 
 
 def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:

@@ -26,6 +26,7 @@ from pitstop.spark.lowering.event_time import event_time_if_there, marked
 from pitstop.spark.lowering.grouped import key_columns, key_names, layout_of, refuse_doubled
 from pitstop.spark.lowering.window import Aggregation, check_columns
 from pitstop.spark.state.codec import LAST
+from pitstop.spark.state.key_text import FIELDS
 
 ROW, SAVED, AT = "__row", "__saved", "__at"
 
@@ -43,7 +44,8 @@ def lower_rolling(
     coming = rows.select(*columns)
     if restored is not None:
         coming = coming.withColumn(SAVED, F.lit(None).cast(state))
-        saved = F.struct(*[F.col(quoted(name)).cast(field.dataType).alias(name) for name, field in _named(state)])
+        kept = [F.col(FIELDS).getField(name).cast(field.dataType).alias(name) for name, field in _named(fields)]
+        saved = F.struct(*kept, F.col(LAST))
         old = restored.select(*key_columns(restored, spec.keys), saved.alias(SAVED))
         coming = coming.unionByName(old, allowMissingColumns=True)
     made = rolled(coming, len(key_names(spec.keys)), fold)

@@ -11,6 +11,8 @@ from pitstop.spark.state.codec import KEY, VALUE, named_by_text
 
 TEXT = "__text"
 """The column of a key's whole state as text, where it is taken over as it is."""
+FIELDS = "__fields"
+"""The column of a key's state as a struct of its fields, which may bear the name of a key."""
 
 # What cannot be read must not become null: state would be lost without a word. Older releases wrote a Z behind local times.
 _READ = {"mode": "FAILFAST", "timestampNTZFormat": f"{LOCAL_FORMAT}['Z']"}

@@ -2,7 +2,8 @@
 
 Columns: the keys; ``window_start`` and ``window_end`` of windows; ``part`` of sliding ones (``frame``: not yet closed,
 ``window``: what closed frames have brought to a window); the accumulators, named as their aggregate, or ``<aggregate>__<i>``
-where it has several; ``last_event``, the latest event time of a key with state of its own. State that is Spark's alone
+where it has several; ``last_event``, the latest event time of a key with state of its own. Keys have their names; what else would
+have a name that is taken is called ``state_<name>``, first our own columns, then the accumulators. State that is Spark's alone
 (joins, the user's own code) has ``key`` and ``value`` as Spark keeps them, and is only read.
 """
 
@@ -21,9 +22,11 @@ from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.sessions import end_as_shown, end_in_state
 from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.state.codec import LAST
+from pitstop.spark.state.key_text import FIELDS
 from pitstop.spark.state.saved import SavedStage, raw_rows
 
 START, END, PART, LAST_EVENT = "window_start", "window_end", "part", "last_event"
+_COUNT = "__count"
 _PARTS = {"frames": "frame", "windows": "window"}
 
 
@@ -36,20 +39,20 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
     _refuse_unreadable(saved.stage, layout)
     if rules.form is Form.KEYED:
         rows = saved.rows(spark, "state")
-        last = F.timestamp_millis(F.col(LAST)).alias(LAST_EVENT)
-        return rows.select(*[quoted(name) for name, _ in layout.keys], *_shown(layout), last)
+        shown = [F.col(FIELDS).getField(name).alias(column) for name, column in shown_names(layout).items()]
+        last = F.timestamp_millis(F.col(LAST)).alias(_own_names(layout)[LAST_EVENT])
+        return rows.select(*[quoted(name) for name, _ in layout.keys], *shown, last)
     parts = [_window_rows(spark, saved, role) for role in roles_of(layout)]
     return reduce(DataFrame.unionByName, parts)
 
 
 def columns_of(layout: StateLayout) -> dict[str, str]:
     """Column -> Spark type as text, of the rows that :func:`rows_of` gives for a stage with that layout."""
-    columns, windowed = dict(layout.keys), rules_of(layout.kind).windowed
-    if windowed:
-        columns |= {START: "timestamp", END: "timestamp"}
-        columns |= {PART: "string"} if len(roles_of(layout)) > 1 else {}
-    columns |= {shown: dict(layout.accumulators)[name] for name, shown in shown_names(layout).items()}
-    return columns | ({} if windowed else {LAST_EVENT: "timestamp"})
+    own, shown = _own_names(layout), shown_names(layout)
+    kinds = {column: "string" if name == PART else "timestamp" for name, column in own.items()}
+    accumulators = {shown[name]: kind for name, kind in layout.accumulators}
+    before, behind = (kinds, {}) if rules_of(layout.kind).windowed else ({}, kinds)
+    return dict(layout.keys) | before | accumulators | behind
 
 
 def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[str, DataFrame]:
@@ -61,24 +64,27 @@ def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[s
     _check_values(rows, layout, stage, what)
     keys = [F.col(quoted(name)) for name, _ in layout.keys]
     values = [F.col(quoted(shown)).alias(name) for name, shown in shown_names(layout).items()]
+    own = _own_columns(layout)
     if rules_of(layout.kind).form is Form.KEYED:
-        return {"state": rows.select(*keys, *values, F.unix_millis(F.col(LAST_EVENT)).alias(LAST))}
+        return {"state": rows.select(*keys, F.struct(*values).alias(FIELDS), F.unix_millis(own[LAST_EVENT]).alias(LAST))}
     found = {}
-    end = end_in_state(F.col(END)) if rules_of(layout.kind).form is Form.SESSIONS else F.col(END)
+    end = end_in_state(own[END]) if rules_of(layout.kind).form is Form.SESSIONS else own[END]
     for role in roles_of(layout):
-        span = F.struct(F.col(START).alias("start"), end.alias("end")).alias(role_column(stage, role))
-        own = rows if PART not in rows.columns else rows.where(F.col(PART) == _PARTS[role])
-        found[role] = own.select(*keys, span, *values)
+        span = F.struct(own[START].alias("start"), end.alias("end")).alias(role_column(stage, role))
+        of_role = rows.where(own[PART] == _PARTS[role]) if PART in own else rows
+        found[role] = of_role.select(*keys, span, *values)
     return found
 
 
 def shown_names(layout: StateLayout) -> dict[str, str]:
     """Accumulator -> the column that shows it: the aggregate's name if it is its only one."""
     names = [name for name, _ in layout.accumulators]
-    if not layout.aggregates:  # the fields are the user's own
-        return {name: name for name in names}
-    results = [name.rpartition("__")[0] for name in names]
-    return {name: result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)}
+    wanted = names
+    if layout.aggregates:  # else the fields are the user's own
+        results = [name.rpartition("__")[0] for name in names]
+        wanted = [result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)]
+    before = [*(key for key, _ in layout.keys), *_own_names(layout).values()]
+    return dict(zip(names, _free_names(wanted, before), strict=True))
 
 
 def roles_of(layout: StateLayout) -> tuple[str, ...]:
@@ -86,18 +92,38 @@ def roles_of(layout: StateLayout) -> tuple[str, ...]:
     return tuple(role for role in layout.roles if isinstance(role, str))
 
 
+def _own_names(layout: StateLayout) -> dict[str, str]:
+    """The columns that are neither keys nor accumulators, and how they are called in this stage's rows."""
+    parts = [PART] if len(roles_of(layout)) > 1 else []
+    names = [START, END, *parts] if rules_of(layout.kind).windowed else [LAST_EVENT]
+    return dict(zip(names, _free_names(names, [key for key, _ in layout.keys]), strict=True))
+
+
+def _own_columns(layout: StateLayout) -> dict[str, Column]:
+    return {name: F.col(quoted(column)) for name, column in _own_names(layout).items()}
+
+
+def _free_names(names: list[str], before: list[str]) -> list[str]:
+    """The names, each unlike those before it: Spark does not tell capitals from small letters."""
+    taken, found = {name.lower() for name in before}, []
+    for name in names:
+        while name.lower() in taken:
+            name = f"state_{name}"
+        taken.add(name.lower())
+        found.append(name)
+    return found
+
+
 def _window_rows(spark: SparkSession, saved: SavedStage, role: str) -> DataFrame:
     layout, span = saved.layout, quoted(role_column(saved.stage, role))
     keys = [F.col(quoted(name)) for name, _ in layout.keys]
-    part = [F.lit(_PARTS[role]).alias(PART)] if len(roles_of(layout)) > 1 else []
+    own = _own_names(layout)
+    part = [F.lit(_PARTS[role]).alias(own[PART])] if PART in own else []
     end = F.col(f"{span}.end")
     shown_end = end_as_shown(end) if rules_of(layout.kind).form is Form.SESSIONS else end
-    window = [F.col(f"{span}.start").alias(START), shown_end.alias(END)]
-    return saved.rows(spark, role).select(*keys, *window, *part, *_shown(layout))
-
-
-def _shown(layout: StateLayout) -> list[Column]:
-    return [F.col(quoted(name)).alias(shown) for name, shown in shown_names(layout).items()]
+    window = [F.col(f"{span}.start").alias(own[START]), shown_end.alias(own[END])]
+    shown = [F.col(quoted(name)).alias(column) for name, column in shown_names(layout).items()]
+    return saved.rows(spark, role).select(*keys, *window, *part, *shown)
 
 
 def _refuse_unreadable(stage: str, layout: StateLayout) -> None:
@@ -112,8 +138,9 @@ def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> Dat
         raise UsageError(f"{what}: stage '{stage}' is {rules.words}, whose state cannot be given as rows.")
     _refuse_unreadable(stage, layout)
     wanted = columns_of(layout)
-    if rules.form is Form.KEYED and LAST_EVENT not in rows.columns:
-        rows = rows.withColumn(LAST_EVENT, F.lit(None).cast("timestamp"))
+    last = _own_names(layout).get(LAST_EVENT)
+    if last is not None and last not in rows.columns:
+        rows = rows.withColumn(last, F.lit(None).cast("timestamp"))
     given = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     for name, kind in wanted.items():
         if name not in given:
@@ -129,19 +156,21 @@ def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> Dat
 def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> None:
     if rules_of(layout.kind).form is Form.KEYED:
         keys = [quoted(name) for name, _ in layout.keys]
-        doubled = rows.groupBy(*keys).count().where("count > 1").limit(1).collect()
+        doubled = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias(_COUNT)).where(f"{_COUNT} > 1").limit(1).collect()
         if doubled:
             key = ", ".join(f"{name} {doubled[0][name]}" for name, _ in layout.keys) or "the one group"
-            raise UsageError(f"{what}: there are {doubled[0]['count']} rows for {key}, and stage '{stage}' keeps one a key.")
+            raise UsageError(f"{what}: there are {doubled[0][_COUNT]} rows for {key}, and stage '{stage}' keeps one a key.")
         return
     wrong = rows.where(~F.coalesce(_is_window(layout), F.lit(False))).limit(1).collect()
     if wrong:
-        span = f"{wrong[0][START]} to {wrong[0][END]}"
+        own = _own_names(layout)
+        span = f"{wrong[0][own[START]]} to {wrong[0][own[END]]}"
         raise UsageError(f"{what}: {span} is no window of stage '{stage}', which has {layout.parameters['text']}.")
 
 
 def _is_window(layout: StateLayout) -> Column:
-    start, end = F.unix_micros(START), F.unix_micros(END)
+    own = _own_columns(layout)
+    start, end = F.unix_micros(own[START]), F.unix_micros(own[END])
     if rules_of(layout.kind).form is Form.SESSIONS:
         return start < end
     size, slide = (layout.parameters[name] * 1000 for name in ("size_ms", "slide_ms"))
@@ -149,8 +178,8 @@ def _is_window(layout: StateLayout) -> Column:
     whole: Column = end - start == size
     if size == slide:
         return aligned & whole
-    frame: Column = (F.col(PART) == "frame") & (end - start == slide)
-    window: Column = (F.col(PART) == "window") & whole
+    frame: Column = (own[PART] == "frame") & (end - start == slide)
+    window: Column = (own[PART] == "window") & whole
     return aligned & (frame | window)
 
 

@@ -20,7 +20,7 @@ from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.internals.operators import group_state_field, has_variables, joins_streams, variables
 from pitstop.spark.state.codec import LAST, STATE
-from pitstop.spark.state.key_text import TEXT, fields_of
+from pitstop.spark.state.key_text import FIELDS, TEXT, fields_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SavedStage:
     """Role -> operator id."""
 
     def rows(self, spark: SparkSession, role: str, as_text: bool = False) -> DataFrame:
-        """The state of the operator with that role: its keys, window column and accumulators.
+        """The state of the operator with that role, as :func:`saved_rows` has it.
 
         ``as_text``: of a stage whose state is a text for each key, that text (column TEXT) in the place of its fields.
         """
@@ -70,7 +70,7 @@ def saved_rows(
 ) -> DataFrame:
     """The state of one operator: keys, window column (named for stage and role) if it has one, accumulators.
 
-    State of a key's own (map_stateful, rolling) has its fields, and ``__last`` (ms since the epoch).
+    State of a key's own (map_stateful, rolling) has its accumulators as a struct, FIELDS, and ``__last`` (ms since the epoch).
     """
     state = operator_frame(spark, checkpoint, epoch, operator)
     if rules_of(layout.kind).form is Form.KEYED:
@@ -132,12 +132,13 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
     columns: list[Column] = [F.col(quoted(name)) for name, _ in new.keys]
     if span is not None and new_span is not None:
         columns.append(F.col(quoted(span)).alias(new_span))
+    accumulators = []
     for name, kind in new.accumulators:
-        saved = F.col(quoted(name)) if name in kept else F.lit(None)
-        columns.append(saved.cast(type_of(kind)).alias(name))
-    if LAST in rows.columns:
-        columns.append(F.col(LAST))
-    return rows.select(*columns)
+        within = F.col(FIELDS).getField(name) if FIELDS in rows.columns else F.col(quoted(name))
+        accumulators.append((within if name in kept else F.lit(None)).cast(type_of(kind)).alias(name))
+    if FIELDS in rows.columns:
+        return rows.select(*columns, F.struct(*accumulators).alias(FIELDS), LAST)
+    return rows.select(*columns, *accumulators)
 
 
 def is_text(layout: StateLayout) -> bool:
@@ -157,12 +158,11 @@ def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
     kept = F.col(f"value.{quoted(group)}")
     if layout.form == COLUMNS:
-        names = [*(name for name, _ in layout.accumulators), LAST]
-        return state.select(*keys, *[kept.getField(name).alias(name) for name in names])
-    schema = StructType([StructField(name, type_of(kind)) for name, kind in layout.accumulators])
-    rows = state.select(*keys, fields_of(kept.getField(STATE), schema).alias("kept"), kept.getField(LAST).alias(LAST))
-    fields = [F.col(f"kept.{quoted(name)}").alias(name) for name, _ in layout.accumulators]
-    return rows.select(*[quoted(name) for name, _ in layout.keys], *fields, LAST)
+        fields = F.struct(*[kept.getField(name).alias(name) for name, _ in layout.accumulators])
+    else:
+        schema = StructType([StructField(name, type_of(kind)) for name, kind in layout.accumulators])
+        fields = fields_of(kept.getField(STATE), schema)
+    return state.select(*keys, fields.alias(FIELDS), kept.getField(LAST).alias(LAST))
 
 
 def _session_rows(state: DataFrame, slot: OperatorSlot, layout: StateLayout) -> DataFrame:
