@@ -120,6 +120,8 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
     for new files, each read once; such a folder needs a schema, unless it is one of text. ``options`` are those of Spark's
     reader, such as ``header=True``, or ``maxFilesPerTrigger=1``, which bounds what one epoch reads.
+    A file that was written more than a week before the newest that was read is passed over, unless ``maxFileAge="365d"``, or
+    what you choose, says otherwise: Spark remembers for that long which files it has read.
     """
     if format not in ("csv", "json", "parquet", "text"):
         raise UsageError(f"files reads csv, json, parquet or text, not {format!r}.")
