@@ -1905,7 +1905,7 @@ export interface components {
             token: number;
             /**
              * Update Failure
-             * @description Why the last update was rolled back.
+             * @description Why the last update was rolled back, or the state could not be moved to disk.
              */
             update_failure: string | null;
             /**
