@@ -243,6 +243,24 @@ def test_a_query_ends_with_who_has_asked_even_before_it_has_begun(client, stack)
     assert wait_until(rests, 60), "it is carried out for nobody"
 
 
+def test_a_query_that_cannot_be_ended_ends_with_its_process(stack):
+    """The optimizer computes it, in the driver: no task of it is there to be ended."""
+    client = stack.start_server(options=("--query-seconds", "5"))
+    assert rows(client, "SELECT 1") == [(1,)]
+    folder = str(DataFolder(stack.data).queries)
+
+    def javas():
+        found = [process for process in psutil.process_iter() if process.name() == "java" and folder in "".join(cmdline(process))]
+        return {process.pid for process in found if process.status() != psutil.STATUS_ZOMBIE}
+
+    before = javas()
+    long = "aggregate(sequence(1, 60000), 0L, (a, x) -> a + {0})"
+    with pytest.raises(UsageError, match="The query took more than 5 seconds"):
+        rows(client, f"SELECT {long.format(long.format('n'))} AS s FROM VALUES (1) AS v (n)")
+    assert wait_until(lambda: not before & javas(), 30), "it is still computed"
+    assert rows(client, "SELECT 2") == [(2,)]
+
+
 def cmdline(process):
     try:
         return process.cmdline()

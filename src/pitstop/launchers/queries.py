@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pitstop.control.ports import RunHandle
 from pitstop.errors import BusyError, EngineError, UsageError, from_dict
 from pitstop.kit.jsonable import to_json
 from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.processes import handle_of, kill_all
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS, Select
+from pitstop.model.selecting import BEGIN_ANEW, MOST_ROWS, USUAL_SECONDS, Select
 
 IDLE_SECONDS = 15 * 60.0
 """A process that nobody has asked for so long is ended: it keeps a JVM."""
@@ -57,6 +58,7 @@ class _Asked:
 @dataclass
 class _Process:
     started: subprocess.Popen[str]
+    handle: RunHandle | None
     ready: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
     """It has ended, and all that it has told is in the answers."""
@@ -232,7 +234,7 @@ class QueryProcess:
                 env=dict(self._environment),
                 start_new_session=True,
             )
-        process = _Process(started)
+        process = _Process(started, handle_of(started.pid))
         threading.Thread(target=_read, args=(process,), name="queries", daemon=True).start()
         threading.Thread(target=self._give_up, args=(process,), name="unread queries", daemon=True).start()
         return process
@@ -278,7 +280,8 @@ def _read(process: _Process) -> None:
             if "end" in told or "error" in told:
                 process.going.discard(told["id"])
     finally:
-        process.started.wait()
+        if process.started.wait() == BEGIN_ANEW and process.handle is not None:
+            kill_all(process.handle)  # what it has computed, its Java computes still
         process.over.set()
         process.ready.set()
 
@@ -290,7 +293,6 @@ def _end(process: _Process) -> None:
     try:
         process.started.wait(5)
     except subprocess.TimeoutExpired:
-        handle = handle_of(process.started.pid)
-        if handle is not None:
-            kill_all(handle)
+        if process.handle is not None:
+            kill_all(process.handle)
         process.started.wait()

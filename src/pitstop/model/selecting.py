@@ -7,6 +7,8 @@ from typing import Any
 
 USUAL_SECONDS = 600.0
 MOST_ROWS = 1_000_000
+BEGIN_ANEW = 75
+"""The exit code of a process in whose place another one is to come."""
 
 
 @dataclass(frozen=True)

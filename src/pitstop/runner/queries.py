@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.jsonable import from_json
-from pitstop.model.selecting import Select
+from pitstop.model.selecting import BEGIN_ANEW, Select
 from pitstop.runner.session import session
 from pitstop.sql.parsing import named
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from pitstop.spark.selecting.select import Selecting
 
 log = logging.getLogger("pitstop.queries")
-LEFT_SECONDS = 10.0
-"""So long tasks may run after their query has ended."""
-BEGIN_ANEW = 75
-"""The exit code of a process in whose place another one is to come."""
 STORE_FACTORY = "pitstop.store.maps:open_map_store"
 
 
@@ -33,14 +29,13 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
     """Answer requests that come through standard input until it ends."""
     from pitstop.spark.base.environment import SourceSettings
     from pitstop.spark.selecting.asking import Asking
-    from pitstop.spark.selecting.select import Selecting, bounded
+    from pitstop.spark.selecting.select import Selecting, bounded, too_long
     from pitstop.store.database import open_database
     from pitstop.store.maps import SqlMapStore
 
     work.mkdir(parents=True, exist_ok=True)
     spark = bounded(session(work))
     settings = SourceSettings(store_url=store_url, store_factory=STORE_FACTORY)
-    selecting = Selecting(spark, SqlMapStore(open_database(store_url)), settings, work)
     spark.sql("SELECT 1").toArrow()  # loads what every query needs
     writing, open_ones = threading.Lock(), dict[int, Asking]()
 
@@ -49,6 +44,12 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
             answers.write(json.dumps(told) + "\n")
             answers.flush()
 
+    def begin_anew(select: Select, asking: Asking) -> None:
+        if asking.late:
+            say({"id": select.id, "error": too_long(select).to_dict()})
+        _begin_anew("a query that is to end goes on")
+
+    selecting = Selecting(spark, SqlMapStore(open_database(store_url)), settings, work, begin_anew)
     say({"ready": True})
     for line in sys.stdin:
         told = json.loads(line)
@@ -86,6 +87,10 @@ def _carry_out(
         say({"id": select.id, "error": EngineError(f"{type(error).__name__}: {error}").to_dict()})
     finally:
         open_ones.pop(select.id, None)
-    if selecting.leaves_tasks(LEFT_SECONDS):
-        log.warning("a query that has ended still keeps cores busy: this process ends, and another one takes its place")
-        os._exit(BEGIN_ANEW)
+    if selecting.leaves_tasks():
+        _begin_anew("a query that has ended still keeps cores busy")
+
+
+def _begin_anew(why: str) -> None:
+    log.warning("%s: this process ends, and another one takes its place", why)
+    os._exit(BEGIN_ANEW)

@@ -36,9 +36,13 @@ class EndlessMap:
         return self._entries
 
 
-def select(spark, tmp_path, maps, asking, seconds=600.0, text="SELECT COUNT(*) FROM endless", tell=None):
+def never(*stuck):
+    raise AssertionError(stuck)
+
+
+def select(spark, tmp_path, maps, asking, seconds=600.0, text="SELECT COUNT(*) FROM endless", tell=None, stuck=never):
     told = []
-    selecting = Selecting(spark, maps, SourceSettings(), tmp_path)
+    selecting = Selecting(spark, maps, SourceSettings(), tmp_path, stuck)
     asked = Select(next(NUMBERS), text, 1, 1, seconds=seconds)
     # In a thread of its own, as the server does it: what is cancelled is all that the thread asks Spark for.
     with ThreadPoolExecutor(1) as thread:
@@ -98,3 +102,14 @@ def test_a_query_whose_rows_are_not_taken_in_its_time_gives_no_more(spark, tmp_p
     with pytest.raises(UsageError, match=r"The query took more than 600 seconds\."):
         select(spark, tmp_path, ShortMap(), asking, text=LONG, tell=tell)
     assert len(told) == 4
+
+
+def test_what_the_driver_cannot_be_stopped_in_is_told(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("pitstop.spark.selecting.select.LEFT_SECONDS", 1.0)
+    long = "aggregate(sequence(1, {0}), 0L, (a, x) -> a + {1})"
+    text = f"SELECT {long.format(3000, long.format('n', 'x'))} AS n FROM VALUES (20000) AS v (n)"
+    stuck = []
+    with pytest.raises(UsageError, match=r"The query took more than 1 seconds\."):
+        select(spark, tmp_path, ShortMap(), Asking(), seconds=1.0, text=text, stuck=lambda *what: stuck.append(what))
+    ((asked, asking),) = stuck
+    assert (asked.query, asking.late) == (text, True)

@@ -4,6 +4,7 @@ import json
 import sys
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from pitstop.errors import BusyError, EngineError, UsageError
@@ -41,6 +42,10 @@ for line in sys.stdin:
         endless.add(number)
     if query == "gone":
         os._exit(1)
+    if query == "stuck":
+        note(str(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid))
+        say(id=number, error={{"code": "USAGE", "message": "The query took more than 1 seconds."}})
+        os._exit(75)
     say(id=number, columns=[["n", "int"]])
     if query == "quiet":
         continue
@@ -76,6 +81,13 @@ def begins(process):
     except BusyError:
         return False
     return True
+
+
+def runs(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_rows_come_in_order_until_the_end(process):
@@ -114,6 +126,15 @@ def test_who_waits_for_rows_takes_them(process, monkeypatch):
     monkeypatch.setattr(queries, "QUIET_SECONDS", 0.6)
     quiet = run(process, "quiet")
     assert [next(quiet) for _ in range(3)] == [{"id": 1, "columns": [["n", "int"]]}, {"quiet": True}, {"quiet": True}]
+
+
+def test_what_cannot_be_ended_is_told_and_ended_with_all_that_its_process_has_started(process, tmp_path):
+    with pytest.raises(UsageError, match="took more than 1 seconds"):
+        next(run(process, "stuck"))
+    _, child = noted(tmp_path)
+    assert wait_until(lambda: not runs(int(child)), 30)
+    assert list(run(process, "short"))
+    assert noted(tmp_path).count("started") == 2
 
 
 def test_a_query_whose_process_ends_without_a_word_is_begun_once_more(process, tmp_path):

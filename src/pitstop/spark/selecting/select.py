@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ from pitstop.sql.statements import Query
 from pitstop.sql.types import quoted
 
 LOOK_SECONDS = 0.2
+LEFT_SECONDS = 10.0
+"""So long a query may go on after nobody asks for it any more, and so long its tasks after it has ended."""
 OWN_SETTINGS = {
     # FROM csv.`/etc/passwd` names a file that no mapping names.
     "spark.sql.runSQLOnFiles": "false",
@@ -82,6 +85,8 @@ class Selecting:
     maps: MapStore
     settings: SourceSettings
     work: Path
+    stuck: Callable[[Select, Asking], None]
+    """Called for a query that ends, and still goes on LEFT_SECONDS after nobody asks for it any more."""
 
     def run(self, select: Select, known: AnyMapping[str, Named], tell: Told, asking: Asking) -> None:
         """Tell columns and rows of a query until its end, or until nobody asks for them. UsageError for what is wrong with it."""
@@ -102,10 +107,10 @@ class Selecting:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def leaves_tasks(self, seconds: float) -> bool:
-        """True if tasks of queries that have ended still run after so long, and keep cores from others: Spark cannot end a task
-        in the middle of a loop that gives no rows."""
-        return not wait_until(lambda: left_tasks(self.spark) <= 0, seconds)
+    def leaves_tasks(self) -> bool:
+        """True if tasks of queries that have ended still run after LEFT_SECONDS, and keep cores from others: Spark cannot end a
+        task in the middle of a loop that gives no rows."""
+        return not wait_until(lambda: left_tasks(self.spark) <= 0, LEFT_SECONDS)
 
     def _whole(
         self,
@@ -122,9 +127,14 @@ class Selecting:
         spark.sparkContext.setJobGroup(group, "SELECT", interruptOnCancel=True)
 
         def cancel() -> None:
-            cancel_group(spark, group)
-            while not done.wait(LOOK_SECONDS):  # a stage that was about to begin is missed
-                cancel_group(spark, group)
+            until = time.monotonic() + LEFT_SECONDS
+            while not done.is_set():
+                if time.monotonic() > until:
+                    # What the driver computes itself, while it plans, nothing can cancel.
+                    self.stuck(select, asking)
+                    return
+                cancel_group(spark, group)  # once more each time: a stage that is about to begin is missed
+                done.wait(LOOK_SECONDS)
 
         def give(rows: list[list[Any]]) -> None:
             tell(None, rows)
@@ -156,7 +166,7 @@ class Selecting:
             _refuse_more(table.num_rows, select)
         except Exception as error:
             if asking.late:
-                raise UsageError(f"The query took more than {select.seconds:.0f} seconds.") from None
+                raise too_long(select) from None
             if isinstance(error, PySparkException) and not asking.over and text is not None:
                 raise refused(text, error) from error
             raise
@@ -196,6 +206,11 @@ class Selecting:
                     return
         finally:
             running.query.stop()
+
+
+def too_long(select: Select) -> UsageError:
+    """What is said of a query that has had its time."""
+    return UsageError(f"The query took more than {select.seconds:.0f} seconds.")
 
 
 def _refuse_more(rows: int, select: Select) -> None:
