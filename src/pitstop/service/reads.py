@@ -9,6 +9,7 @@ from pitstop.control.ports import Registry
 from pitstop.control.retention import has_begun, kept_until, state_bytes
 from pitstop.errors import NotFoundError
 from pitstop.kit.rotating import read_from
+from pitstop.kit.wire import check_text
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.retention import Retention
@@ -43,6 +44,7 @@ MOST_ANSWERED = 1_000
 """So many of these at most."""
 PAGE_BYTES = 1 << 20
 """So much of a log at once. A longer line is given in pieces of this size."""
+_JOB = "The name of the job"
 
 
 class Reads:
@@ -59,7 +61,7 @@ class Reads:
         return {name: self._statuses.of(*found) for name, found in self._registry.overview_of(names).items()}
 
     def job(self, name_or_id: str) -> JobStatus:
-        found = self._registry.overview(named=name_or_id)
+        found = self._registry.overview(named=check_text(_JOB, name_or_id))
         return self._view(*found[0]) if found else self._status(self._find(name_or_id))
 
     def kept_states(self) -> list[KeptState]:
@@ -179,13 +181,13 @@ class Reads:
         return lineage is not None and not job.state_dropped and has_begun(self._data, job, lineage)
 
     def _find(self, name_or_id: str) -> Job:
-        found = self._registry.find_jobs(name_or_id)
+        found = self._registry.find_jobs(check_text(_JOB, name_or_id))
         if not found:
             raise NotFoundError(f"No job with name or id '{name_or_id}' was found")
         return found[0]
 
     def _snapshot_record(self, name: str) -> SnapshotRecord:
-        record = self._registry.get_snapshot(name)
+        record = self._registry.get_snapshot(check_text("The name of the snapshot", name))
         if record is None:
             raise NotFoundError(f"Didn't find a snapshot named '{name}'")
         return record

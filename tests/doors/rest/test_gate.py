@@ -146,6 +146,22 @@ def test_an_address_with_a_nul_is_refused(http, url):
     assert "holds a NUL" in response.json()["message"]
 
 
+@pytest.mark.parametrize(
+    ("method", "url", "body"),
+    [
+        ("PUT", "/log-levels", {"logger": "root", "level": "INFO", "job": "\0"}),
+        ("POST", "/check", {"artifact": "job.py", "job": "a\0"}),
+        ("POST", "/check", {"artifact": "job.py", "snapshot": "a\0"}),
+        ("POST", "/jobs", {"artifact": "job.py", "initial_snapshot": "a\0"}),
+        ("POST", "/jobs", {"artifact": "job.py", "options": {"initial_snapshot": "a\0"}}),
+    ],
+)
+def test_so_are_names_of_jobs_and_snapshots_with_one(http, method, url, body):
+    response = http.request(method, f"/api/v1{url}", json=body)
+    assert (response.status_code, response.json()["code"]) == (400, "USAGE")
+    assert "holds a NUL" in response.json()["message"]
+
+
 def test_so_are_keys_of_maps_and_statements_with_one(http, state):
     for url, body in [("/maps/m/entries", {"entries": {"a\0b": 1}}), ("/sql", {"statements": 'DROP MAPPING "a\0b"'})]:
         response = http.post(f"/api/v1{url}", json=body)
