@@ -139,8 +139,15 @@ def _without_notes(plan):
     return dataclasses.replace(plan, stages=tuple(stages))
 
 
-@pytest.mark.parametrize("strict_first", [False, True], ids=["null no more", "null now"])
-@pytest.mark.parametrize("harness", [FilesHarness, OfAnOlderRelease], ids=["now", "of an older release"])
+@pytest.mark.parametrize(
+    ("harness", "strict_first"),
+    [
+        pytest.param(FilesHarness, False, id="null no more"),
+        pytest.param(FilesHarness, True, id="null now"),
+        pytest.param(OfAnOlderRelease, False, id="of an older release, null no more", marks=[pytest.mark.long, pytest.mark.deep]),
+        pytest.param(OfAnOlderRelease, True, id="of an older release, null now"),
+    ],
+)
 def test_state_keeps_its_nulls(spark, tmp_path, harness, strict_first):
     folder, versions = tmp_path / "in", harness(spark, tmp_path)
     results = {kind: Counter() for kind in KINDS}

@@ -1,5 +1,7 @@
 """Every request in every state that a job of a real server can be brought to: what the reference says, over HTTP."""
 
+import dataclasses
+
 import pytest
 
 from pitstop.client.http import HttpService
@@ -54,6 +56,8 @@ def brought(service, state, mode, special, name):
     job = brought_to(service, state, name)
     if special == "state_dropped" and state is S.FAILED:
         service.discard(job)
+    if special == "bounded":
+        service.put(job, version=dataclasses.replace(service.registry.get_job(job).version, bounded=True))
     if mode is not None:
         update = Update(0, 0.0, Asked(SECOND)) if mode is Mode.UPDATE else None
         service.put(job, termination=Termination(mode, operation=0), update=update)

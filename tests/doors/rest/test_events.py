@@ -83,9 +83,9 @@ def test_changes_of_jobs_snapshots_and_maps_come_with_what_is_there_now(state, u
 def test_what_is_asked_of_a_job_is_told_as_begun_and_as_done(state, url, monkeypatch):
     job, goes_on, export = running(state), threading.Event(), ScriptedQuery.export
 
-    def slow(query, name):
+    def slow(query, name, at_rest):
         assert goes_on.wait(20)
-        return export(query, name)
+        return export(query, name, at_rest)
 
     monkeypatch.setattr(ScriptedQuery, "export", slow)
     with following(url, "?kind=operation") as told:
