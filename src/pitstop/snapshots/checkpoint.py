@@ -170,8 +170,11 @@ class Checkpoint:
         write_text(self.files, self.path / FACTS, json.dumps(facts))
 
     def begin_writing(self, epoch: int) -> None:
-        """Note that sinks begin to get an epoch, in no time: it outlives the process, not a power cut."""
-        if self.writing() != epoch:
+        """Note that sinks begin to get an epoch, in no time: it outlives the process, not a power cut.
+
+        A run that has lost its job, and does not know it yet, takes back nothing that its successor has noted.
+        """
+        if self.writing() < epoch:
             aside = self.path / f".{WRITING}.tmp"
             aside.write_text(str(epoch))
             aside.replace(self.path / WRITING)

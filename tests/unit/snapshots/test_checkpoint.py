@@ -111,6 +111,8 @@ def test_what_sinks_have_begun_to_get_is_noted_once_an_epoch_and_never_half(chec
         checkpoint.begin_writing(4)
         assert before.read() == "3", "who is killed while it writes leaves what was there"
     assert checkpoint.writing() == 4
+    checkpoint.begin_writing(3)
+    assert checkpoint.writing() == 4, "a run that has lost its job may come late"
 
 
 def test_logs_that_a_waiting_query_begins_with_tell_how_the_state_is_kept(checkpoint, tmp_path):

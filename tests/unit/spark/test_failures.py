@@ -137,6 +137,8 @@ def test_what_the_system_says_through_java_costs_time_and_no_attempt(said):
         f"{LOST}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] 'No space left on device' is no number",
         "[STREAM_FAILED] Query terminated with exception: [CAST_INVALID_INPUT] The value 'Input/output error' cannot be cast",
         "RuntimeError: the line says: can't start new thread",
+        "java.lang.RuntimeException: Error while decoding 'sda: Input/output error'",
+        f"[STREAM_FAILED] Query terminated with exception: {LOST}java.lang.RuntimeException: no number: No space left on device",
     ],
 )
 def test_a_row_that_quotes_what_a_system_says_is_a_fault_of_the_job_all_the_same(said):

@@ -28,6 +28,7 @@ _AROUND = re.compile(
     | (?:[\w$]+\.)*(?:SparkException|ExecutionException|RuntimeException|FSError): | : )\s*(?=\S)"""
 )
 """What Spark and Java put before the error that was first."""
+_OF_DRIVER = "terminated with exception:"
 
 
 def no_room_in(text: str) -> str | None:
@@ -40,11 +41,11 @@ def _says_so(line: str) -> bool:
         return True
     if not any(word in line for word in _WORDS):
         return False
-    said, wrapped = line, False
+    said, of_driver = line, False
     while (around := _AROUND.match(said)) is not None:
-        said, wrapped = said[around.end() :], True
+        said, of_driver = said[around.end() :], around[0].rstrip().endswith(_OF_DRIVER)
     kind = said.partition(":")[0].split(" exitCode=")[0].rpartition(".")[2]
     if kind in _PYTHON | _LIBRARIES or _JAVA.fullmatch(kind):
         return True
     # Of an error of its driver Spark tells the words alone. Its own errors begin with their class, others with their name.
-    return wrapped and not said.startswith("[") and not kind.endswith(("Error", "Exception"))
+    return of_driver and not said.startswith("[") and not kind.endswith(("Error", "Exception"))
