@@ -133,7 +133,7 @@ def test_what_the_system_says_through_java_costs_time_and_no_attempt(said):
     "said",
     [
         "ValueError: bad line 'Oct 3 kernel: sda: Input/output error'",
-        "pitstop.spark.lowering.key_functions.RowError: stage 's' fails for Row(line='OSError: Too many open files'): no.",
+        "pitstop.spark.lowering.row_functions.RowError: stage 's' fails for Row(line='OSError: Too many open files'): no.",
         f"{LOST}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] 'No space left on device' is no number",
         "[STREAM_FAILED] Query terminated with exception: [CAST_INVALID_INPUT] The value 'Input/output error' cannot be cast",
         "RuntimeError: the line says: can't start new thread",

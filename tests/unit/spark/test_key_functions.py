@@ -24,10 +24,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pitstop.pipeline.combining import LIST, MAX, SUM
 from pitstop.spark.internals.arrow import arrow_schema
 from pitstop.spark.internals.keyed_batches import KeyedBatches
-from pitstop.spark.lowering.key_functions import Fold, FoldInto, Items, KeyedFunction, NoState, UserFunction, never
+from pitstop.spark.lowering.key_functions import Items, KeyedFunction, NoState
+from pitstop.spark.lowering.row_functions import UserFunction, never
 from pitstop.spark.state.codec import StateCodec
 from pitstop.spark.state.row_shape import RowShape
 
@@ -178,22 +178,6 @@ def test_state_dies_by_the_time_of_rows_wherever_epochs_end():
     assert function.of_key((1,), items, NoState()) == [
         (1, 0, 1), (1, 1, 2), (1, 15, -2), (1, 2, 1), (1, 3, 2), (1, 26, -2), (1, 4, 1)
     ]  # fmt: skip
-
-
-def test_accumulators_fold_row_by_row_and_ignore_nulls():
-    class State:
-        total, high, values = None, None, [0]
-
-    folds = (FoldInto("total", SUM.fold, False), FoldInto("high", MAX.fold, False), FoldInto("values", LIST.fold, True))
-    fold, state = Fold(folds, (0,)), State()
-    assert fold(state, [("a", 1, None, 5), ("b", None, 3, None), ("c", 2, 2, 6)]) == [
-        ("a", 1, None, [0, 5]),
-        ("b", 1, 3, [0, 5]),
-        ("c", 3, 3, [0, 5, 6]),
-    ]
-    assert (state.total, state.high, state.values) == (3, 3, [0, 5, 6])
-    assert fold(state, [("d", 4, 4, None)]) == [("d", 7, 4, [0, 5, 6])]
-    assert fold(state, []) == []
 
 
 AT = struct(at=TimestampType())

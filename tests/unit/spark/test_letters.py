@@ -17,8 +17,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pitstop.spark.lowering.key_functions import Items, KeyedFunction, NoState, RowError, UserFunction, never
+from pitstop.spark.lowering.key_functions import Items, KeyedFunction, NoState
 from pitstop.spark.lowering.letters import LETTER_TYPE, Letters
+from pitstop.spark.lowering.row_functions import RowError, UserFunction, never
 from pitstop.spark.state.codec import StateCodec
 from pitstop.spark.state.row_shape import RowShape
 

@@ -30,7 +30,7 @@ _EXECUTOR_LOST = (
 )
 """What Spark says when an executor is gone with what only it had, such as rows of an epoch that one sink has already written."""
 
-_ROW_ERROR = "pitstop.spark.lowering.key_functions.RowError"
+_ROW_ERROR = "pitstop.spark.lowering.row_functions.RowError"
 """Says by itself which stage and row it is of."""
 
 _SPARK_LOST = (

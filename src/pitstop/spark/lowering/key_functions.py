@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from operator import le
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from pitstop.spark.lowering.letters import LETTER, Letter, Letters, read_rows, sentence
+from pitstop.spark.lowering.letters import LETTER, Letter, Letters, read_rows
+from pitstop.spark.lowering.row_functions import RowError, Values
 from pitstop.spark.state.codec import LAST, STATE, StateCodec
 from pitstop.spark.state.row_shape import RowShape, plain
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # pandas takes time and memory, and few sessions use this way
 ROW, AT, SAVED = "__row", "__at", "__saved"
 """Columns in which the rows of a keyed stage travel: the row, its event time, and state that is restored."""
 
-Values = tuple[Any, ...]
 Made = Values | Letter
 """What a keyed function makes: a row without its key, or a letter."""
 
@@ -326,115 +325,6 @@ class NoState:
         pass
 
 
-class RowError(Exception):
-    """A user's function failed for a row; the exception before it says why."""
-
-    def __init__(self, stage: str, row: Any, error: Exception) -> None:
-        shown = repr(row)
-        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-        super().__init__(
-            f"stage '{stage}' fails for the row {shown}: {sentence(error)}. Mend its function, or give map_stateful "
-            "dead_letters, which keep such rows."
-        )
-        self.error = error
-
-
-@dataclass(frozen=True)
-class UserFunction:
-    """A function of the user's and what it may return: None, a row, or a list of rows."""
-
-    function: Callable[..., Any]
-    outputs: tuple[str, ...]
-    stage: str
-
-    def each(self, held: SimpleNamespace, rows: list[Any]) -> list[Values]:
-        """Call it with the state and each row."""
-        out: list[Values] = []
-        function, width = self.function, len(self.outputs)
-        row: Any = None
-        try:
-            for row in rows:
-                result = function(held, row)
-                if type(result) is tuple and len(result) == width:
-                    out.append(result)
-                elif result is not None:
-                    out += self._rows(result)
-        except Exception as error:
-            raise RowError(self.stage, row, error) from error
-        return out
-
-    def once(self, *arguments: Any) -> list[Values]:
-        """Call it with these arguments."""
-        result = self.function(*arguments)
-        return [] if result is None else self._rows(result)
-
-    def _rows(self, result: Any) -> list[Values]:
-        return [self._row(row) for row in (result if isinstance(result, list) else [result])]
-
-    def _row(self, row: Any) -> Values:
-        if isinstance(row, dict):
-            odd = set(row) - set(self.outputs)
-            if odd:
-                raise ValueError(f"stage '{self.stage}' returned a column '{min(odd)}'; its output is {', '.join(self.outputs)}")
-            return tuple(row.get(name) for name in self.outputs)
-        values = tuple(row) if isinstance(row, tuple) else (row,)
-        if len(values) != len(self.outputs):
-            raise ValueError(f"stage '{self.stage}' returned {len(values)} values; its output is {', '.join(self.outputs)}")
-        return values
-
-
-def never(*_: Any) -> list[Values]:
-    """The ``evict`` of stages that never drop state."""
-    return []
-
-
-@dataclass(frozen=True)
-class FoldInto:
-    """How an accumulator takes in one lifted value after the other."""
-
-    name: str
-    fold: Callable[[Any, Any], Any]
-    collects: bool
-    """True if the accumulator is a list of lifted values, so that the first value becomes a list of one."""
-
-    def running(self, before: Any, values: Sequence[Any]) -> list[Any]:
-        """The accumulator after each of the values; ``before`` is what it was."""
-        if not self.collects and None not in values:
-            return list(accumulate(values, self.fold) if before is None else accumulate(values, self.fold, initial=before))[
-                -len(values) :
-            ]
-        found = []
-        for value in values:
-            if value is not None:
-                first = [value] if self.collects else value
-                before = first if before is None else self.fold(before, value)
-            found.append(before)
-        return found
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Folds rows into the accumulators of their key, and gives each row with the values that they then have.
-
-    The lifted values stand at the end of the row, one for each accumulator.
-    """
-
-    folds: tuple[FoldInto, ...]
-    carried: tuple[int, ...]
-    """Which of the row's values are given on."""
-
-    def __call__(self, held: SimpleNamespace, rows: list[Values]) -> list[Values]:
-        if not rows:
-            return []
-        columns = list(zip(*rows, strict=True))
-        lifted = columns[-len(self.folds) :]
-        totals = [fold.running(getattr(held, fold.name), values) for fold, values in zip(self.folds, lifted, strict=True)]
-        for fold, own in zip(self.folds, totals, strict=True):
-            setattr(held, fold.name, own[-1])
-        return list(zip(*[columns[place] for place in self.carried], *totals, strict=True))
-
-
-_SHOWN = 300
 _SAVED = pa.struct([(STATE, pa.string()), (LAST, pa.int64())])
 
 

@@ -25,20 +25,10 @@ from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.arrow import arrow_rows
 from pitstop.spark.lowering.event_time import event_time, event_time_if_there
 from pitstop.spark.lowering.grouped import key_columns, key_names, layout_of, refuse_doubled
-from pitstop.spark.lowering.key_functions import (
-    AT,
-    ROW,
-    SAVED,
-    Fold,
-    FoldInto,
-    Items,
-    KeyedFunction,
-    NoState,
-    UserFunction,
-    never,
-)
+from pitstop.spark.lowering.key_functions import AT, ROW, SAVED, Items, KeyedFunction, NoState
 from pitstop.spark.lowering.letters import LETTER, LETTER_TYPE, Letters, output_rows, told
 from pitstop.spark.lowering.rolling import lifted_rows, results, rolling_layout
+from pitstop.spark.lowering.row_functions import Fold, FoldInto, UserFunction, never
 from pitstop.spark.lowering.window import check_columns
 from pitstop.spark.state.codec import KEPT, LAST, STATE, StateCodec
 from pitstop.spark.state.key_text import FIELDS, TEXT, text_of
