@@ -25,8 +25,6 @@ from pitstop.model.selecting import BEGIN_ANEW, MOST_ROWS, USUAL_SECONDS, Select
 IDLE_SECONDS = 15 * 60.0
 """A process that nobody has asked for so long is ended: it keeps a JVM."""
 START_SECONDS = 120.0
-LOOK_SECONDS = 0.5
-"""How soon somebody who waits for rows sees that nobody wants them any more, or that the process is gone."""
 QUIET_SECONDS = 15.0
 """Who waits so long for rows of a stream is told that there are none yet."""
 MOST_OPEN = 32
@@ -37,6 +35,8 @@ UNTAKEN_SECONDS = 300.0
 _SEE = "see queries.log in the data folder"
 
 Answer = dict[str, Any]
+_WAKE: Answer = {}
+"""Comes last of a query's answers: nobody asks for it any more, or its process is gone."""
 
 
 @dataclass
@@ -50,9 +50,9 @@ class _Asked:
     given_up: bool = False
     """It was ended because nobody has taken anything."""
 
-    def is_left(self) -> bool:
-        """True if nobody has asked for an answer for too long."""
-        return self.left_at is not None and time.monotonic() - self.left_at > UNTAKEN_SECONDS
+    def given_up_in(self) -> float:
+        """Seconds until nobody has asked for an answer for too long, as it looks now."""
+        return UNTAKEN_SECONDS - (0.0 if self.left_at is None else time.monotonic() - self.left_at)
 
 
 @dataclass
@@ -76,10 +76,11 @@ class _Process:
 
     def end_query(self, number: int) -> bool:
         """Nobody asks for it any more; False if it was so before."""
-        ended = self.asked.pop(number, None) is not None
-        if ended:
+        ended = self.asked.pop(number, None)
+        if ended is not None:
             self.say({"cancel": number})
-        return ended
+            ended.answers.put(_WAKE)
+        return ended is not None
 
 
 class _Answers:
@@ -107,12 +108,12 @@ class _Answers:
         quiet_at = time.monotonic() + QUIET_SECONDS
         while self._number in self._process.asked:
             try:
-                told = self._asked.answers.get(timeout=LOOK_SECONDS)
+                told = self._asked.answers.get(timeout=max(quiet_at - time.monotonic(), 0.0))
             except queue.Empty:
-                if self._process.over.is_set() and self._asked.answers.empty():
+                return {"quiet": True}
+            if told is _WAKE:
+                if self._number in self._process.asked:
                     self._begin_anew()
-                elif time.monotonic() > quiet_at:
-                    return {"quiet": True}
                 continue
             if "columns" in told and self._columns:
                 continue  # the process before has told them
@@ -241,13 +242,18 @@ class QueryProcess:
 
     def _give_up(self, process: _Process) -> None:
         """End the queries of a process that nobody takes anything from, for as long as it is there."""
-        while not process.over.wait(LOOK_SECONDS):
+        next_look = UNTAKEN_SECONDS
+        while not process.over.wait(next_look):
+            next_look = UNTAKEN_SECONDS
             for number, asked in list(process.asked.items()):
-                if asked.is_left():
-                    asked.given_up = True
-                    if process.end_query(number):
-                        asked.answers = queue.Queue()
-                        self._rest()
+                left = asked.given_up_in()
+                if left > 0:
+                    next_look = min(next_look, left)
+                    continue
+                asked.given_up = True
+                if process.end_query(number):
+                    asked.answers = queue.Queue()
+                    self._rest()
 
     def _rest(self) -> None:
         """A while after the last query the process is ended."""
@@ -284,6 +290,8 @@ def _read(process: _Process) -> None:
             kill_all(process.handle)  # what it has computed, its Java computes still
         process.over.set()
         process.ready.set()
+        for asked in list(process.asked.values()):
+            asked.answers.put(_WAKE)
 
 
 def _end(process: _Process) -> None:

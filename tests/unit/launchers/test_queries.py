@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from types import SimpleNamespace
 
 import psutil
@@ -61,7 +62,6 @@ def process(tmp_path, monkeypatch):
     program.write_text(PROCESS)
     program.chmod(0o700)
     monkeypatch.setattr(queries, "sys", SimpleNamespace(executable=str(program)))
-    monkeypatch.setattr(queries, "LOOK_SECONDS", 0.05)
     made = QueryProcess(DataFolder(tmp_path), "sqlite://", {}, Rotation())
     yield made
     made.close()
@@ -126,6 +126,18 @@ def test_who_waits_for_rows_takes_them(process, monkeypatch):
     monkeypatch.setattr(queries, "QUIET_SECONDS", 0.6)
     quiet = run(process, "quiet")
     assert [next(quiet) for _ in range(3)] == [{"id": 1, "columns": [["n", "int"]]}, {"quiet": True}, {"quiet": True}]
+
+
+def test_who_waits_for_rows_of_a_query_that_another_one_ends_is_woken(process):
+    quiet = run(process, "quiet")
+    next(quiet)
+    found = []
+    waiting = threading.Thread(target=lambda: found.extend(quiet), daemon=True)
+    waiting.start()
+    quiet.close()
+    waiting.join(queries.QUIET_SECONDS / 2)
+    assert not waiting.is_alive()
+    assert found == []
 
 
 def test_what_cannot_be_ended_is_told_and_ended_with_all_that_its_process_has_started(process, tmp_path):
