@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import threading
 from collections import Counter
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.sinks import EpochContext
 from pitstop.spark.sinks.files import write_files
 from pitstop.testing.map_store import MemoryMapStore
-from tests.spark.harness import Collected, Harness, numbers
+from tests.spark.harness import Collected, FilesHarness, Harness, numbers
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -51,7 +52,7 @@ def add(old, new):
 
 
 def written(folder):
-    return Counter(json.loads(line)["seq"] for file in folder.glob("*.json") for line in file.open())
+    return Counter(json.loads(line).get("seq") for file in folder.glob("*.json") for line in file.open())
 
 
 def expected_sums():
@@ -145,12 +146,36 @@ def test_an_epoch_that_fails_while_its_rows_are_made_is_planned_anew(spark, tmp_
         rows = numbers(p, rows=ROWS, step=STEP, keys=10).select("seq", f"{cast}({text} AS bigint) AS number")
         rows.write_to(ps.sinks.files(tmp_path / "cast", format="json"), name="cast")
         rows.write_to(ps.sinks.map("kept", key="seq", value="number"), name="kept")
+        rows.write_to(ps.sinks.logger("{seq}"), name="told")
         return p
 
     harness = Harness(spark, tmp_path, maps=MemoryMapStore())
     assert failed(harness, version("cast")).unfinished is None
     harness.run(version("try_cast"))
     assert written(tmp_path / "cast") == Counter(range(ROWS))
+
+
+def test_an_epoch_of_files_that_is_planned_anew_reads_no_more_of_them_than_the_new_version_wants(spark, tmp_path):
+    def version(cast, at_once):
+        p = ps.Pipeline()
+        folder = ps.sources.files(
+            str(tmp_path / "in"), format="text", schema="value string", streaming=True, maxFilesPerTrigger=at_once
+        )
+        numbers = p.read_from(folder, name="numbers").select(f"{cast}(value AS bigint) AS seq")
+        numbers.write_to(ps.sinks.files(tmp_path / "out", format="json"), name="out")
+        return p
+
+    (tmp_path / "in").mkdir()
+    for number, text in enumerate(["0", "1", "2", "3", "none", "5"]):
+        file = tmp_path / "in" / f"{number}.txt"
+        file.write_text(text)
+        os.utime(file, (1_700_000_000 + number,) * 2)
+    harness = FilesHarness(spark, tmp_path)
+    assert failed(harness, version("cast", 3)).unfinished is None
+    harness.run(version("try_cast", 1), until=4)
+    logs = tmp_path / "checkpoint-1" / "sources" / "0"
+    assert {name: len((logs / name).read_text().splitlines()) - 1 for name in "0123"} == {"0": 3, "1": 1, "2": 1, "3": 1}
+    assert written(tmp_path / "out") == Counter([0, 1, 2, 3, None, 5])
 
 
 def test_an_epoch_that_no_sink_has_begun_to_get_is_planned_anew(tmp_path):

@@ -121,3 +121,23 @@ def test_what_was_read_of_a_folder_is_known_below_another_one_if_it_was_moved_th
     take_over_file_logs(was, plan(after), laid_down.path, {})
     _, entry = (laid_down.path / "sources" / "0" / "0").read_text().splitlines()
     assert json.loads(entry)["path"] == f"file://{known}"
+
+
+@pytest.mark.parametrize(("unfinished", "kept"), [(None, 3), (4, 4)], ids=["planned anew", "planned as it was"])
+def test_a_log_names_no_files_of_an_epoch_that_is_planned_anew(saved, laid_down, unfinished, kept):
+    def entry(number):
+        return json.dumps({"path": f"file:///in/{number}", "timestamp": 1, "batchId": number})
+
+    log = saved.checkpoint.path / "sources" / "0"
+    log.mkdir(parents=True)
+    (log / "2").write_text("\n".join(["v1", entry(2)]))
+    (log / "4.compact").write_text("\n".join(["v1", *map(entry, range(5))]))
+    (log / "5").write_text("\n".join(["v1", entry(5)]))
+    offsets = {"orders": {"a": '{"logOffset":2}', "b": '{"logOffset":3}'}}
+    later = None if unfinished is None else {"offsets": {"orders": {"a": json.dumps({"logOffset": unfinished})}}}
+    manifest = dataclasses.replace(saved.manifest, offsets=offsets, unfinished=later)
+    take_over_file_logs(dataclasses.replace(saved, manifest=manifest), Plan((), source_slots=SLOTS), laid_down.path, {})
+    copy = laid_down.path / "sources" / "0"
+    assert sorted(path.name for path in copy.iterdir()) == ["2", "4.compact"]
+    _, *entries = (copy / "4.compact").read_text().splitlines()
+    assert [json.loads(each)["batchId"] for each in entries] == list(range(kept + 1))

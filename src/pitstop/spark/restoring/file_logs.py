@@ -1,34 +1,62 @@
-"""What Spark's file sources have read: logs of files by their whole paths, which go on in a folder that was moved."""
+"""What Spark's file sources have read: logs of files by their whole paths, which go on in a folder that was moved.
+
+A log has a file for each epoch, or several epochs in a ``.compact`` one: a version, then an entry a line, as JSON.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from pitstop.spark.sources.files import quoted
 
+Entry = dict[str, Any]
+_COMPACT = ".compact"
+
+
+def last_entry(offsets: Iterable[str]) -> int | None:
+    """The number of the last part of its log that a source has got to, by the offsets of its readers; None if it has no log."""
+    found = [told.get("logOffset") for told in map(json.loads, offsets) if isinstance(told, dict)]
+    return max((number for number in found if isinstance(number, int)), default=None)
+
+
+def drop_entries(log: Path, last: int) -> None:
+    """Let a source's log name no file of later parts: the next epoch would read them all, whatever the source's limits."""
+    for path in _parts(log):
+        if int(path.name.removesuffix(_COMPACT)) <= last:
+            continue
+        if path.name.endswith(_COMPACT):
+            _rewrite(path, lambda entries: [entry for entry in entries if entry["batchId"] <= last])
+        else:
+            _remove(path)
+
 
 def move_entries(log: Path, before: str, after: str) -> None:
-    """Let the files that a source's log names below one folder be those below another one; both as URLs (``folder_url``).
-
-    A log has a file for each epoch, or several epochs in a ``.compact`` one: a version, then an entry a line, as JSON.
-    """
+    """Let the files that a source's log names below one folder be those below another one; both as URLs (``folder_url``)."""
     before = quoted(unquote(before))  # plans of older releases have it quoted otherwise than the log
+
+    def moved(entry: Entry) -> Entry:
+        path = str(entry.get("path", ""))
+        return entry | {"path": after + path.removeprefix(before)} if path.startswith(before) else entry
+
     for path in _parts(log):
-        version, *entries = path.read_text().splitlines()
-        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
-        path.unlink()  # it may be a link to a file of the snapshot
-        path.write_text("\n".join([version, *(_moved(entry, before, after) for entry in entries)]))
+        _rewrite(path, lambda entries: map(moved, entries))
 
 
-def _moved(entry: str, before: str, after: str) -> str:
-    told = json.loads(entry)
-    if str(told.get("path", "")).startswith(before):
-        told["path"] = after + told["path"].removeprefix(before)
-    return json.dumps(told, separators=(",", ":"))
+def _rewrite(path: Path, change: Callable[[Iterable[Entry]], Iterable[Entry]]) -> None:
+    version, *entries = path.read_text().splitlines()
+    _remove(path)  # it may be a link to a file of the snapshot
+    changed = change(map(json.loads, entries))
+    path.write_text("\n".join([version, *(json.dumps(entry, separators=(",", ":")) for entry in changed)]))
+
+
+def _remove(path: Path) -> None:
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    path.unlink()
 
 
 def _parts(log: Path) -> Iterator[Path]:
-    return (path for path in sorted(log.iterdir()) if path.name.removesuffix(".compact").isdigit())
+    return (path for path in sorted(log.iterdir()) if path.name.removesuffix(_COMPACT).isdigit())

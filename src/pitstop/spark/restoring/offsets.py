@@ -9,7 +9,7 @@ from pathlib import Path
 from pitstop.plan.folders import moved_folder
 from pitstop.plan.model import Plan, SourceSlot
 from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore, OffsetLog
-from pitstop.spark.restoring.file_logs import move_entries
+from pitstop.spark.restoring.file_logs import drop_entries, last_entry, move_entries
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 
 
@@ -66,7 +66,11 @@ def forget_offsets(checkpoint: Checkpoint, sources: int) -> None:
 
 
 def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed: Mapping[str, str]) -> None:
-    """File sources keep a log of what they have read in ``sources/<relation>``; all readers of a stage have the same."""
+    """File sources keep a log of what they have read in ``sources/<relation>``; all readers of a stage have the same.
+
+    It may name files of epochs that are planned anew.
+    """
+    offsets = saved.manifest.offsets if saved.manifest.unfinished is None else saved.manifest.unfinished["offsets"]
     old = dict(reversed(_source_folders(saved.plan.source_slots)))
     shutil.rmtree(target / "sources", ignore_errors=True)
     for stage, number in _source_folders(plan.source_slots):
@@ -75,6 +79,9 @@ def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed:
         if log is not None and log.is_dir():
             copy = target / "sources" / str(number)
             shutil.copytree(log, copy, dirs_exist_ok=True)
+            last = last_entry(offsets.get(was, {}).values())
+            if last is not None:
+                drop_entries(copy, last)
             moved = moved_folder(saved.plan.sources.get(was), plan.sources.get(stage))
             if moved is not None:
                 move_entries(copy, *moved)

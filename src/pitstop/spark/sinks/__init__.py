@@ -72,6 +72,7 @@ class SinkKind(Generic[S]):
     handles_epochs: bool = False
     """True if ``write`` looks for the epoch by all names in ``context.run.known_as``, and calls ``context.run.begins()`` right
     before the sink has anything of it: an epoch that fails while its rows are made is then planned anew by the next version.
+    So is one of a sink that never calls it, whatever the sink has of it.
     Else the context tells the name by which the sink was first given the epoch, some of which it may have as ``write`` begins."""
 
 
