@@ -119,6 +119,17 @@ def test_spark_reads_the_maps_of_older_releases_as_python_does(spark, kind):
     assert read[1:] == [{"seen": None, "nested": None}, {"seen": {}, "nested": []}]
 
 
+def test_numbers_within_maps_are_exact_however_often_spark_writes_them(spark):
+    kind, text = "decimal(38,18)", "12345678901234567890.123456789012345678"
+    schema = struct_of(f"struct<by_number:map<bigint,{kind}>,named:map<string,map<{kind},array<{kind}>>>>")
+    held = {"by_number": {1: Decimal(text)}, "named": {"a": {Decimal(text): [Decimal(text), None]}}}
+    codec = StateCodec("stage", schema)
+    frame = spark.createDataFrame([(codec.encode(held),)], "text string")
+    for _ in range(3):
+        frame = frame.select(text_of(fields_of(frame["text"], schema), schema).alias("text"))
+        assert codec.decode(frame.first()["text"]) == held
+
+
 def test_spark_raises_for_a_key_of_an_older_release_that_it_cannot_read(spark):
     schema = struct_of("struct<seen:map<date,bigint>>")
     frame = spark.createDataFrame([('{"seen":{"1 May":1}}',)], "text string")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructField, StructType
@@ -21,73 +25,116 @@ _WRITE = {"timestampFormat": TIMESTAMP_FORMAT, "timestampNTZFormat": LOCAL_FORMA
 
 def fields_of(text: Column, schema: StructType) -> Column:
     """The fields of a text, as a struct. Spark raises for a text that has a value of another type."""
-    written = _written(schema)
-    assert isinstance(written, StructType)
-    return _turned(F.from_json(text, written, _READ), schema, into_maps=True)
+    found = _turned(_read(text, _written(schema, _entries)), schema, _map_of_entries)
+    if not _has_entries(schema):
+        return found
+    # Only these are read so: Spark rounds the numbers of what it takes as it stands to doubles.
+    loose = _read(text, _written(schema, _as_it_stands))
+    return F.when(_is_older(loose, schema), _turned(loose, schema, _map_of_text)).otherwise(found)
 
 
 def text_of(fields: Column, schema: StructType) -> Column:
     """The text of a struct of fields, as the codec writes it."""
-    return F.to_json(_turned(fields, schema, into_maps=False), _WRITE)
+    return F.to_json(_turned(fields, schema, _entries_of_map), _WRITE)
 
 
-def _written(kind: DataType) -> DataType:
-    """The type that Spark reads in a text where the state's is ``kind``."""
+def _read(text: Column, kind: DataType) -> Column:
+    assert isinstance(kind, (ArrayType, MapType, StructType))
+    return F.from_json(text, kind, _READ)
+
+
+OfMap = Callable[[Column, MapType], Column]
+"""What makes of a map whose keys are no text what stands in a text, or the reverse."""
+
+
+def _written(kind: DataType, of_map: Callable[[MapType], DataType]) -> DataType:
+    """The type that Spark reads in a text where the state's is ``kind``; ``of_map``: where it is a map whose keys are no text."""
     if isinstance(kind, StructType):
-        return StructType([StructField(field.name, _written(field.dataType)) for field in kind.fields])
+        return StructType([StructField(field.name, _written(field.dataType, of_map)) for field in kind.fields])
     if isinstance(kind, ArrayType):
-        return ArrayType(_written(kind.elementType))
+        return ArrayType(_written(kind.elementType, of_map))
     if isinstance(kind, MapType):
-        # Of a map that is no object in every text Spark takes what stands there as it is; _map_of reads it.
-        return MapType(kind.keyType, _written(kind.valueType)) if named_by_text(kind) else StringType()
+        return MapType(kind.keyType, _written(kind.valueType, of_map)) if named_by_text(kind) else of_map(kind)
     return kind
 
 
-def _turned(column: Column, kind: DataType, into_maps: bool) -> Column:
+def _entries(kind: MapType) -> DataType:
+    fields = [StructField(KEY, _written(kind.keyType, _entries)), StructField(VALUE, _written(kind.valueType, _entries))]
+    return ArrayType(StructType(fields))
+
+
+def _as_it_stands(kind: MapType) -> DataType:
+    return StringType()
+
+
+def _turned(column: Column, kind: DataType, of_map: OfMap) -> Column:
     """A value as it stands in a text, or is to stand there, with maps in the place of their entries, or the reverse."""
     if not _has_entries(kind):
         return column
     if isinstance(kind, StructType):
-        parts = [_turned(column.getField(field.name), field.dataType, into_maps).alias(field.name) for field in kind.fields]
+        parts = [_turned(column.getField(field.name), field.dataType, of_map).alias(field.name) for field in kind.fields]
         return F.when(column.isNotNull(), F.struct(*parts))
     if isinstance(kind, ArrayType):
-        return F.transform(column, lambda item: _turned(item, kind.elementType, into_maps))
+        return F.transform(column, lambda item: _turned(item, kind.elementType, of_map))
     assert isinstance(kind, MapType)
     if named_by_text(kind):
-        return F.transform_values(column, lambda _, value: _turned(value, kind.valueType, into_maps))
-    if into_maps:
-        return _map_of(column, kind)
-
-    def entry(item: Column) -> Column:
-        key, value = _turned(item.getField(KEY), kind.keyType, False), _turned(item.getField(VALUE), kind.valueType, False)
-        return F.struct(key.alias(KEY), value.alias(VALUE))
-
-    return F.transform(F.map_entries(column), entry)
+        return F.transform_values(column, lambda _, value: _turned(value, kind.valueType, of_map))
+    return of_map(column, kind)
 
 
-def _map_of(text: Column, kind: MapType) -> Column:
-    """A map whose keys are no text: JSON's array of its entries, or its object, which older releases wrote."""
+def _entry(key: Column, value: Column) -> Column:
+    return F.struct(key.alias(KEY), value.alias(VALUE))
 
-    def entry(key: Column, item: Column) -> Column:
-        return F.struct(key.alias(KEY), _turned(item.getField(VALUE), kind.valueType, True).alias(VALUE))
 
-    def of_entry(item: Column) -> Column:
-        return entry(_turned(item.getField(KEY), kind.keyType, True), item)
+def _turned_entries(entries: Column, kind: MapType, of_map: OfMap) -> Column:
+    def turned(item: Column) -> Column:
+        key, value = item.getField(KEY), item.getField(VALUE)
+        return _entry(_turned(key, kind.keyType, of_map), _turned(value, kind.valueType, of_map))
+
+    return F.transform(entries, turned)
+
+
+def _entries_of_map(column: Column, kind: MapType) -> Column:
+    return _turned_entries(F.map_entries(column), kind, _entries_of_map)
+
+
+def _map_of_entries(entries: Column, kind: MapType) -> Column:
+    return F.map_from_entries(_turned_entries(entries, kind, _map_of_entries))
+
+
+def _map_of_text(text: Column, kind: MapType) -> Column:
+    """The map of JSON's array of its entries, or of its object, which older releases wrote."""
 
     def of_older(item: Column) -> Column:
-        return entry(_older_key(item.getField(KEY), kind.keyType), item)
+        return _entry(_older_key(item.getField(KEY), kind.keyType), _turned(item.getField(VALUE), kind.valueType, _map_of_text))
 
-    value = _written(kind.valueType)
-    written = ArrayType(StructType([StructField(KEY, _written(kind.keyType)), StructField(VALUE, value)]))
-    entries = F.transform(F.from_json(text, written, _READ), of_entry)
-    older = F.transform(F.map_entries(F.from_json(text, MapType(StringType(), value), _READ)), of_older)
+    key, value = _written(kind.keyType, _as_it_stands), _written(kind.valueType, _as_it_stands)
+    written = ArrayType(StructType([StructField(KEY, key), StructField(VALUE, value)]))
+    entries = _turned_entries(_read(text, written), kind, _map_of_text)
+    older = F.transform(F.map_entries(_read(text, MapType(StringType(), value))), of_older)
     return F.map_from_entries(F.when(text.startswith("{"), older).otherwise(entries))
 
 
+def _is_older(loose: Column, kind: DataType) -> Column:
+    """True if a map whose keys are no text stands in the text as an object."""
+    if isinstance(kind, StructType):
+        parts = [_is_older(loose.getField(field.name), field.dataType) for field in kind.fields if _has_entries(field.dataType)]
+        return reduce(or_, parts)
+    if isinstance(kind, ArrayType):
+        return _holds_older(loose, kind.elementType)
+    assert isinstance(kind, MapType)
+    if named_by_text(kind):
+        return _holds_older(F.map_values(loose), kind.valueType)
+    return F.coalesce(loose.startswith("{"), F.lit(False))
+
+
+def _holds_older(values: Column, kind: DataType) -> Column:
+    return F.coalesce(F.exists(values, lambda value: _is_older(value, kind)), F.lit(False))
+
+
 def _older_key(text: Column, kind: DataType) -> Column:
-    written = _written(kind)
-    if isinstance(written, (ArrayType, StructType)):
-        return _turned(F.from_json(text, written, _READ), kind, True)
+    if isinstance(kind, (ArrayType, StructType)):
+        return _turned(_read(text, _written(kind, _as_it_stands)), kind, _map_of_text)
     return F.to_binary(text, F.lit("base64")) if isinstance(kind, BinaryType) else text.cast(kind)
 
 
