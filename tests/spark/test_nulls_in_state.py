@@ -114,14 +114,18 @@ def write(folder, number, rows):
 class OfAnOlderRelease(FilesHarness):
     """Its first version runs as a release that did not note which columns are never null, and left that to Spark."""
 
+    notes = ("never_null", "any_null")
+
     def start(self, built, checkpoint, partitions):
         if self.runs:
             return super().start(built, checkpoint, partitions)
-        started, keep = RunningQuery.start, _without_notes
+        started = RunningQuery.start
 
         def older(spark, built, environment, checkpoint):
             facts = Checkpoint(checkpoint).facts()
-            Checkpoint(checkpoint).write_facts(facts | {"plan": keep(Plan.from_dict(facts["plan"])).to_dict()})
+            Checkpoint(checkpoint).write_facts(
+                facts | {"plan": _without_notes(Plan.from_dict(facts["plan"]), self.notes).to_dict()}
+            )
             return started(spark, built, environment, checkpoint)
 
         with pytest.MonkeyPatch.context() as patched:
@@ -129,11 +133,17 @@ class OfAnOlderRelease(FilesHarness):
             return super().start(built, checkpoint, partitions)
 
 
-def _without_notes(plan):
+class BeforeFilters(OfAnOlderRelease):
+    """As a release that told Spark which columns may be null, but left it what filters let through."""
+
+    notes = ("any_null",)
+
+
+def _without_notes(plan, notes):
     stages = []
     for stage in plan.stages:
         if stage.layout is not None:
-            parameters = {name: value for name, value in stage.layout.parameters.items() if name != "never_null"}
+            parameters = {name: value for name, value in stage.layout.parameters.items() if name not in notes}
             stage = dataclasses.replace(stage, layout=dataclasses.replace(stage.layout, parameters=parameters))
         stages.append(stage)
     return dataclasses.replace(plan, stages=tuple(stages))
@@ -161,6 +171,68 @@ def test_state_keeps_its_nulls(spark, tmp_path, harness, strict_first):
         write(folder, 2, CLOSING)
     assert results == expected(strict_first)
     assert report.way is (Way.REBUILD if harness is OfAnOlderRelease else Way.RESUME)
+
+
+def none_removed(rows):
+    return rows.filter("v IS NOT NULL")
+
+
+def none_removed_and_k_given(rows):
+    return none_removed(rows.with_columns(k="coalesce(k, 'none')"))
+
+
+def as_they_are(rows):
+    return rows
+
+
+SECOND = [(3, None, None, 0), (3, None, 7, 1), (3, None, None, 2)]
+
+
+def joined_by_us(rows, later):
+    return rows.join("joined", later, on="id", within="1 hour")
+
+
+def joined_by_spark(rows, later):
+    near = "id = id2 AND at2 BETWEEN at - INTERVAL 1 HOUR AND at + INTERVAL 1 HOUR"
+    return rows.stateful("joined", lambda left, right: left.join(right, F.expr(near)), later.select("id AS id2", "at2"))
+
+
+@pytest.mark.parametrize("join", [joined_by_us, joined_by_spark])
+@pytest.mark.parametrize(
+    ("harness", "before", "after"),
+    [
+        (FilesHarness, as_they_are, none_removed),
+        (FilesHarness, none_removed, as_they_are),
+        (FilesHarness, none_removed, none_removed_and_k_given),
+        (OfAnOlderRelease, none_removed, none_removed),
+        (BeforeFilters, none_removed, as_they_are),
+        (BeforeFilters, none_removed, none_removed),
+    ],
+)
+def test_a_join_keeps_its_nulls_whatever_a_filter_before_it_lets_through(spark, tmp_path, harness, before, after, join):
+    def job(made):
+        p = ps.Pipeline()
+        schema = "at timestamp, k string, v int, id int"
+        source = ps.sources.files(str(tmp_path / "in"), "json", schema=schema, streaming=True, maxFilesPerTrigger=1)
+        rows = made(p.read_from(source, name="rows").with_timestamps("at"))
+        later = p.read_from(source, name="later").with_timestamps("at").select("id", "at AS at2")
+        join(rows, later).write_to(ps.sinks.custom(sink), name="out")
+        return p
+
+    def passed(made, rows):
+        given = "none" if made is none_removed_and_k_given else None
+        return [(k or given, v, key) for _, k, v, key in rows if made is as_they_are or v is not None]
+
+    versions, sink = harness(spark, tmp_path), Collected()
+    write(tmp_path / "in", 0, BEFORE)
+    versions.run(job(before), until=1)
+    sink = Collected()
+    write(tmp_path / "in", 1, SECOND)
+    versions.run(job(after), until=2)
+    # Each id comes once in either file: a row of the first meets the second's, one of the second both.
+    assert Counter((row.k, row.v, row.id) for row in sink.rows) == Counter(
+        [*passed(before, BEFORE), *passed(after, SECOND), *passed(after, SECOND)]
+    )
 
 
 def test_code_of_ones_own_whose_state_could_be_null_no_more_is_refused(spark, tmp_path):

@@ -33,7 +33,7 @@ class StageKind(StrEnum):
     SINK = "sink"
 
 
-_KEPT = ("form", "never_null")
+_KEPT = ("form", "never_null", "any_null")
 """Parameters that say how state is kept, which a stage does not choose: they stay while its checkpoint is gone on with."""
 
 
@@ -50,7 +50,7 @@ class StateLayout:
     """(result column, class of its combining), to tell a min from a max of the same type."""
     parameters: dict[str, Any] = field(default_factory=dict)
     """Window: ``size_ms``, ``slide_ms``; session: ``timeout_ms``; ``text``, for people. And how the state is kept: ``form``, if
-    its kind has several, and ``never_null``."""
+    its kind has several, ``never_null`` and ``any_null``."""
     roles: tuple[str | int, ...] = ()
     """Its stateful Spark operators by their roles, in Spark's numbering, from the sink upwards; a number stands for
     all that is upstream of that input."""
@@ -70,6 +70,16 @@ class StateLayout:
         """The columns that the state's own schema says are never null; None: an older release did not note it."""
         noted = self.parameters.get("never_null")
         return None if noted is None else frozenset(noted)
+
+    @property
+    def any_null(self) -> bool:
+        """True if Spark was told of every column that comes into the stage that it may be null, also of those that a filter had
+        let through without nulls; an older release told it only of what it took for never null by the code."""
+        return bool(self.parameters.get("any_null"))
+
+    def noting_any_null(self) -> StateLayout:
+        """The same layout, kept so."""
+        return replace(self, parameters=self.parameters | {"any_null": True})
 
     def noting_never_null(self, columns: Iterable[str]) -> StateLayout:
         """The same layout, with the columns that its state's schema says are never null."""

@@ -46,8 +46,14 @@ def _same_schemas(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
     """False if Spark would find other schemas of state than it has kept. It gets new ones where state is moved."""
     fixed = any(layout.parameters.get("fixed") is not None for layout in after.stateful.values())
     pairs = [(before.stateful.get(renamed.get(name, name)), layout) for name, layout in after.stateful.items()]
-    # Beside what can only be resumed, state of older releases goes on under its own schema.
-    return all(old is None or old.never_null == new.never_null or (fixed and old.never_null is None) for old, new in pairs)
+    return all(old is None or _same_schema(old, new, fixed) for old, new in pairs)
+
+
+def _same_schema(old: StateLayout, new: StateLayout, fixed: bool) -> bool:
+    """``fixed``: beside what can only be resumed, state of older releases goes on under its own schema."""
+    if fixed and (old.never_null is None or old.any_null < new.any_null):
+        return True
+    return (old.never_null, old.any_null) == (new.never_null, new.any_null)
 
 
 def _unless_fixed(line: StageVerdict, after: Plan, moves: bool) -> StageVerdict:

@@ -47,6 +47,31 @@ def test_a_frame_whose_columns_may_be_null_is_left_alone(spark):
     assert with_nulls(rows) is rows
 
 
+def constants(rows):
+    return rows.select(F.lit("eu").alias("region"), F.lit(None).cast("int").alias("none"), "five", "timestamp", "`a.b`")
+
+
+def known(rows):
+    return rows.sparkSession.readStream.format("rate").load().withWatermark("timestamp", "1 second").filter("value > 3")
+
+
+def joined_with_time(rows):
+    other = rows.sparkSession.readStream.format("rate").load().withWatermark("timestamp", "1 second")
+    return rows.join(other.select(F.col("timestamp").alias("at"), "value"), F.expr("timestamp = at"))
+
+
+@pytest.mark.parametrize("made", [constants, known])
+def test_a_join_keeps_what_may_be_null_also_of_constants_and_of_what_a_filter_has_let_through(spark, strict, tmp_path, made):
+    rows = with_nulls(made(strict), filtered=True).withColumnRenamed("value", "left")
+    query = joined_with_time(rows).writeStream.outputMode("append").trigger(availableNow=True).format("noop")
+    query = query.option("checkpointLocation", str(tmp_path)).start()
+    assert query.awaitTermination(60)
+    found = _node(query._jsq.streamingQuery().lastExecution().executedPlan(), "StreamingSymmetricHashJoin")
+    saved = StructType.fromJson(json.loads(found.children().apply(0).schema().json()))
+    assert len(saved) == len(rows.columns)
+    assert [name for name in strict_columns(saved) if name != "timestamp"] == []
+
+
 def counted(rows):
     kept = rows.select("timestamp", "`a.b`", F.struct("odd", "list", "structs", "map").alias("all"), "five")
     return kept.groupBy(F.window("timestamp", "1 second"), "`a.b`", "five").agg(F.count("*"), F.first("all"))

@@ -100,3 +100,19 @@ def test_no_filter_gets_below_the_event_time(spark, stream, chained):
 
 def test_the_analysed_plan_keeps_what_the_optimizer_would_drop(stream):
     assert analyzed(stream.where("true")).nodeName() == "Filter", "the plan we read is no longer the one before the optimizer"
+
+
+@pytest.mark.parametrize(
+    ("made", "strict"),
+    [
+        (lambda rows: rows.dropDuplicates(["value"]), ("value",)),
+        (lambda rows: rows.dropDuplicates(["timestamp"]), ()),
+        (lambda rows: rows.dropDuplicatesWithinWatermark(["timestamp"]), ()),
+        (lambda rows: rows.limit(5), ()),
+        (lambda rows: rows.groupBy("timestamp").count(), ("value", "price")),
+    ],
+)
+def test_columns_that_an_operator_does_not_keep_are_not_told(stream, made, strict):
+    rows = stream.select("timestamp", *[F.coalesce("value", F.lit(0)).alias(name) for name in ("value", "price")])
+    (found,) = own_operators(made(rows.withWatermark("timestamp", "1 second")), [])
+    assert found.never_null == strict

@@ -59,9 +59,20 @@ def test_state_whose_schema_was_kept_otherwise_is_moved_under_a_new_one():
     assert (report.way, verdicts(report)["speed"]) == (Way.REBUILD, ("restored", "C03"))
 
 
+def test_state_that_a_filter_had_made_strict_is_moved_under_a_schema_that_no_filter_does():
+    noted = dataclasses.replace(
+        LAYOUT, kind=StageKind.JOIN, parameters={"text": "join", "how": "inner", "within_ms": 1}
+    ).noting_never_null(())
+    assert compare(plan({"joined": noted}), plan({"joined": noted.noting_any_null()}), 2).way is Way.REBUILD
+    assert compare(plan({"joined": noted.noting_any_null()}), plan({"joined": noted.noting_any_null()}), 2).way is Way.RESUME
+
+
 def test_state_beside_what_spark_can_only_resume_keeps_its_schema():
     limit = StateLayout(StageKind.OPAQUE, accumulators=(("op0", "GlobalLimit 5"),), parameters={"text": "x", "fixed": "a limit"})
-    assert compare(plan({"few": limit}), plan({"few": limit.noting_never_null(())}), 2).way is Way.RESUME
+    noted = limit.noting_never_null(())
+    assert compare(plan({"few": limit}), plan({"few": noted}), 2).way is Way.RESUME
+    with_columns = limit.noting_never_null(["op0: x"])
+    assert compare(plan({"few": with_columns}), plan({"few": noted.noting_any_null()}), 2).way is Way.RESUME
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,13 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from pitstop.spark.internals.jvm import analyzed, classes
 
 
-def with_nulls(frame: DataFrame) -> DataFrame:
-    """The same rows, with the same columns, of which each, and all in them, may be null."""
-    if frame.schema == _nullable(frame.schema):
+def with_nulls(frame: DataFrame, filtered: bool = False) -> DataFrame:
+    """The same rows, with the same columns, of which each, and all in them, may be null.
+
+    ``filtered``: also for an operator that goes by what Spark knows as it runs, which is more than the frame tells: of what a
+    filter has let through.
+    """
+    if frame.schema == _nullable(frame.schema) and not filtered:
         return frame
     given, fields = analyzed(frame).output(), frame.schema.fields
     sql = classes(frame.sparkSession).org.apache.spark.sql
@@ -25,8 +29,8 @@ def with_nulls(frame: DataFrame) -> DataFrame:
         return Column(expressions.column(known_nullable(expressions.expression(value._jc))))
 
     columns = [Column(expressions.column(given.apply(place))) for place in range(len(fields))]
-    # Of a constant the optimizer finds out again that it is not null, unless it depends on a row: on a column that may be null.
-    some = maybe_null(next((column for column, field in zip(columns, fields, strict=True) if field.nullable), columns[0]))
+    # Of a constant the optimizer finds out again that it is not null, unless that hangs on what only a task knows.
+    some = maybe_null(F.spark_partition_id())
     always = some.isNull() | some.isNotNull()
 
     def loose(column: Column, field: StructField) -> Column:
@@ -38,7 +42,11 @@ def with_nulls(frame: DataFrame) -> DataFrame:
             column = F.transform_values(column, lambda key, value: maybe_null(value))
         if kind != wanted:
             column = column.cast(wanted)
-        return (column if field.nullable else F.when(always, column)).alias(field.name, metadata=field.metadata)
+        if not field.nullable:
+            column = F.when(always, column)
+        elif filtered:
+            column = maybe_null(column)
+        return column.alias(field.name, metadata=field.metadata)
 
     return frame.select(*map(loose, columns, fields))
 

@@ -25,6 +25,10 @@ STATEFUL_NODES = frozenset(
 )  # fmt: skip
 """Names of the nodes that keep state in a streaming plan; a join does if both its sides are streams."""
 
+_DISTINCT = ("Deduplicate", "DeduplicateWithinWatermark")
+"""Those that keep their keys alone."""
+_COUNTING = ("GlobalLimit",)
+"""Those that keep no column of a row."""
 
 _EVENT_TIME = "EventTime"
 """How Spark shows the time mode of a ``transformWithState`` that has event time."""
@@ -61,7 +65,7 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | 
                 return
         below = list(children(node))
         if _keeps_state(node, below):
-            found.append(Operator(node.nodeName(), _form(node, below), _never_null(below)))
+            found.append(Operator(node.nodeName(), _form(node, below), _never_null(node, below)))
         for child in below:
             walk(child)
 
@@ -132,9 +136,21 @@ def _form(node: Any, below: list[Any]) -> str:
     return f"{text} over {', '.join(_columns(child.schema()) for child in below)}"
 
 
-def _never_null(below: list[Any]) -> tuple[str, ...]:
-    found = [strict_columns(StructType.fromJson(json.loads(child.schema().json()))) for child in below]
-    return tuple(name for names in found for name in names)
+def _never_null(node: Any, below: list[Any]) -> tuple[str, ...]:
+    name = node.nodeName()
+    if name in _COUNTING:
+        return ()
+    held = [attribute.name() for attribute in _sequence(node.keys())] if name in _DISTINCT else None
+    schemas = (StructType.fromJson(json.loads(child.schema().json())) for child in below)
+    return tuple(column for schema in schemas for column in strict_columns(_of_these(schema, held)))
+
+
+def _of_these(schema: StructType, names: list[str] | None) -> StructType:
+    return schema if names is None else StructType([field for field in schema.fields if field.name in names])
+
+
+def _sequence(values: Any) -> list[Any]:
+    return [values.apply(place) for place in range(values.size())]
 
 
 def _columns(schema: Any) -> str:

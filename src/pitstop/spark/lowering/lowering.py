@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import singledispatch
+from functools import partial, singledispatch
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -61,6 +61,9 @@ from pitstop.spark.lowering.window import lower_window
 LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
 """Kinds of stages behind which Spark may know of no watermark."""
 
+JOINING = (JoinSpec.op, OwnCodeSpec.op)
+"""Kinds of stages whose state Spark keeps by the schema of the rows as they come when it runs, filters included."""
+
 OpenSource = Callable[[Node], DataFrame]
 
 
@@ -109,7 +112,9 @@ class Lowering:
         So a column that another version of the pipeline lets be null, or does not, is kept in the same way.
         """
         kept = self.kept.get(node.name)
-        return with_nulls if kept is None or kept.never_null is not None else _as_they_are
+        if kept is not None and kept.never_null is None:
+            return _as_they_are
+        return partial(with_nulls, filtered=node.spec.op in JOINING and (kept is None or kept.any_null))
 
     def _counted(self, name: str, rows: DataFrame) -> DataFrame:
         return rows.observe(name, F.count(F.lit(1)).alias("rows")) if self.count_rows and rows.isStreaming else rows
@@ -338,7 +343,8 @@ def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLay
     if frame.isStreaming and not _behind_python_state(node):
         check_streamable(frame)
     if layout is not None:
-        lowering.layouts[node.name] = layout if layout.never_null is not None else layout.noting_never_null(())
+        noted = layout if layout.never_null is not None else layout.noting_never_null(())
+        lowering.layouts[node.name] = noted.noting_any_null() if node.spec.op in JOINING else noted
     return frame
 
 
