@@ -19,7 +19,7 @@ from pitstop.control.decision import (
     without_state,
 )
 from pitstop.errors import ConflictError, PitstopError, SnapshotError
-from pitstop.model.config import StateStore
+from pitstop.model.config import ProcessingGuarantee, StateStore
 from pitstop.model.job import Job, JobState, Termination
 from pitstop.model.operation import Rescale, Restart, rescaling_snapshot
 from pitstop.model.run import (
@@ -72,7 +72,9 @@ def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
     watched = updating.watched_until(job) is not None
     if job.preparation is not None or (job.update is not None and not watched):
         return Decision(job)
-    if _moved_in_vain(job, now):
+    # Without a guarantee another run would begin with no state: of the one that holds still it is asked again.
+    goes_on = job.version.config.processing_guarantee is not ProcessingGuarantee.NONE
+    if _moved_in_vain(job, now) and (goes_on or not fact.holds):
         return Decision(job, (Ask(Restart(HELD)),) if fact.holds else ())
     return Decision(job, (Ask(Rescale(rescaling_snapshot(job.id), StateStore.ROCKSDB)),))
 

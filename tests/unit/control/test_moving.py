@@ -156,6 +156,13 @@ def test_a_run_that_holds_still_for_a_move_that_has_failed_is_started_again_as_o
     assert (again.state, again.moves_failed, again.version) == (JobState.STARTING, 1, failed.version)
 
 
+def test_a_run_without_a_guarantee_that_holds_still_is_not_started_again_without_its_state():
+    job = running(processing_guarantee=ProcessingGuarantee.NONE)
+    failed = saw(being_made_ready(job, 2000.0), PreparationFailed(9, NO_ROOM, moves_state=True), 2000.0).job
+    assert saw(failed, StateOutgrown(10, holds=True), 2030.0).actions == (Ask(MOVE),)
+    assert saw(failed, StateOutgrown(10), 2030.0).actions == (), "its epochs go on"
+
+
 def test_a_job_without_a_guarantee_names_no_snapshot_that_a_move_has_removed():
     job = moved_in_vain(running(processing_guarantee=ProcessingGuarantee.NONE), 2000.0)
     assert job.version.config.initial_snapshot == "rescaling-id", "the state goes on from it"
