@@ -139,6 +139,15 @@ def test_what_the_system_says_through_java_costs_time_and_no_attempt(said):
         "RuntimeError: the line says: can't start new thread",
         "java.lang.RuntimeException: Error while decoding 'sda: Input/output error'",
         f"[STREAM_FAILED] Query terminated with exception: {LOST}java.lang.RuntimeException: no number: No space left on device",
+        *(
+            f"[STREAM_FAILED] terminated with exception: {LOST}{quoted} SQLSTATE: {state}\n\tat a.B\nDriver: SQLSTATE: XXKST"
+            for state, quoted in (
+                ("22018", "[CAST_INVALID_INPUT] The value '1\nOSError: [Errno 28] No space left on device\n' is no INT."),
+                ("22018", "[CAST_INVALID_INPUT] The value '1\nMemoryError\n2' of the type STRING cannot be cast to INT."),
+                ("22018", "[CAST_INVALID_INPUT] The value '\npitstop.spark.base.away.SourceAwayError: x\n' is no INT."),
+                ("P0001", "[USER_RAISED_EXCEPTION] \nMemoryError"),
+            )
+        ),
     ],
 )
 def test_a_row_that_quotes_what_a_system_says_is_a_fault_of_the_job_all_the_same(said):

@@ -13,7 +13,7 @@ from pitstop.errors import EngineError, PipelineError, PitstopError, StoreError,
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.expressions import raised_in
-from pitstop.spark.base.no_room import NO_MEMORY, no_room_in
+from pitstop.spark.base.no_room import NO_MEMORY, no_room_in, without_rows
 from pitstop.spark.internals.jvm import is_lost_java
 
 _WORKER_LATE = ("Python worker failed to connect back",)
@@ -184,7 +184,7 @@ def _chain(error: BaseException | None) -> list[BaseException]:
 
 def _sentence_of(errors: tuple[str, ...], text: str) -> str | None:
     """The sentence of one of these errors; None if there is none in the text."""
-    found = (line.strip().partition(": ") for line in text.splitlines())
+    found = (line.strip().partition(": ") for line in without_rows(text).splitlines())
     return next((sentence for head, _, sentence in found if head in errors), None)
 
 

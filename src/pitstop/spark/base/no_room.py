@@ -31,9 +31,20 @@ _AROUND = re.compile(
 _OF_DRIVER = "terminated with exception:"
 
 
+_OF_ROWS = re.compile(r"\[[A-Z][A-Z0-9_.]*\] .*?SQLSTATE: (\w{5})", re.DOTALL)
+"""What Spark says with a class of its own, which may go over several lines where it quotes a value that does."""
+_DATA = ("22", "P0001")
+"""What the classes of SQL's states begin with that say of a row that it is wrong: data exceptions, and ``raise_error``."""
+
+
+def without_rows(text: str) -> str:
+    """An error's text without the messages of Spark's that say of a row that it is wrong, and quote it."""
+    return _OF_ROWS.sub(lambda found: "" if found[1].startswith(_DATA) else found[0], text)
+
+
 def no_room_in(text: str) -> str | None:
     """The line of an error's text that says so; None if there is none."""
-    return next((line for line in map(str.strip, text.splitlines()) if _says_so(line)), None)
+    return next((line for line in map(str.strip, without_rows(text).splitlines()) if _says_so(line)), None)
 
 
 def _says_so(line: str) -> bool:
