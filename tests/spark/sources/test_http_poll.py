@@ -86,6 +86,17 @@ def test_the_value_is_the_whole_object_as_json(feed, open_reader):
     assert json.loads(batch.to_pylist()[0]["value"]) == {"sequence": 0, "name": "Zoë ?", "codes": ["P0010"], "x": None}
 
 
+def test_numbers_come_as_the_server_writes_them_and_all_else_as_ever(feed, open_reader):
+    numbers = '12345678901234567.89, 1.10, -0.0, 2E-7, 1e400, 123456789012345678901234567890, [3.0, {"x": 4.50}]'
+    odd = r'"odd": [NaN, -Infinity], "text": "1.10 \\ \"1.10\"", "twice": 1.5, "twice": 2.50'
+    told = f'{{"sequence": 0, "n": [{numbers}], {odd}}}'
+    feed.faults = [(200, f" [ {told.replace(': ', ':')} ] ".encode())]
+    reader = open_reader()
+    end = reader.latestOffset(START, None)
+    (batch,) = [batch for part in reader.partitions(START, end) for batch in reader.read(part)]
+    assert batch.to_pylist()[0]["value"] == told.replace('"twice": 1.5, ', "")
+
+
 def test_a_caught_up_source_waits_its_interval_before_it_asks_again(feed, open_reader):
     feed.count = 3
     reader = open_reader(intervalMs=60_000)
@@ -101,6 +112,8 @@ def test_a_caught_up_source_waits_its_interval_before_it_asks_again(feed, open_r
         ((503, b"busy"), "the server answered 503"),
         ((200, b'[{"vin": '), "the answer is no JSON"),
         ((200, b""), "the answer is no JSON"),
+        ((200, b"<html><body>Down for maintenance</body></html>"), "the answer is no JSON"),
+        ((200, b"null"), "the answer is no JSON array"),
         ((200, b'{"not": "an array"}'), "the answer is no JSON array"),
         ((200, b"[7]"), "an object has no whole number 'sequence'"),
         ((200, b'[{"no": "sequence"}]'), "an object has no whole number 'sequence'"),
