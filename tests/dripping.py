@@ -16,6 +16,25 @@ def packed(content, head=OK):
     return head + f"Content-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+def chunk(content):
+    return f"{len(content):x}\r\n".encode() + content + b"\r\n"
+
+
+BEGUN = zlib.compressobj(wbits=zlib.MAX_WBITS | 16).flush(zlib.Z_FULL_FLUSH)
+EMPTY_BLOCK = b"\x00\x00\x00\xff\xff"
+"""Of a packed body: may come again and again, and nothing is in it."""
+DRIPS = {
+    "body": (OK + b"Content-Length: 1000000\r\n\r\n", b"#"),
+    "head": (OK, b"X-More: x\r\n"),
+    "first line": (b"HTTP/1.1 200 ", b"O"),
+    "packed body of nothing": (
+        OK + b"Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n" + chunk(BEGUN),
+        chunk(EMPTY_BLOCK),
+    ),
+}
+"""What a server says at first, and the piece that it says again and again: its answer has no end."""
+
+
 @contextmanager
 def serving(first, piece=b""):
     """The URL of a server that answers with this, then with a piece now and then, for some seconds."""

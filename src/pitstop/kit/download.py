@@ -1,4 +1,4 @@
-"""A file from a URL, within bounds of its size and of the time that it may take."""
+"""What a URL leads to, within bounds of its size and of the time that it may take."""
 
 from __future__ import annotations
 
@@ -25,19 +25,23 @@ def download(
     TimeoutError if it is not there whole after so many seconds, FileNotFoundError if nothing is there, else what httpx2 raises.
     ``look`` sees the answer before its body is read, and may raise. Not for the thread of an event loop.
     """
-    # Timeouts of the client are for each read. A loop of its own ends all of it, also a server that drips its head or a packed
-    # body in which there is nothing.
     return asyncio.run(_download(url, most_bytes, seconds, look))
 
 
 async def _download(url: str, most_bytes: int, seconds: float, look: Callable[[httpx2.Response], None]) -> bytes:
+    async with httpx2.AsyncClient(timeout=_SILENT_SECONDS) as client:
+        return await downloaded(client, url, most_bytes, seconds, look)
+
+
+async def downloaded(
+    client: httpx2.AsyncClient, url: str, most_bytes: int, seconds: float, look: Callable[[httpx2.Response], None]
+) -> bytes:
+    """The same, by a client that lasts."""
     found = bytearray()
     try:
-        async with (
-            asyncio.timeout(seconds),
-            httpx2.AsyncClient(timeout=_SILENT_SECONDS) as client,
-            aclosing(await _answer(client, url)) as response,
-        ):
+        # Timeouts of the client are for each read. This ends all of it, also a server that drips its head or a packed body in
+        # which there is nothing.
+        async with asyncio.timeout(seconds), aclosing(await _answer(client, url)) as response:
             look(response)
             if response.status_code == _NOT_FOUND:
                 raise FileNotFoundError(url)

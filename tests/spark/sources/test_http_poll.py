@@ -13,10 +13,10 @@ from pitstop.kit.logs import apply_levels
 from pitstop.spark.base.away import SourceFaultError
 from pitstop.spark.sources import http_poll
 from pitstop.spark.sources.batch import EverythingReader
-from pitstop.spark.sources.http_fetch import MOST_BYTES, Fetcher
+from pitstop.spark.sources.http_fetch import MOST_BYTES, Fetcher, PollError
 from pitstop.spark.sources.http_poll import HttpPollReader
 from pitstop.spark.sources.shared import SourceOptions
-from tests.dripping import packed, serving
+from tests.dripping import DRIPS, OK, packed, serving
 
 START = {"sequence": -1}
 
@@ -161,7 +161,7 @@ def test_a_server_that_does_not_answer_in_time_is_told_and_asked_again(feed, ope
     feed.hanging.set()
     reader = open_reader(timeoutMs=200)
     assert reader.latestOffset(START, None) == START
-    assert "ReadTimeout" in capfd.readouterr().err
+    assert "the answer was not complete after 0.2 s" in capfd.readouterr().err
     feed.hanging.clear()
     feed.go_on.set()
     assert poll_until(reader, START, 4) == {"sequence": 4}
@@ -173,20 +173,27 @@ def test_an_answer_that_drips_for_ever_ends_at_the_timeout(feed, open_reader, ca
     assert "the answer was not complete after 0.3 s" in capfd.readouterr().err
 
 
-ODD_SIZES = {
-    "packed": packed(bytes(MOST_BYTES + 1)),
-    "in a redirect": packed(bytes(MOST_BYTES + 1), b"HTTP/1.1 302 Found\r\nLocation: /there\r\n"),
-}
+@pytest.mark.parametrize(("first", "piece"), DRIPS.values(), ids=DRIPS)
+def test_a_server_that_drips_is_left_at_the_timeout_wherever_it_does(first, piece):
+    began = time.monotonic()
+    with serving(first, piece) as url, pytest.raises(PollError, match=r"^the answer was not complete after 0\.3 s$"):
+        Fetcher(url, 10, "sequence", 0.3, -1, print).fetch(-1)
+    assert time.monotonic() - began < 3.0
 
 
-@pytest.mark.parametrize("answer", ODD_SIZES.values(), ids=ODD_SIZES)
-def test_an_answer_that_would_fill_the_memory_is_refused_and_not_asked_for_again_and_again(answer, open_reader):
+def test_an_answer_that_would_fill_the_memory_is_refused_and_not_asked_for_again_and_again(open_reader):
     told = rf"answers a request for 10 objects with more than {MOST_BYTES >> 20} MiB: give the source a lower limit"
-    with serving(answer) as url:
+    with serving(packed(bytes(MOST_BYTES + 1))) as url:
         with pytest.raises(SourceFaultError, match=told):
             Fetcher(url, 10, "sequence", 60.0, -1, print).fetch(-1)
         with pytest.raises(SourceFaultError, match=told):
             open_reader(url=url, timeoutMs=60_000).partitions(START, {"sequence": 9})
+
+
+def test_what_a_redirect_says_besides_is_not_read():
+    there = OK + b'Content-Length: 17\r\n\r\n[{"sequence": 0}]'
+    with serving(there) as end, serving(f"HTTP/1.1 302 Found\r\nLocation: {end}\r\n\r\n".encode(), b"#") as url:
+        assert Fetcher(url, 10, "sequence", 5.0, -1, print).fetch(-1) == [(0, '{"sequence": 0}')]
 
 
 def test_an_answer_as_large_as_it_may_be_is_taken():

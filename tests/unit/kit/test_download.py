@@ -9,31 +9,13 @@ import httpx2
 import pytest
 
 from pitstop.kit.download import download
-from tests.dripping import OK, serving
-
-
-def chunk(content):
-    return f"{len(content):x}\r\n".encode() + content + b"\r\n"
+from tests.dripping import DRIPS, OK, serving
 
 
 def bomb():
     """A mebibyte of nothing, packed."""
     packed = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     return packed.compress(bytes(1 << 20)) + packed.flush()
-
-
-BEGUN = zlib.compressobj(wbits=zlib.MAX_WBITS | 16).flush(zlib.Z_FULL_FLUSH)
-EMPTY_BLOCK = b"\x00\x00\x00\xff\xff"
-"""Of a packed body: may come again and again, and nothing is in it."""
-DRIPS = {
-    "body": (OK + b"Content-Length: 1000000\r\n\r\n", b"#"),
-    "head": (OK, b"X-More: x\r\n"),
-    "first line": (b"HTTP/1.1 200 ", b"O"),
-    "packed body of nothing": (
-        OK + b"Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n" + chunk(BEGUN),
-        chunk(EMPTY_BLOCK),
-    ),
-}
 
 
 def test_a_file_comes_whole():

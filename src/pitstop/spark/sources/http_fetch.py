@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import secrets
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import closing
 from typing import Any
 
 import httpx2
 
+from pitstop.kit.download import downloaded
 from pitstop.spark.base.away import SourceFaultError
 
 Row = tuple[int, str]
@@ -39,7 +40,7 @@ class BegunAnewError(Exception):
 
 
 class Fetcher:
-    """Asks ``GET url?since=N&limit=M``. Safe to use from several threads.
+    """Asks ``GET url?since=N&limit=M``. Safe to use from several threads, of which one asks at a time.
 
     ``beginning`` is the number after which the source was to begin; ``warn`` is told what is odd in an answer.
     """
@@ -47,8 +48,9 @@ class Fetcher:
     def __init__(self, url: str, limit: int, field: str, timeout: float, beginning: int, warn: Callable[[str], None]) -> None:
         self._url, self._limit, self._field, self._timeout = url, limit, field, timeout
         self._beginning, self._warn = beginning, warn
-        # Redirects are followed here: the client would read what they say besides, whatever its size.
-        self._client = httpx2.Client(timeout=timeout)
+        # The client lasts, for it keeps its connection, and so does the loop that this belongs to. One request runs it at a time.
+        self._client = httpx2.AsyncClient(timeout=None)
+        self._loop, self._turn = asyncio.new_event_loop(), threading.Lock()
         self._empty = self._odd = 0
         self.shown_url = shown(url)
 
@@ -89,7 +91,12 @@ class Fetcher:
         return future
 
     def close(self) -> None:
-        self._client.close()
+        """A request under way ends by its timeout, in a thread that nobody waits for."""
+        if self._loop.is_closed() or not self._turn.acquire(blocking=False):
+            return
+        with contextlib.closing(self._loop):
+            self._loop.run_until_complete(self._client.aclose())
+        self._turn.release()
 
     def _rows(self, since: int) -> list[Row]:
         """What the server answers, in its order. What has no number in an answer where others have one takes its neighbour's."""
@@ -129,35 +136,18 @@ class Fetcher:
             )
 
     def _get(self, since: int) -> bytes:
-        # The client's own timeout is for each read: a server that drips must end at the deadline too.
-        deadline = time.monotonic() + self._timeout
         try:
-            request = self._client.build_request("GET", self._url, params=self._parameters(since))
-            for _ in range(self._client.max_redirects + 1):
-                with closing(self._client.send(request, stream=True)) as response:
-                    if response.next_request is None and not response.is_success:
-                        raise PollError(f"the server answered {response.status_code}")
-                    body = self._body(response, deadline)
-                if response.next_request is None:
-                    return body
-                request = response.next_request
-        except (httpx2.HTTPError, httpx2.InvalidURL, RuntimeError) as error:  # RuntimeError: the client was closed
+            url = str(httpx2.URL(self._url).copy_merge_params({"since": since, "limit": self._limit}))
+            with self._turn:
+                body = self._loop.run_until_complete(downloaded(self._client, url, MOST_BYTES, self._timeout, _look))
+        except TimeoutError:
+            raise PollError(f"the answer was not complete after {self._timeout:g} s") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise PollError(f"{type(error).__name__}: {error}") from error
-        raise PollError(f"there are more than {self._client.max_redirects} redirects")
-
-    def _body(self, response: httpx2.Response, deadline: float) -> bytes:
-        body = bytearray()
-        for chunk in response.iter_bytes():
-            body += chunk
-            if len(body) > MOST_BYTES:
-                most = f"{MOST_BYTES >> 20} MiB: give the source a lower limit, or have the server answer with less."
-                raise SourceFaultError(f"{self.shown_url} answers a request for {self._limit} objects with more than {most}")
-            if time.monotonic() > deadline:
-                raise PollError(f"the answer was not complete after {self._timeout:g} s")
-        return bytes(body)
-
-    def _parameters(self, since: int) -> httpx2.QueryParams:
-        return httpx2.URL(self._url).params.merge({"since": since, "limit": self._limit})
+        if len(body) > MOST_BYTES:
+            most = f"{MOST_BYTES >> 20} MiB: give the source a lower limit, or have the server answer with less."
+            raise SourceFaultError(f"{self.shown_url} answers a request for {self._limit} objects with more than {most}")
+        return body
 
     def _objects(self, body: bytes) -> list[tuple[int | None, str]]:
         """The number of each object, if it has one, and its text."""
@@ -172,6 +162,11 @@ class Fetcher:
     def _number(self, item: Any) -> int | None:
         number = item.get(self._field) if isinstance(item, dict) else None
         return number if isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LONGEST else None
+
+
+def _look(response: httpx2.Response) -> None:
+    if not response.is_success:
+        raise PollError(f"the server answered {response.status_code}")
 
 
 def _marked(number: str) -> str:
