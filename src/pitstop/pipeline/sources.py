@@ -71,7 +71,8 @@ def http_poll(
 
     Rows: the columns of ``schema`` (DDL), taken from the object. Offset: the highest value of the field
     ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
-    request, a request at most every ``interval`` once the source has caught up, ``max_rows`` an epoch.
+    request, a request at most every ``interval`` once the source has caught up (now and then one more, to see that it has),
+    ``max_rows`` an epoch.
     An answer that is not complete after ``timeout`` is an error. Errors and bad JSON are retried with back-off and never skip
     data; redirects are followed. An answer of more than 64 MiB ends the run: ask for less at once by ``limit``. A server whose
     numbers start again is read from its beginning, with a warning, once it has been seen to have lower numbers only; one that

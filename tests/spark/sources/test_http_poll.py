@@ -59,14 +59,14 @@ def told_in_full(tmp_path, monkeypatch):
 
 
 def test_all_objects_arrive_once_and_are_fetched_once(feed, open_reader, told_in_full, capfd):
-    feed.count = 25
+    feed.count = 24
     reader = open_reader(intervalMs=10_000)
     end = reader.latestOffset(reader.initialOffset(), None)
-    assert end == {"sequence": 24}
-    assert rows(reader, START, end) == list(range(25))
+    assert end == {"sequence": 23}
+    assert rows(reader, START, end) == list(range(24))
     assert feed.requests == [-1, 9, 19]
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    assert lines[-1]["msg"] == "Added 5 pings. Highest sequence number is: 24"
+    assert lines[-1]["msg"] == "Added 4 pings. Highest sequence number is: 23"
     assert (lines[-1]["level"], lines[-1]["logger"]) == ("DEBUG", "pitstop.source.http_poll")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{3}", lines[-1]["time"])
 
@@ -98,12 +98,63 @@ def test_numbers_come_as_the_server_writes_them_and_all_else_as_ever(feed, open_
 
 
 def test_a_caught_up_source_waits_its_interval_before_it_asks_again(feed, open_reader):
-    feed.count = 3
+    feed.count = 1
     reader = open_reader(intervalMs=60_000)
     end = reader.latestOffset(START, None)
     feed.count = 5
     assert reader.latestOffset(end, None) == end
     assert len(feed.requests) == 1
+
+
+BOUNDED = pytest.mark.parametrize("most", [5, [9, 6, 5, 8, 7]], ids=["as many each time", "as many as fit"])
+"""How much a server gives at once that is asked for 10."""
+
+
+@BOUNDED
+def test_a_server_that_never_gives_as_much_as_it_is_asked_for_is_caught_up_with_at_once(feed, open_reader, most):
+    feed.count, feed.most = 95, itertools.cycle(most) if isinstance(most, list) else most
+    assert open_reader(intervalMs=60_000).latestOffset(START, None) == {"sequence": 94}
+
+
+def test_a_server_whose_answers_become_much_shorter_is_still_caught_up_with(feed, open_reader):
+    feed.count, feed.most = 93, 9
+    reader = open_reader(intervalMs=60_000)
+    end = look(reader, START)
+    assert end == {"sequence": 92}
+    feed.count, feed.most = 200, 3
+    for _ in range(10):
+        end = look(reader, end)
+    assert end == {"sequence": 199}
+
+
+def look(reader, start):
+    """A look for new data once the interval is over."""
+    reader._next_poll = 0.0
+    return reader.latestOffset(start, None)
+
+
+@pytest.mark.parametrize(("count", "inclusive"), [(0, False), (1, True)], ids=["nothing", "what is known"])
+def test_an_idle_server_is_asked_once_an_interval(feed, open_reader, count, inclusive):
+    feed.count, feed.inclusive = count, inclusive
+    reader = open_reader(intervalMs=60_000)
+    end = look(reader, START)
+    for _ in range(3):
+        assert look(reader, end) == end
+    assert len(feed.requests) == 4
+
+
+def test_a_server_with_a_few_new_objects_an_interval_is_seldom_asked_twice_and_still_caught_up_with(feed, open_reader):
+    feed.most = 5
+    reader, end = open_reader(intervalMs=60_000), START
+    for n in range(1, 81):
+        feed.count = 5 * n
+        end = look(reader, end)
+        assert end == {"sequence": feed.count - 1}
+    assert len(feed.requests) < 110
+    feed.count += 200
+    for _ in range(10):
+        end = look(reader, end)
+    assert end == {"sequence": feed.count - 1}
 
 
 @pytest.mark.parametrize(
@@ -240,14 +291,14 @@ def test_a_replay_whose_range_is_gone_tells_each_loss_once(feed, open_reader, ca
 
 
 def test_an_epoch_takes_no_more_than_it_may_and_the_rest_comes_next_without_asking_again(feed, open_reader):
-    feed.count = 25
+    feed.count = 24
     reader = open_reader(maxRows=15, intervalMs=60_000)
     first = reader.latestOffset(START, None)
     assert first == {"sequence": 14}
     assert rows(reader, START, first) == list(range(15))
     reader.commit(first)
     second = reader.latestOffset(first, None)
-    assert rows(reader, first, second) == list(range(15, 25))
+    assert rows(reader, first, second) == list(range(15, 24))
     assert feed.requests == [-1, 9, 19]
 
 
@@ -287,7 +338,7 @@ def test_a_batch_holds_all_of_a_server_that_gives_less_than_it_is_asked_for_or_w
     assert found == list(range(95))
 
 
-@pytest.mark.parametrize("most", [5, [9, 6, 5, 8, 7]], ids=["as many each time", "as many as fit"])
+@BOUNDED
 def test_a_batch_holds_a_long_history_of_a_server_that_never_gives_as_much_as_it_is_asked_for(feed, monkeypatch, most):
     monkeypatch.setattr(http_poll, "SHORT_SECONDS", 0.01)
     feed.count, feed.most = 1000, itertools.cycle(most) if isinstance(most, list) else most
@@ -365,7 +416,7 @@ def test_a_server_that_begins_anew_after_a_long_silence_is_found_out_soon(feed, 
 
 
 def test_a_source_that_has_read_all_there_is_asks_once_a_look(feed, open_reader):
-    feed.count = 5
+    feed.count = 1
     reader = open_reader()
     read_all(reader, START, 1)
     assert feed.requests == [-1]

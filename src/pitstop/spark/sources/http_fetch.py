@@ -66,16 +66,13 @@ class Fetcher:
             self._empty = self._odd = 0
             return rows
         self._empty += 1
-        if since > self._beginning and (self._odd or self._looks_now()):
+        # A look costs the server a request or two.
+        if since > self._beginning and (self._odd or now_and_then(self._empty, _SELDOM)):
             self._odd = self._odd + 1 if self._ends_before(since, found) else 0
             if self._odd >= _LOOKS:
                 self._empty = self._odd = 0
                 raise BegunAnewError
         return []
-
-    def _looks_now(self) -> bool:
-        """At the first empty answer, then ever more seldom: a look costs the server a request or two."""
-        return self._empty & (self._empty - 1) == 0 or self._empty % _SELDOM == 0
 
     def start(self, since: int) -> Future[list[Row]]:
         """The same in a thread of its own, so that a slow server holds up nobody else."""
@@ -162,6 +159,11 @@ class Fetcher:
     def _number(self, item: Any) -> int | None:
         number = item.get(self._field) if isinstance(item, dict) else None
         return number if isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LONGEST else None
+
+
+def now_and_then(time: int, seldom: int) -> bool:
+    """True at the first time, then ever more seldom, but at every ``seldom``-th at least."""
+    return time & (time - 1) == 0 or time % seldom == 0
 
 
 def _look(response: httpx2.Response) -> None:

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
-from pitstop.spark.sources.http_fetch import BegunAnewError, Fetcher, PollError, Row
+from pitstop.spark.sources.http_fetch import BegunAnewError, Fetcher, PollError, Row, now_and_then
 from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -28,6 +28,10 @@ SHORT_SECONDS = 30.0
 """How long a batch goes on with a server whose answers are short, and have something new each time."""
 POLL_BUDGET = 1.0
 """Seconds that one look for new data may take: other sources of the query are waiting."""
+_SELDOM = 8
+"""Of the long answers of a server that seems to have no more, at least every so many are followed by a request at once."""
+_FADING = 0.9
+"""What is left of the longest answer with each interval: answers may become shorter for good."""
 _UNPICKLED = ("_fetcher", "_buffer", "_pending")
 
 
@@ -56,6 +60,11 @@ class HttpPollReader(DataSourceStreamReader):
         self._generation = 0
         """That of the buffer."""
         self._begun_anew = False
+        self._longest = 0.0
+        """The most objects of an answer, of late."""
+        self._long = 0
+        """How many long answers there were since more was found by asking at once."""
+        self._asked_at_once = False
         self._next_poll = 0.0
         self._pause = FIRST_PAUSE
         self._lost = 0
@@ -94,7 +103,7 @@ class HttpPollReader(DataSourceStreamReader):
     def _poll(self, since: int, deadline: float) -> bool:
         """Take the answer of the request under way, or of a new one, if it comes in time.
 
-        False to look again later: no answer in time, a fault, or an answer that was not full, after which there is no more now.
+        False to look again later: no answer in time, a fault, or an answer after which there is no more now.
         """
         if self._pending is None:
             self._pending = self._fetcher.start(since)
@@ -111,31 +120,49 @@ class HttpPollReader(DataSourceStreamReader):
             return False
         self._pending = None
         self._pause = FIRST_PAUSE
-        full = len(rows) >= self._limit
-        if not full:
+        more = self._has_more(len(rows))
+        if not more:
             self._next_poll = time.monotonic() + self._interval
         rows = [row for row in rows if row[0] > since]
         if rows:
             self._tell_gap(since, rows[0][0])
             self._buffer += rows
             self._log.debug(f"Added {len(rows)} pings. Highest sequence number is: {rows[-1][0]}")
-        return full
+        return more
+
+    def _has_more(self, count: int) -> bool:
+        """True if the server is to be asked at once for more than the so many objects that it has given.
+
+        A server may bound its answers below what it is asked for, so a long one may be part of a history, or all that has come
+        in an interval. Only the next one tells. While it tells that there is no more, it is asked for ever more seldom: a source
+        that keeps up is to ask once an interval.
+        """
+        if count > 2 * self._longest or (self._asked_at_once and count):
+            self._long = 0
+        self._longest = max(count, self._longest * (1 if self._asked_at_once else _FADING))
+        is_long = not self._is_short(count, self._longest)
+        self._long += is_long
+        self._asked_at_once = is_long and (count >= self._limit or now_and_then(self._long, _SELDOM))
+        return self._asked_at_once
+
+    def _is_short(self, count: int, longest: float) -> bool:
+        """How much is short is seen by the longest answer: where a server bounds the bytes of one, those of a long history differ
+        in their lengths, but not by far. A single object is always short: so a server without a history gives what is new.
+        """
+        return count < min(self._limit, max(longest / 2, 2))
 
     def everything(self, start: Offset) -> Offset:
         """The offset after all that the server has now; asks until it answers.
 
         A short answer is not the end: a server may give less than it is asked for, or what was read before once more. Nor are
-        short ones gone on with for ever: another server has something new each time. How much is short is seen by the longest:
-        where a server bounds the bytes of an answer, those of a long history differ in their lengths, but not by far. A single
-        object is always short: so a server without a history gives what is new.
+        short ones gone on with for ever: another server has something new each time.
         """
         since, longest, short_since = int(start["sequence"]), 0, None
         self._go_to(start)
         while rows := self._insist(self._newest(since)):
             self._buffer += rows
             longest = max(longest, len(rows))
-            is_short = len(rows) < min(self._limit, max(longest / 2, 2))
-            short_since = (short_since or time.monotonic()) if is_short else None
+            short_since = (short_since or time.monotonic()) if self._is_short(len(rows), longest) else None
             if short_since is not None and time.monotonic() - short_since > SHORT_SECONDS:
                 self._log.warning(
                     f"{self._fetcher.shown_url} still has something new after {SHORT_SECONDS:.0f} s of short answers, where it "
