@@ -443,6 +443,17 @@ def test_a_server_that_lacks_its_last_objects_for_a_moment_has_not_begun_anew(fe
     assert read_all(reader, end, 5)[0] == [25]
 
 
+def test_a_server_that_has_new_objects_after_it_seemed_to_have_begun_anew_is_not_read_again(feed, open_reader):
+    feed.count = 25
+    reader = open_reader()
+    assert reader.latestOffset(START, None) == {"sequence": 24}
+    feed.count = 7
+    for _ in range(8):  # what it gave before is still to be read
+        end = reader.latestOffset(START, None)
+    feed.count = 26
+    assert read_all(reader, end, 40) == ([25], {"sequence": 25})
+
+
 def test_a_replay_of_what_a_server_had_before_it_began_anew_ends_and_is_told(feed, open_reader, capfd):
     feed.count = 3
     reader = open_reader()

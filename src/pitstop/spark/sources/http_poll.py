@@ -127,6 +127,7 @@ class HttpPollReader(DataSourceStreamReader):
         if rows:
             self._tell_gap(since, rows[0][0])
             self._buffer += rows
+            self._begun_anew = False
             self._log.debug(f"Added {len(rows)} pings. Highest sequence number is: {rows[-1][0]}")
         return more
 
