@@ -11,6 +11,7 @@ ours: which plan wrote it.
 from __future__ import annotations
 
 import json
+import os
 import re
 import uuid
 from collections.abc import Callable, Iterator
@@ -175,7 +176,7 @@ class Checkpoint:
         A run that has lost its job, and does not know it yet, takes back nothing that its successor has noted.
         """
         if self.writing() < epoch:
-            aside = self.path / f".{WRITING}.tmp"
+            aside = self.path / f".{WRITING}.{os.getpid()}.tmp"
             aside.write_text(str(epoch))
             aside.replace(self.path / WRITING)
 
