@@ -97,8 +97,8 @@ def spans(before: Positions, after: Positions) -> list[Span]:
     return found
 
 
-def open_marked(folder: Path, span: Span) -> BinaryIO | None:
-    """The file of a span, under whatever name of its folder it has by now; None if it is gone, or another.
+def open_marked(folder: Path, span: Span, glob: str) -> BinaryIO | None:
+    """The file of a span, under whatever name it has by now in its folder, or in one of the glob; None if it is gone, or another.
 
     OSError if that cannot be told now: the folder is not there, or what may be the file cannot be read.
     """
@@ -107,7 +107,7 @@ def open_marked(folder: Path, span: Span) -> BinaryIO | None:
     mark, path = Mark.parse(span.mark), folder / span.file
     refused: OSError | None = None
     try:
-        for candidate in chain([path], with_inode(path.parent, mark.inode)):
+        for candidate in chain([path], with_inode(path.parent, mark.inode), _in_folders(folder, glob, mark.inode)):
             try:
                 file = _open_fitting(candidate, mark, span.end)
             except OSError as error:
@@ -164,6 +164,12 @@ def with_inode(folder: Path, inode: int) -> Iterator[Path]:
                 refused = refused or error
     if refused is not None:
         raise refused
+
+
+def _in_folders(folder: Path, glob: str, inode: int) -> Iterator[Path]:
+    """The files with this inode in all folders that have files of the glob. May walk through many: ask where all else failed."""
+    for parent in dict.fromkeys(path.parent for path in folder.glob(glob)):
+        yield from with_inode(parent, inode)
 
 
 def _listed(folder: Path) -> Iterator[tuple[str, int]]:

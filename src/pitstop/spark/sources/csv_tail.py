@@ -40,7 +40,8 @@ class CsvTailReader(DataSourceStreamReader):
         quoted = options.text("multiline", "false") == "true"
         self._records = quoted_records if quoted else lines
         ends = last_record_end if quoted else last_line_end
-        self._plan = FolderPlan(self._folder, options.text("glob", "*.csv"), options.log, ends)
+        self._glob = options.text("glob", "*.csv")
+        self._plan = FolderPlan(self._folder, self._glob, options.log, ends)
 
     def initialOffset(self) -> Offset:
         return self._options.start_offset({"files": {}})
@@ -91,7 +92,7 @@ class CsvTailReader(DataSourceStreamReader):
     def _bytes(self, span: Span) -> bytes:
         """What the span holds; if it is gone since the epoch was planned that is told, for it cannot be had again."""
         try:
-            file = open_marked(self._folder, span)
+            file = open_marked(self._folder, span, self._glob)
             if file is not None:
                 with file:
                     file.seek(span.start)
