@@ -16,7 +16,7 @@ class Meanwhile:
     def __init__(self, monkeypatch, steps, at, apart):
         self.steps, self.at, self.apart, self.calls = list(steps), at, apart, 0
         self.busy = False
-        for owner, name in ((os, "stat"), (csv_marks, "scandir"), (Path, "open")):
+        for owner, name in ((os, "stat"), (os, "scandir"), (csv_marks, "scandir"), (Path, "open")):
             monkeypatch.setattr(owner, name, self._counting(getattr(owner, name)))
 
     def _counting(self, call):
@@ -31,6 +31,10 @@ class Meanwhile:
             return call(*args, **more)
 
         return counted
+
+
+def files(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def rotation(folder, names, turn):
@@ -53,15 +57,27 @@ def rotation(folder, names, turn):
         (["a.csv", "a.1.csv", "a.2.csv", "a.3.csv"], 0, 2),
         (["b.csv", "c.csv", "d.csv", "e.csv"], 0, 2),
         (["a.csv", "a.1.csv", "a.2.csv", "a.3.csv"], 1, 1),
+        (["live/a.csv", "done/a.csv", "done/b.csv"], 0, 1),
+        (["b/a.csv", "a/a.csv", "c/a.csv"], 0, 1),
     ],
-    ids=["in the glob", "out of it", "twice", "twice, in the order of names", "after another one"],
+    ids=[
+        "in the glob",
+        "out of it",
+        "twice",
+        "twice, in the order of names",
+        "after another one",
+        "to another folder",
+        "to another folder and on",
+    ],
 )
 def test_a_rotation_at_any_moment_of_a_look_loses_and_doubles_nothing(tmp_path, monkeypatch, names, before, turns, apart):
     at, begun = 1, True
     while begun:
         folder = tmp_path / str(at)
         folder.mkdir()
-        tailing, read = Tailing(folder), []
+        for name in names:
+            (folder / name).parent.mkdir(exist_ok=True)
+        tailing, read = Tailing(folder, glob="**/*.csv"), []
         for name in names[1::-1]:
             write(folder / names[0], *numbered(name, 0, 5))
             read += tailing.epoch()
@@ -79,10 +95,10 @@ def test_a_rotation_at_any_moment_of_a_look_loses_and_doubles_nothing(tmp_path, 
             begun = len(meanwhile.steps) < len(steps)
         for step in meanwhile.steps:
             step()
-        for path in folder.iterdir():
+        for path in files(folder):
             write(path, f"last of {path.name}")
         for _ in range(4):
             read += tailing.epoch()
-        written = [line for path in folder.iterdir() for line in path.read_text().splitlines()]
+        written = [line for path in files(folder) for line in path.read_text().splitlines()]
         assert sorted(read) == sorted(written), f"at call {at}"
         at += 1

@@ -43,15 +43,17 @@ class FolderNames:
             self._told.tell("", f"Folder {self._folder} does not exist yet: waiting for it.")
             return {}
         self._told.forget("")
-        names = {str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)}
         found: dict[str, os.stat_result] = {}
-        self._look_at(names | before.keys(), found)
+        self._look_at(self._in_glob() | before.keys(), found)
         # A file that is renamed meanwhile may have been met under two names.
         doubled: dict[str, int] = {}
         while (now := _doubled({name: facts.st_ino for name, facts in found.items()})) != doubled:
             doubled = now
             self._look_at(doubled, found)
         return found
+
+    def _in_glob(self) -> set[str]:
+        return {str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)}
 
     def _look_at(self, names: Iterable[str], found: dict[str, os.stat_result]) -> None:
         """Let ``found`` have the facts of those files of these names that are there."""
@@ -98,6 +100,7 @@ class FolderNames:
     def _moved(self, before: Positions, found: dict[str, os.stat_result]) -> tuple[dict[str, str], set[str]]:
         """Old name -> new name; and the names of files of which that cannot be told now: they are not read before it can."""
         names = self._new_names(before, found)
+        latest: dict[int, list[str]] | None = None
         moved: dict[str, str] = {}
         unknown: set[str] = set()
         for old, (position, text) in before.items():
@@ -108,6 +111,10 @@ class FolderNames:
             try:
                 name = self._named(names.get(mark.inode, []), old) or self._beside(old, mark.inode)
                 if name is None:
+                    # It may have moved to a folder of the glob that had been listed by then: the next look tells.
+                    latest = self._latest_names(found) if latest is None else latest
+                    if (name := self._named(latest.get(mark.inode, []), old)) is not None:
+                        unknown |= {old, name}
                     continue
                 goes_on = self._goes_on_as(name, old, position, mark, found)
                 facts = found.get(name) or os.stat(self._folder / name)
@@ -139,6 +146,16 @@ class FolderNames:
         names: dict[int, list[str]] = {}
         for name, facts in found.items():
             if name not in before or Mark.parse(before[name][1]).inode != facts.st_ino:
+                names.setdefault(facts.st_ino, []).append(name)
+        return names
+
+    def _latest_names(self, found: dict[str, os.stat_result]) -> dict[int, list[str]]:
+        """Inode -> the names in the glob that files have with it which had it not when the folder was looked at."""
+        latest: dict[str, os.stat_result] = {}
+        self._look_at(self._in_glob(), latest)
+        names: dict[int, list[str]] = {}
+        for name, facts in latest.items():
+            if name not in found or found[name].st_ino != facts.st_ino:
                 names.setdefault(facts.st_ino, []).append(name)
         return names
 
