@@ -73,3 +73,42 @@ def test_a_file_that_moves_to_another_folder_of_the_glob_while_that_is_listed_is
     assert read + below.epoch() + below.epoch() == ["3"] + ["new"] * anew
     write(tmp_path / "done/a.csv", "4")
     assert below.epoch() == ["4"]
+
+
+def test_a_truncated_file_is_not_followed_out_of_the_glob_where_its_inode_may_be_any_files(tmp_path, capfd):
+    tailing = Tailing(tmp_path)
+    write(tmp_path / "a.csv", "1", "2")
+    assert tailing.epoch() == ["1", "2"]
+    (tmp_path / "a.csv").write_text("")
+    assert tailing.epoch() == []
+    (tmp_path / "a.csv").rename(tmp_path / "other")
+    write(tmp_path / "other", "no", "row")
+    assert tailing.epoch() == []
+    assert tailing.offset["files"] == {}
+    assert "File 'a.csv' is gone; it was read up to byte 0." in capfd.readouterr().err
+
+
+def test_a_truncated_file_is_followed_within_the_glob(tmp_path):
+    tailing = Tailing(tmp_path)
+    write(tmp_path / "a.csv", "1", "2")
+    assert tailing.epoch() == ["1", "2"]
+    (tmp_path / "a.csv").write_text("")
+    assert tailing.epoch() == []
+    write(tmp_path / "a.csv", "3")
+    (tmp_path / "a.csv").rename(tmp_path / "b.csv")
+    assert tailing.epoch() == ["3"]
+
+
+@pytest.mark.parametrize("name", ["a.1.csv", "a.csv.1"], ids=["in the glob", "out of it"])
+def test_a_rotated_file_that_the_next_rotation_writes_over_is_told(tmp_path, capfd, name):
+    tailing = Tailing(tmp_path)
+    write(tmp_path / "a.csv", "1")
+    assert tailing.epoch() == ["1"]
+    (tmp_path / "a.csv").rename(tmp_path / name)
+    write(tmp_path / "a.csv", "2")
+    assert tailing.epoch() == ["2"]
+    write(tmp_path / name, "1, last")
+    (tmp_path / "a.csv").rename(tmp_path / name)
+    write(tmp_path / name, "2, last")
+    assert tailing.epoch() == ["2, last"]
+    assert f"File '{name}' is gone; it was read up to byte 2." in capfd.readouterr().err

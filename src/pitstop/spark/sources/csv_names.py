@@ -89,9 +89,8 @@ class FolderNames:
         for name in unknown:
             found.pop(name, None)
         for name, (position, text) in left.items():
-            if name in now:
-                continue  # another file has its name now: told where it is examined
-            if name in found or name in unknown or not self._is_gone(name):
+            # Where another file has its name now that was read under another one, its own has been written over.
+            if name not in now and (name in found or name in unknown or not self._is_gone(name)):
                 now[name] = (position, text)
             else:
                 self._log.warning(f"File '{name}' is gone; it was read up to byte {position}.")
@@ -109,7 +108,9 @@ class FolderNames:
                 continue
             name = None
             try:
-                name = self._named(names.get(mark.inode, []), old) or self._beside(old, mark.inode)
+                name = self._named(names.get(mark.inode, []), old)
+                if name is None and position:  # of a truncated file nothing tells it from whatever has its inode now
+                    name = self._beside(old, mark.inode)
                 if name is None:
                     # It may have moved to a folder of the glob that had been listed by then: the next look tells.
                     latest = self._latest_names(found) if latest is None else latest
