@@ -112,3 +112,107 @@ def test_a_rotated_file_that_the_next_rotation_writes_over_is_told(tmp_path, cap
     write(tmp_path / name, "2, last")
     assert tailing.epoch() == ["2, last"]
     assert f"File '{name}' is gone; it was read up to byte 2." in capfd.readouterr().err
+
+
+@pytest.fixture(params=[False, True], ids=["one reader", "a reader an epoch"])
+def tailing(request, tmp_path):
+    return Tailing(tmp_path, request.param)
+
+
+def switch(link, target):
+    """Have a symlink lead elsewhere, at once."""
+    link.with_name("new").symlink_to(target)
+    link.with_name("new").replace(link)
+
+
+@pytest.mark.parametrize("look", [False, True], ids=["at once", "with a look between"])
+@pytest.mark.parametrize("current", ["current.csv", "a.csv"], ids=["after the files", "before them"])
+def test_a_file_with_a_symlink_in_the_glob_is_read_once_whichever_file_that_leads_to(tailing, tmp_path, current, look, capfd):
+    read, written = [], []
+    for number in range(1, 4):
+        for part in range(2):
+            lines = [f"{number} {part} {line}" for line in range(3)]
+            write(tmp_path / f"app-{number}.csv", *lines)
+            written += lines
+            if look and not part:
+                read += tailing.epoch()
+            switch(tmp_path / current, f"app-{number}.csv")
+            read += tailing.epoch()
+        write(tmp_path / f"app-{number}.csv", f"last of {number}")
+        written.append(f"last of {number}")
+    read += tailing.epoch()
+    assert sorted(read) == sorted(written)
+    assert "WARNING" not in capfd.readouterr().err
+    (tmp_path / current).unlink()
+    write(tmp_path / "app-3.csv", "more")
+    assert tailing.epoch() == ["more"]
+
+
+def test_what_was_read_under_a_symlink_is_read_on_under_its_own_name(tmp_path, capfd):
+    """As where a version of the job takes in more files."""
+    write(tmp_path / "app-1.csv", "1", "2")
+    (tmp_path / "current.csv").symlink_to("app-1.csv")
+    before, tailing = Tailing(tmp_path, glob="current.csv"), Tailing(tmp_path)
+    assert before.epoch() == ["1", "2"]
+    tailing.offset = before.offset
+    write(tmp_path / "app-1.csv", "3")
+    assert tailing.epoch() == ["3"]
+    write(tmp_path / "app-1.csv", "4")
+    write(tmp_path / "app-2.csv", "5")
+    switch(tmp_path / "current.csv", "app-2.csv")
+    assert tailing.epoch() == ["4", "5"]
+    assert tailing.offset["files"].keys() == {"app-1.csv", "app-2.csv"}
+    assert "WARNING" not in capfd.readouterr().err
+
+
+def test_the_files_of_a_symlinked_folder_are_read_once(tmp_path):
+    tailing = Tailing(tmp_path, glob="*/*.csv")
+    for day in ("2024", "2025"):
+        (tmp_path / day).mkdir()
+        write(tmp_path / day / "a.csv", f"{day} 1")
+        switch(tmp_path / "1", day)
+        assert tailing.epoch() == [f"{day} 1"]
+        write(tmp_path / day / "a.csv", f"{day} 2")
+        assert tailing.epoch() == [f"{day} 2"]
+
+
+@pytest.mark.parametrize("look", [False, True], ids=["at once", "with a look between"])
+def test_a_file_that_rotates_by_a_second_link_is_read_once(tailing, tmp_path, look):
+    write(tmp_path / "a.csv", "1")
+    assert tailing.epoch() == ["1"]
+    (tmp_path / "a.1.csv").hardlink_to(tmp_path / "a.csv")
+    write(tmp_path / "a.csv", "2")
+    read = tailing.epoch() if look else []
+    write(tmp_path / "new", "3")
+    (tmp_path / "new").replace(tmp_path / "a.csv")
+    write(tmp_path / "a.1.csv", "4")
+    assert sorted(read + tailing.epoch()) == ["2", "3", "4"]
+
+
+def test_a_file_that_a_former_release_has_read_under_two_names_is_read_on_under_one(tailing, tmp_path):
+    write(tmp_path / "app-1.csv", "1")
+    assert tailing.epoch() == ["1"]
+    position, mark = tailing.offset["files"]["app-1.csv"]
+    length, head, _, inode, tail = mark.split(":")
+    tailing.offset["files"]["current.csv"] = [position, f"{length}:{head}:1:{inode}:{tail}"]
+    (tmp_path / "current.csv").symlink_to("app-1.csv")
+    for line in "23":
+        write(tmp_path / "app-1.csv", line)
+        assert tailing.epoch() == [line]
+
+
+def test_a_symlink_that_leads_to_a_file_which_was_not_listed_yet_loses_and_doubles_nothing(tailing, tmp_path, monkeypatch):
+    write(tmp_path / "app-1.csv", "1")
+    switch(tmp_path / "current.csv", "app-1.csv")
+    assert tailing.epoch() == ["1"]
+    write(tmp_path / "app-2.csv", "2")
+    switch(tmp_path / "current.csv", "app-2.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "glob", lambda folder, pattern: iter([folder / "app-1.csv", folder / "current.csv"]))
+        assert tailing.epoch() == ["2"]
+    write(tmp_path / "app-2.csv", "3")
+    assert tailing.epoch() == ["3"]
+    write(tmp_path / "app-2.csv", "4")
+    write(tmp_path / "app-3.csv", "5")
+    switch(tmp_path / "current.csv", "app-3.csv")
+    assert tailing.epoch() == ["4", "5"]

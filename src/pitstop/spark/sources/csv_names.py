@@ -37,8 +37,18 @@ class FolderNames:
     def __init__(self, folder: Path, glob: str, log: SourceLog, told: Told) -> None:
         self._folder, self._glob, self._log, self._told = folder, glob, log, told
 
-    def found(self, before: Positions) -> dict[str, os.stat_result]:
-        """Name -> facts of the files to look at: those of the glob, and those that have been read and no longer match it."""
+    def look(self, before: Positions) -> tuple[dict[str, os.stat_result], Positions]:
+        """The files to look at, and the positions under the names that their files have now.
+
+        Name -> facts of those of the glob, and of those that have been read and no longer match it.
+        """
+        found = self._found(before)
+        others = self._other_names(before, found)
+        for name in others:
+            del found[name]
+        return found, self._renamed(before, found, others)
+
+    def _found(self, before: Positions) -> dict[str, os.stat_result]:
         if not self._folder.is_dir():
             self._told.tell("", f"Folder {self._folder} does not exist yet: waiting for it.")
             return {}
@@ -69,6 +79,23 @@ class FolderNames:
             if stat.S_ISREG(facts.st_mode):
                 found[name] = facts
 
+    def _other_names(self, before: Positions, found: dict[str, os.stat_result]) -> dict[str, int]:
+        """The further names of files that have several, by links, each with the file's inode: a file is read under one of them.
+
+        That is the one under which it has been read, or else one that leads through no symlink.
+        """
+        folder = os.path.realpath(self._folder)
+
+        def rank(name: str) -> tuple[bool, bool, str]:
+            read = name in before and Mark.parse(before[name][1]).inode == found[name].st_ino
+            return not read, os.path.realpath(self._folder / name) != os.path.join(folder, name), name
+
+        names: dict[tuple[int, int], list[str]] = {}
+        for name, facts in found.items():
+            names.setdefault((facts.st_dev, facts.st_ino), []).append(name)
+        several = [sorted(links, key=rank) for links in names.values() if len(links) > 1]
+        return {name: found[name].st_ino for links in several for name in links[1:]}
+
     def is_still(self, name: str, inode: int) -> bool:
         """False if a file was renamed since the folder was looked at: then the next look tells what has its name."""
         try:
@@ -76,13 +103,14 @@ class FolderNames:
         except OSError:
             return False
 
-    def renamed(self, before: Positions, found: dict[str, os.stat_result]) -> Positions:
+    def _renamed(self, before: Positions, found: dict[str, os.stat_result], others: dict[str, int]) -> Positions:
         """The positions under the names that their files have now; ``found`` gets names that do not match the glob."""
         if not self._folder.is_dir():
             return dict(before)
-        moved, unknown = self._moved(before, found)
+        # Former releases have read a file under each of its names.
+        left = {name: read for name, read in before.items() if others.get(name) != Mark.parse(read[1]).inode}
+        moved, unknown = self._moved(left, found)
         now: Positions = {}
-        left = dict(before)
         for old, name in moved.items():
             now[name] = left.pop(old)
             self._log.info(f"File '{old}' is '{name}' now: it is read on from byte {now[name][0]}.")
@@ -90,7 +118,8 @@ class FolderNames:
             found.pop(name, None)
         for name, (position, text) in left.items():
             # Where another file has its name now that was read under another one, its own has been written over.
-            if name not in now and (name in found or name in unknown or not self._is_gone(name)):
+            gone = name in others or self._is_gone(name)
+            if name not in now and (name in found or name in unknown or not gone):
                 now[name] = (position, text)
             else:
                 self._log.warning(f"File '{name}' is gone; it was read up to byte {position}.")

@@ -49,8 +49,7 @@ class FolderPlan:
         under its new name, which need not match the glob. A file that has not what was read of it is another file: it is
         read from its start, and the log says so.
         """
-        found = self._names.found(before)
-        after = self._names.renamed(before, found)
+        found, after = self._names.look(before)
         for name in before.keys() - after.keys():
             self._verified.pop(name, None)
         grown = [file for name in sorted(found) if (file := self._examine(name, found[name], before, after)) is not None]
