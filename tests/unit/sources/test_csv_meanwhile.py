@@ -13,10 +13,10 @@ from tests.unit.sources.test_csv_rotation import Tailing, numbered, write
 class Meanwhile:
     """Does the first of the steps before so many calls of the operating system, and each further one ``apart`` calls later."""
 
-    def __init__(self, monkeypatch, steps, at, apart):
+    def __init__(self, monkeypatch, steps, at, apart, *more):
         self.steps, self.at, self.apart, self.calls = list(steps), at, apart, 0
         self.busy = False
-        for owner, name in ((os, "stat"), (os, "scandir"), (csv_marks, "scandir"), (Path, "open")):
+        for owner, name in ((os, "stat"), (os, "scandir"), (csv_marks, "scandir"), (Path, "open"), *more):
             monkeypatch.setattr(owner, name, self._counting(getattr(owner, name)))
 
     def _counting(self, call):

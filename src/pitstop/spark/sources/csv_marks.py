@@ -52,14 +52,18 @@ class Mark:
 
     def fits(self, file: BinaryIO, position: int) -> bool:
         """True if this file has, up to the position, what the marked one had."""
-        head = file.read(EDGE_BYTES)
+        head = _head(file)
         if self.length and (len(head) < self.length or _digest(head[: self.length]) != self.head):
             return False
         return not self.tail or _digest(_before(file, position)) == self.tail
 
+    def ends(self, data: bytes) -> bool:
+        """True if the marked file ends, at its position, as these bytes do: its last ``EDGE_BYTES``, or more, or all it has."""
+        return not self.tail or _digest(data[-EDGE_BYTES:]) == self.tail
+
     def moved_to(self, file: BinaryIO, position: int) -> Mark:
         """The same file's mark once it has been read up to there."""
-        head = file.read(EDGE_BYTES)[:position]
+        head = _head(file)[:position]
         return replace(self, length=len(head), head=_digest(head), tail=_digest(_before(file, position)))
 
 
@@ -180,6 +184,11 @@ def _listed(folder: Path) -> Iterator[tuple[str, int]]:
     except GONE:
         return
     yield from entries
+
+
+def _head(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read(EDGE_BYTES)
 
 
 def _before(file: BinaryIO, position: int) -> bytes:

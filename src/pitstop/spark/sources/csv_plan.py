@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span
 from pitstop.spark.sources.csv_names import FolderNames, Told
-from pitstop.spark.sources.csv_records import last_line_end
+from pitstop.spark.sources.csv_records import ends_record, last_line_end
 from pitstop.spark.sources.log import SourceLog
 
 RecordEnd = Callable[[BinaryIO, int, int, int], int]
@@ -121,13 +121,14 @@ class FolderPlan:
         try:
             with (self._folder / file.name).open("rb") as opened:
                 end = self._record_end(opened, file.position, min(file.size, wanted), file.size)
-                opened.seek(0)
                 mark = file.mark.moved_to(opened, end)
+                # It may have been written over since it was examined, also between the search for the end and the mark.
+                same = file.mark.fits(opened, file.position) and (end == file.position or ends_record(opened, end))
         except OSError:
-            return file.position, file.mark  # gone since it was examined: the next look says so
-        if not self._names.is_still(file.name, file.inode):
-            return file.position, file.mark
-        return end, mark
+            same = False
+        if same and self._names.is_still(file.name, file.inode):
+            return end, mark
+        return file.position, file.mark  # the next look says what has become of it
 
     def _tell_copy(self, name: str, size: int, before: Positions) -> None:
         """A new file may be a copy of one that has been read: nobody can know, so it is read, and told."""

@@ -51,6 +51,12 @@ def last_record_end(file: BinaryIO, start: int, wanted: int, size: int) -> int:
         data += more
 
 
+def ends_record(file: BinaryIO, position: int) -> bool:
+    """False if no record can end there."""
+    file.seek(position - 1)
+    return file.read(1) == b"\n"
+
+
 def lines(data: bytes) -> Iterator[bytes]:
     """The complete lines, each with its newline."""
     at = 0

@@ -16,7 +16,7 @@ from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
-from pitstop.spark.sources.csv_marks import Positions, Span, open_marked, spans
+from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span, open_marked, spans
 from pitstop.spark.sources.csv_plan import FolderPlan, balanced
 from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, last_line_end, last_record_end, lines, quoted_records
 from pitstop.spark.sources.shared import SMALL_BYTES, Offset, SourceOptions
@@ -95,8 +95,12 @@ class CsvTailReader(DataSourceStreamReader):
             file = open_marked(self._folder, span, self._glob)
             if file is not None:
                 with file:
-                    file.seek(span.start)
-                    return file.read(span.end - span.start)
+                    # It may be written over meanwhile, so what was read is compared itself, and not what is there by now.
+                    lower = min(span.start, max(0, span.end - EDGE_BYTES))
+                    file.seek(lower)
+                    data = file.read(span.end - lower)
+                    if len(data) == span.end - lower and Mark.parse(span.mark).ends(data):
+                        return data[span.start - lower :]
         except OSError as error:
             # The epoch must not be committed without these bytes: they may be there in a moment.
             raise SourceAwayError(
