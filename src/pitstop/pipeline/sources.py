@@ -45,7 +45,8 @@ def csv_tail(
     Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once
     its newline is there. A file that was renamed in its folder is read on to its end, whatever its new name; one that was
     truncated or replaced is read from its start, with a warning. A field in quotes may hold separators and doubled quotes;
-    newlines only with ``multiline``: then a quote that is never closed takes in what follows, up to 1 MiB.
+    newlines only with ``multiline``: then a quote that is never closed takes in what follows, up to 1 MiB. In a version that turns
+    it on, a record that was read in part ends by rows of its own, with a warning.
     ``glob`` says which files of the folder; ``max_bytes`` bounds what one epoch reads.
     """
     return Source(

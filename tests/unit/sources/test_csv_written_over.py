@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.sources import csv_tail
+from pitstop.spark.sources import csv_plan, csv_tail
 from pitstop.spark.sources.csv_marks import Mark
 from tests.unit.sources.test_csv_meanwhile import Meanwhile
 from tests.unit.sources.test_csv_rotation import Tailing, lines_of, numbered, planned, write
@@ -24,7 +24,7 @@ def test_what_is_written_over_at_any_moment_of_an_epoch_is_read_whole(tmp_path, 
                 10_000,
                 0,
                 *((Mark, name) for name in ("fits", "moved_to")),
-                *((csv_tail, name) for name in ("last_line_end", "last_record_end")),
+                *((csv_plan, name) for name in ("last_line_end", "last_record_end")),
             )
             tailing = Tailing(folder, multiline=multiline)
             write(path, *numbered("old", 0, 4))

@@ -24,7 +24,8 @@ Positions = dict[str, tuple[int, str]]
 class Mark:
     """Recognises a file of which some has been read.
 
-    The text is ``length:head:generation:inode:tail``; releases before this one wrote the first three.
+    The text is ``length:head:generation:inode:tail``, and ``:1`` for what is ``quoted``; former releases wrote the first three,
+    or five.
     """
 
     length: int = 0
@@ -37,14 +38,16 @@ class Mark:
     """0: not known."""
     tail: str = ""
     """Hash of the last bytes before the position; empty: not known."""
+    quoted: bool = False
+    """True if the position is known to be the end of a record whose newlines may be in quotes."""
 
     @classmethod
     def parse(cls, text: str) -> Mark:
-        length, head, generation, inode, tail = [*text.split(":"), "", "", "", "", ""][:5]
-        return cls(int(length or 0), head, int(generation or 0), int(inode or 0), tail)
+        length, head, generation, inode, tail, quoted = [*text.split(":"), "", "", "", "", "", ""][:6]
+        return cls(int(length or 0), head, int(generation or 0), int(inode or 0), tail, quoted == "1")
 
     def __str__(self) -> str:
-        return f"{self.length}:{self.head}:{self.generation}:{self.inode}:{self.tail}"
+        return f"{self.length}:{self.head}:{self.generation}:{self.inode}:{self.tail}" + ":1" * self.quoted
 
     def is_of(self, other: Mark) -> bool:
         """True if both are marks of one file, as far as their inodes tell."""
@@ -61,10 +64,10 @@ class Mark:
         """True if the marked file ends, at its position, as these bytes do: its last ``EDGE_BYTES``, or more, or all it has."""
         return not self.tail or _digest(data[-EDGE_BYTES:]) == self.tail
 
-    def moved_to(self, file: BinaryIO, position: int) -> Mark:
+    def moved_to(self, file: BinaryIO, position: int, quoted: bool = False) -> Mark:
         """The same file's mark once it has been read up to there."""
         head = _head(file)[:position]
-        return replace(self, length=len(head), head=_digest(head), tail=_digest(_before(file, position)))
+        return replace(self, length=len(head), head=_digest(head), tail=_digest(_before(file, position)), quoted=quoted)
 
 
 @dataclass(frozen=True)

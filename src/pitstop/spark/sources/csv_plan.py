@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span
 from pitstop.spark.sources.csv_names import FolderNames, Told
-from pitstop.spark.sources.csv_records import ends_record, last_line_end
+from pitstop.spark.sources.csv_records import ends_record, last_line_end, last_record_end, record_end_from
 from pitstop.spark.sources.log import SourceLog
-
-RecordEnd = Callable[[BinaryIO, int, int, int], int]
-"""``(file, start, wanted, size) -> end`` of the last complete record, see csv_records."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +30,13 @@ class FolderPlan:
     Holds only a stat cache, whose turn it is, and which warnings it has logged; durable state is in the positions.
     """
 
-    def __init__(self, folder: Path, glob: str, log: SourceLog, record_end: RecordEnd = last_line_end) -> None:
-        self._folder, self._log, self._record_end = folder, log, record_end
+    def __init__(self, folder: Path, glob: str, log: SourceLog, quoted: bool = False) -> None:
+        self._folder, self._log, self._quoted = folder, log, quoted
         self._told = Told(log)
         self._names = FolderNames(folder, glob, log, self._told)
         self._verified: dict[str, tuple[int, int, int]] = {}
+        self._counted: dict[tuple[str, int, int], int] = {}
+        """Name, inode, position that was read by lines -> the end of a record up to which quotes have been counted for it."""
         self._first = ""
         """The file whose turn it is when an epoch could not serve all."""
 
@@ -120,8 +118,8 @@ class FolderPlan:
         """How far the file is read next, and its mark then."""
         try:
             with (self._folder / file.name).open("rb") as opened:
-                end = self._record_end(opened, file.position, min(file.size, wanted), file.size)
-                mark = file.mark.moved_to(opened, end)
+                end = self._end(opened, file, min(file.size, wanted))
+                mark = file.mark.moved_to(opened, end, self._quoted)
                 # It may have been written over since it was examined, also between the search for the end and the mark.
                 same = file.mark.fits(opened, file.position) and (end == file.position or ends_record(opened, end))
         except OSError:
@@ -129,6 +127,24 @@ class FolderPlan:
         if same and self._names.is_still(file.name, file.inode):
             return end, mark
         return file.position, file.mark  # the next look says what has become of it
+
+    def _end(self, opened: BinaryIO, file: _Grown, wanted: int) -> int:
+        """The end of the last complete record; that of one begun by lines alone, so that what follows is cut rightly."""
+        if not self._quoted:
+            return last_line_end(opened, file.position, wanted, file.size)
+        if not file.mark.quoted:
+            key = (file.name, file.inode, file.position)
+            counted = record_end_from(opened, self._counted.get(key, 0), file.position, file.size)
+            self._counted[key] = counted
+            if counted > file.position:
+                self._told.tell(
+                    f"{file.name} {file.position} by lines",
+                    f"File '{file.name}' was read up to byte {file.position} by lines, in the midst of a record with newlines in "
+                    f"quotes: its rest, up to byte {counted}, comes as rows of its own; what follows is read by records.",
+                )
+            if counted != file.position:
+                return max(counted, file.position)
+        return last_record_end(opened, file.position, wanted, file.size)
 
     def _tell_copy(self, name: str, size: int, before: Positions) -> None:
         """A new file may be a copy of one that has been read: nobody can know, so it is read, and told."""

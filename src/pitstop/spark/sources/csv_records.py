@@ -51,6 +51,16 @@ def last_record_end(file: BinaryIO, start: int, wanted: int, size: int) -> int:
         data += more
 
 
+def record_end_from(file: BinaryIO, start: int, position: int, size: int) -> int:
+    """The first end of a record from ``position`` on, counted from the one at ``start``; the last before it if none is there."""
+    while start < position:
+        end = last_record_end(file, start, min(position, start + LONGEST_QUOTED), size)
+        if end == start:
+            break
+        start = end
+    return start
+
+
 def ends_record(file: BinaryIO, position: int) -> bool:
     """False if no record can end there."""
     file.seek(position - 1)

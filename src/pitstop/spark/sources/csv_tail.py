@@ -18,7 +18,7 @@ from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span, open_marked, spans
 from pitstop.spark.sources.csv_plan import FolderPlan, balanced
-from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, last_line_end, last_record_end, lines, quoted_records
+from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, lines, quoted_records
 from pitstop.spark.sources.shared import SMALL_BYTES, Offset, SourceOptions
 
 ROWS_PER_BATCH = 50_000
@@ -39,9 +39,8 @@ class CsvTailReader(DataSourceStreamReader):
         self._parts = options.number("partitions", 2)
         quoted = options.text("multiline", "false") == "true"
         self._records = quoted_records if quoted else lines
-        ends = last_record_end if quoted else last_line_end
         self._glob = options.text("glob", "*.csv")
-        self._plan = FolderPlan(self._folder, self._glob, options.log, ends)
+        self._plan = FolderPlan(self._folder, self._glob, options.log, quoted)
 
     def initialOffset(self) -> Offset:
         return self._options.start_offset({"files": {}})
