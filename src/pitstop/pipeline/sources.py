@@ -42,12 +42,15 @@ def csv_tail(
 ) -> Source:
     """Lines appended to the files of a folder, parsed as CSV (RFC 4180) without header; UTF-8, with or without a byte order mark.
 
-    Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once
-    its newline is there. A file that was renamed in its folder is read on to its end, whatever its new name; one that was
-    truncated or replaced is read from its start, with a warning. A field in quotes may hold separators and doubled quotes;
-    newlines only with ``multiline``: then a quote that is never closed takes in what follows, up to 1 MiB. In a version that turns
-    it on, a record that was read in part ends by rows of its own, with a warning.
-    ``glob`` says which files of the folder; ``max_bytes`` bounds what one epoch reads.
+    Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once its newline is there.
+    ``glob`` says which files of the folder; ``max_bytes`` bounds what one epoch reads. A file that was renamed in its folder, or
+    moved to another one of the glob, is read on to its end, whatever its new name; one that was truncated or replaced is read
+    from its start, with a warning; one with several names, by links, is read once. A field in quotes may hold separators and
+    doubled quotes; newlines only with ``multiline``: then a quote that is never closed takes in what follows, up to 1 MiB.
+
+    A version of the job with a narrower ``glob`` reads no further what that leaves out, and one that turns on ``multiline`` ends
+    a record that was read in part by rows of their own, both with a warning. Only the folder itself is waited for while it is
+    away: files of one below it, such as the mount of one host in ``*/logs/*.csv``, are read anew when that comes back.
     """
     return Source(
         "csv_tail",

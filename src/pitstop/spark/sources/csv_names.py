@@ -6,7 +6,8 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
 
 from pitstop.spark.sources.csv_marks import GONE, Mark, Positions, with_inode
 from pitstop.spark.sources.log import SourceLog
@@ -37,16 +38,18 @@ class FolderNames:
     def __init__(self, folder: Path, glob: str, log: SourceLog, told: Told) -> None:
         self._folder, self._glob, self._log, self._told = folder, glob, log, told
 
-    def look(self, before: Positions) -> tuple[dict[str, os.stat_result], Positions]:
+    def look(self, before: Positions, glob_before: str) -> tuple[dict[str, os.stat_result], Positions]:
         """The files to look at, and the positions under the names that their files have now.
 
-        Name -> facts of those of the glob, and of those that have been read and no longer match it.
+        Name -> facts of those of the glob, and of those that have been read and no longer match it; without those that a former
+        version of the job, with a glob of its own, has taken in, and this one does not.
         """
         found = self._found(before)
-        others = self._other_names(before, found)
+        out = {name for name in before if matches(name, glob_before) and not matches(name, self._glob)}
+        others = self._other_names(before, found, out)
         for name in others:
             del found[name]
-        return found, self._renamed(before, found, others)
+        return found, self._renamed(before, found, others, out)
 
     def _found(self, before: Positions) -> dict[str, os.stat_result]:
         if not self._folder.is_dir():
@@ -79,22 +82,22 @@ class FolderNames:
             if stat.S_ISREG(facts.st_mode):
                 found[name] = facts
 
-    def _other_names(self, before: Positions, found: dict[str, os.stat_result]) -> dict[str, int]:
-        """The further names of files that have several, by links, each with the file's inode: a file is read under one of them.
+    def _other_names(self, before: Positions, found: dict[str, os.stat_result], out: set[str]) -> dict[str, str]:
+        """The further names of files that have several, by links, each with the one name under which the file is read.
 
         That is the one under which it has been read, or else one that leads through no symlink.
         """
         folder = os.path.realpath(self._folder)
 
-        def rank(name: str) -> tuple[bool, bool, str]:
+        def rank(name: str) -> tuple[bool, bool, bool, str]:
             read = name in before and Mark.parse(before[name][1]).inode == found[name].st_ino
-            return not read, os.path.realpath(self._folder / name) != os.path.join(folder, name), name
+            return name in out, not read, os.path.realpath(self._folder / name) != os.path.join(folder, name), name
 
         names: dict[tuple[int, int], list[str]] = {}
         for name, facts in found.items():
             names.setdefault((facts.st_dev, facts.st_ino), []).append(name)
         several = [sorted(links, key=rank) for links in names.values() if len(links) > 1]
-        return {name: found[name].st_ino for links in several for name in links[1:]}
+        return {name: links[0] for links in several for name in links[1:]}
 
     def is_still(self, name: str, inode: int) -> bool:
         """False if a file was renamed since the folder was looked at: then the next look tells what has its name."""
@@ -103,14 +106,24 @@ class FolderNames:
         except OSError:
             return False
 
-    def _renamed(self, before: Positions, found: dict[str, os.stat_result], others: dict[str, int]) -> Positions:
+    def _renamed(self, before: Positions, found: dict[str, os.stat_result], others: dict[str, str], out: set[str]) -> Positions:
         """The positions under the names that their files have now; ``found`` gets names that do not match the glob."""
         if not self._folder.is_dir():
             return dict(before)
         # Former releases have read a file under each of its names.
-        left = {name: read for name, read in before.items() if others.get(name) != Mark.parse(read[1]).inode}
+        inodes = {name: Mark.parse(text).inode for name, (_, text) in before.items()}
+        left = {name: read for name, read in before.items() if name not in others or inodes.get(others[name]) != inodes[name]}
         moved, unknown = self._moved(left, found)
         now: Positions = {}
+        for name in sorted((out & left.keys()) - unknown):
+            now_named = moved.get(name, name)
+            if not matches(now_named, self._glob):
+                position, _ = left.pop(name)
+                moved.pop(name, None)
+                found.pop(now_named, None)
+                self._log.warning(
+                    f"File '{name}' is read no further than byte {position}: the source takes in files of '{self._glob}' now."
+                )
         for old, name in moved.items():
             now[name] = left.pop(old)
             self._log.info(f"File '{old}' is '{name}' now: it is read on from byte {now[name][0]}.")
@@ -222,6 +235,19 @@ class FolderNames:
                 return mark.fits(file, position)
         except GONE:
             return False
+
+
+def matches(name: str, glob: str) -> bool:
+    """True if a file of this name is found with the glob, in a folder that has it."""
+    return _match(PurePath(name).parts, PurePath(glob).parts)
+
+
+def _match(parts: tuple[str, ...], globs: tuple[str, ...]) -> bool:
+    if not globs:
+        return not parts
+    if globs[0] == "**":
+        return any(_match(parts[at:], globs[1:]) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], globs[0]) and _match(parts[1:], globs[1:])
 
 
 def _doubled(inodes: dict[str, int]) -> dict[str, int]:

@@ -31,7 +31,7 @@ class FolderPlan:
     """
 
     def __init__(self, folder: Path, glob: str, log: SourceLog, quoted: bool = False) -> None:
-        self._folder, self._log, self._quoted = folder, log, quoted
+        self._folder, self._glob, self._log, self._quoted = folder, glob, log, quoted
         self._told = Told(log)
         self._names = FolderNames(folder, glob, log, self._told)
         self._verified: dict[str, tuple[int, int, int]] = {}
@@ -40,14 +40,14 @@ class FolderPlan:
         self._first = ""
         """The file whose turn it is when an epoch could not serve all."""
 
-    def advance(self, before: Positions, max_bytes: int) -> Positions:
+    def advance(self, before: Positions, max_bytes: int, glob_before: str | None = None) -> Positions:
         """Move on by complete records, ``max_bytes`` in all, shared among the files that have grown.
 
         Only a single record that is longer goes beyond, for else it would block for ever. A file that was renamed goes on
         under its new name, which need not match the glob. A file that has not what was read of it is another file: it is
-        read from its start, and the log says so.
+        read from its start, and the log says so. ``glob_before``: that of the positions, where a former version had another one.
         """
-        found, after = self._names.look(before)
+        found, after = self._names.look(before, glob_before or self._glob)
         for name in before.keys() - after.keys():
             self._verified.pop(name, None)
         grown = [file for name in sorted(found) if (file := self._examine(name, found[name], before, after)) is not None]

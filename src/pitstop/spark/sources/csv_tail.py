@@ -1,4 +1,7 @@
-"""Lines appended to the files of a folder. Offset: ``{"files": {name: [position, mark]}}``."""
+"""Lines appended to the files of a folder. Offset: ``{"files": {name: [position, mark]}, "glob": glob}``.
+
+Former releases did not write the glob: that of their files is taken to be the present one.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +56,9 @@ class CsvTailReader(DataSourceStreamReader):
         return self._advance(start, sys.maxsize)
 
     def _advance(self, start: Offset, max_bytes: int) -> Offset:
-        after = self._plan.advance(_positions(start), max_bytes)
-        return {"files": {name: list(pair) for name, pair in after.items()}}
+        after = self._plan.advance(_positions(start), max_bytes, start.get("glob"))
+        files = {name: list(pair) for name, pair in after.items()}
+        return start if files == start["files"] else {"files": files, "glob": self._glob}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         found = balanced(spans(_positions(start), _positions(end)), self._parts)
