@@ -45,7 +45,9 @@ class FolderNames:
         version of the job, with a glob of its own, has taken in, and this one does not.
         """
         found = self._found(before)
-        out = {name for name in before if matches(name, glob_before) and not matches(name, self._glob)}
+        out: set[str] = set()
+        if glob_before != self._glob:
+            out = {name for name in before if matches(name, glob_before) and not matches(name, self._glob)}
         others = self._other_names(before, found, out)
         for name in others:
             del found[name]
@@ -155,8 +157,9 @@ class FolderNames:
                     name = self._beside(old, mark.inode)
                 if name is None:
                     # It may have moved to a folder of the glob that had been listed by then: the next look tells.
-                    latest = self._latest_names(found) if latest is None else latest
-                    if (name := self._named(latest.get(mark.inode, []), old)) is not None:
+                    if latest is None and (old in found or self._is_gone(old)):
+                        latest = self._latest_names(found)
+                    if latest and (name := self._named(latest.get(mark.inode, []), old)) is not None:
                         unknown |= {old, name}
                     continue
                 goes_on = self._goes_on_as(name, old, position, mark, found)
