@@ -139,7 +139,10 @@ class _Answers:
     def _begin_anew(self) -> None:
         if self._rows or self._repeated:
             self.close()
-            raise EngineError(f"The process that carries out queries has ended: {_SEE}.")
+            raise EngineError(
+                f"The process that carries out queries has ended, as it does when its memory is full: {_SEE}. "
+                "$PITSTOP_DRIVER_MEMORY gives it more."
+            )
         self._repeated = True
         self._process, self._number = self._ask()
         self._asked = self._process.asked[self._number]

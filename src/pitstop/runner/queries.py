@@ -28,6 +28,7 @@ STORE_FACTORY = "pitstop.store.maps:open_map_store"
 def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
     """Answer requests that come through standard input until it ends."""
     from pitstop.spark.base.environment import SourceSettings
+    from pitstop.spark.base.session import wait_for_java
     from pitstop.spark.selecting.asking import Asking
     from pitstop.spark.selecting.select import Selecting, bounded, too_long
     from pitstop.store.database import open_database
@@ -35,6 +36,12 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
 
     work.mkdir(parents=True, exist_ok=True)
     spark = bounded(session(work))
+
+    def follow_java() -> None:
+        wait_for_java(spark)
+        _begin_anew("its Java is gone")
+
+    threading.Thread(target=follow_java, daemon=True).start()
     settings = SourceSettings(store_url=store_url, store_factory=STORE_FACTORY)
     spark.sql("SELECT 1").toArrow()  # loads what every query needs
     writing, open_ones = threading.Lock(), dict[int, Asking]()
@@ -78,9 +85,14 @@ def _carry_out(
         if rows and asking.wait_for_room():
             say({"id": select.id, "rows": rows})
 
+    from pitstop.spark.selecting.select import LostSparkError
+
     try:
         selecting.run(select, {thing.name: thing for thing in map(named, select.names)}, tell, asking)
         say({"id": select.id, "end": True})
+    except LostSparkError:
+        # Nothing is told: who asks for a process that ends without a word begins a query anew, once.
+        _begin_anew("Spark has stopped")
     except PitstopError as error:
         say({"id": select.id, "error": error.to_dict()})
     except Exception as error:

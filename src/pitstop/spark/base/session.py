@@ -111,6 +111,11 @@ def end_session(spark: SparkSession) -> None:
     jvm.end(spark, END_SECONDS)
 
 
+def wait_for_java(spark: SparkSession) -> None:
+    """Wait until the Java of a session is gone: a task without memory ends it, and the machine may."""
+    jvm.wait_for_end(spark)
+
+
 def scratch_of(spark: SparkSession) -> Path:
     """The folder in which a session of :func:`build_session` keeps all that it needs while it lives."""
     folder = spark.conf.get("spark.local.dir")

@@ -36,6 +36,19 @@ def end(spark: SparkSession, seconds: float) -> None:
     connection.proc.wait(seconds)
 
 
+def wait_for_end(spark: SparkSession) -> None:
+    """Wait until the session's JVM has come to its end, however that came."""
+    gateway(spark).proc.wait()
+
+
+def is_gone(spark: SparkSession) -> bool:
+    """True if the session computes nothing any more: its JVM has ended, or is about to, or its context has stopped."""
+    try:
+        return bool(spark.sparkContext._jsc.sc().isStopped())
+    except Exception:
+        return True
+
+
 def heap_bytes(spark: SparkSession) -> int:
     """The most memory that the JVM takes for its objects."""
     return int(classes(spark).java.lang.Runtime.getRuntime().maxMemory())

@@ -36,7 +36,7 @@ from pitstop.pipeline import sinks
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.values import value_of
-from pitstop.spark.internals.jvm import cancel_group, left_tasks
+from pitstop.spark.internals.jvm import cancel_group, is_gone, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.selecting.asking import Asking
@@ -70,6 +70,10 @@ Told = Callable[[Columns | None, list[list[Any]]], None]
 """Takes the columns, at first, and then rows."""
 
 
+class LostSparkError(Exception):
+    """Spark computes nothing any more. Which of the queries has brought it down, if one has, nobody knows."""
+
+
 def bounded(spark: SparkSession) -> SparkSession:
     """The session, in which a query reaches nothing but what its names mean."""
     for name, value in OWN_SETTINGS.items():
@@ -89,18 +93,21 @@ class Selecting:
     """Called for a query that ends, and still goes on LEFT_SECONDS after nobody asks for it any more."""
 
     def run(self, select: Select, known: AnyMapping[str, Named], tell: Told, asking: Asking) -> None:
-        """Tell columns and rows of a query until its end, or until nobody asks for them. UsageError for what is wrong with it."""
+        """Tell columns and rows of a query until its end, or until nobody asks for them. UsageError for what is wrong with it,
+        LostSparkError if neither this query nor another one can be carried out any more."""
         query = Query(select.query, Place(select.line, select.column, select.line, select.column))
-        spark = bounded(self.spark.newSession())
         scratch = Path(tempfile.mkdtemp(prefix="select-", dir=self.work))
         try:
+            spark = bounded(self.spark.newSession())
             if streams(query, known):
                 self._follow(query, known, tell, asking, scratch)
             else:
                 self._whole(spark, query, known, select, tell, asking, scratch)
-        except PitstopError:
-            raise
         except Exception as error:
+            if is_gone(self.spark) and not asking.late:
+                raise LostSparkError from error
+            if isinstance(error, PitstopError):
+                raise
             if not asking.over:
                 # Spark has seen another text: it knows no place in the user's.
                 raise UsageError(first_line(error).rstrip(".")) from error
@@ -109,8 +116,11 @@ class Selecting:
 
     def leaves_tasks(self) -> bool:
         """True if tasks of queries that have ended still run after LEFT_SECONDS, and keep cores from others: Spark cannot end a
-        task in the middle of a loop that gives no rows."""
-        return not wait_until(lambda: left_tasks(self.spark) <= 0, LEFT_SECONDS)
+        task in the middle of a loop that gives no rows. Also if Spark does not even answer."""
+        try:
+            return not wait_until(lambda: left_tasks(self.spark) <= 0, LEFT_SECONDS)
+        except Exception:
+            return True
 
     def _whole(
         self,
