@@ -17,7 +17,7 @@ from pitstop.kit.wire import check_text
 from pitstop.rest.access import Access, Role
 from pitstop.rest.auditing import Deed, deeds_of, note_now
 from pitstop.rest.strict import StrictRoute
-from pitstop.rest.threads import following, reading, working
+from pitstop.rest.threads import following, parsing, working
 from pitstop.service.api import ServerService
 from pitstop.service.sql_results import Result, Value
 from pitstop.sql.parsing import MOST_LETTERS, parse
@@ -56,7 +56,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
         Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
         """
         # Not here: long ones would keep everybody waiting.
-        statements = await reading(parse, check_text("The text of statements", body.statements))
+        statements = await parsing(parse, check_text("The text of statements", body.statements))
         if not statements:
             raise UsageError("There is no statement to carry out.")
         if len(statements) > MOST_STATEMENTS:
@@ -65,7 +65,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
             )
         found, carry_out = access.identity(request.headers), _carry_out
         if found is None or found.role is not Role.OPERATOR:
-            await reading(_refuse_changes, service, statements, deeds_of(request))
+            await parsing(_refuse_changes, service, statements, deeds_of(request))
             carry_out = _carry_out_look
         first = await working(carry_out, service, statements[0], deeds_of(request))
         return _Lines(_lines(service, first, statements[1:], request, carry_out), first)

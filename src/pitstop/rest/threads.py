@@ -37,6 +37,8 @@ probing = _Kind("pitstop_probing", 1)
 """For the probe of readiness, which is to answer however busy all others are."""
 writing = _Kind("pitstop_writing", 4)
 """For calls that write the store: they wait for all writers before them, which SQLite lets in one by one."""
+parsing = _Kind("pitstop_parsing", 2)
+"""For texts of statements: long ones take seconds of the processor, and each as it is read tens of mebibytes."""
 bringing = _Kind("pitstop_bringing", 12)
 """For calls that bring code, whose packages may have to be installed first: they take up to some minutes."""
 working = _Kind("pitstop_working", 4)

@@ -6,13 +6,13 @@ What would reach beyond the names that mappings give is refused here, wherever i
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from pitstop.errors import UsageError
+from pitstop.sql.bounds import refuse_long, refuse_tokens
 from pitstop.sql.dialect import PitstopSql
 from pitstop.sql.functions import AGGREGATES, FORBIDDEN, WITHOUT_OPTIONS
 from pitstop.sql.places import Place
@@ -23,23 +23,8 @@ STATE = "__state_of_snapshot"
 INFORMATION = "information_schema"
 SCHEMAS = ("public", INFORMATION)
 SPANS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
-DEEPEST, DEEPEST_TYPES, MOST_NAMED, MOST_TABLES = 100, 8, 500, 500
-"""How many brackets may stand within one another, and how many of them behind the name of a type; how many queries WITH names,
-and how many times a query may name tables."""
-_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
-_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
-_TYPES = {word for word, kind in PitstopSql.Tokenizer.KEYWORDS.items() if kind in PitstopSql.Parser.TYPE_TOKENS}
-_TEXTS_TOO = "A text stands in single quotes, with no letter before them"
-_REFUSED = {
-    **dict.fromkeys(
-        (
-            *(TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING, TokenType.RAW_STRING, TokenType.UNICODE_STRING),
-            *(TokenType.HEREDOC_STRING, TokenType.BYTE_STRING, TokenType.BIT_STRING),
-        ),
-        _TEXTS_TOO,
-    ),
-}
-"""Kinds of tokens that Spark takes otherwise than we do -> what is said of them."""
+MOST_TABLES = 500
+"""How many times a query may name tables."""
 LONGEST_MS = 100 * 365 * SPANS["day"]
 """The longest time of a window, or of a bound: a century."""
 
@@ -48,8 +33,9 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
     """The tree of a query; UsageError, with its place, for what is none, or reaches beyond mappings."""
     dialect = PitstopSql()
     try:
+        refuse_long(query)
         written = dialect.tokenize(query.text)
-        _refuse_tokens(written, query)
+        refuse_tokens(written, query)
         tokens = _plain(written)
         trees = dialect.parser().parse(tokens, query.text)
     except ParseError as error:
@@ -58,7 +44,7 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
         said = str(found.get("description") or "").rstrip(".")
         if not said or "<class" in said or said.startswith("Required keyword"):
             said = "The query is not complete here"
-        raise UsageError(_at(query.place, line, column, str(found.get("highlight") or "")).prefix + said) from None
+        raise UsageError(query.at(line, column, str(found.get("highlight") or "")).prefix + said) from None
     except TokenError as error:
         raise UsageError(query.place.prefix + str(error).split("\n")[0]) from None
     except UsageError:
@@ -80,10 +66,11 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
 
 
 def words_of(query: Query) -> set[str]:
-    """The words and names of a query, in small letters; none if not even they can be told apart."""
+    """The words and names of a query, in small letters; none if there are too many, or if not even they can be told apart."""
     try:
+        refuse_long(query)
         return {token.text.lower() for token in PitstopSql().tokenize(query.text) if token.token_type is not TokenType.STRING}
-    except TokenError:
+    except (UsageError, TokenError):
         return set()
 
 
@@ -94,15 +81,8 @@ def place_of(node: exp.Expr, query: Query) -> Place:
         if "line" in meta:
             length = max(1, meta["end"] - meta["start"] + 1)
             # The column is that of the last letter.
-            return _at(query.place, meta["line"], meta["col"] - length + 1, "x" * length)
+            return query.at(meta["line"], meta["col"] - length + 1, "x" * length)
     return query.place
-
-
-def at_letter(query: Query, start: int, end: int) -> Place:
-    """Where the letters from ``start`` to ``end`` of a query's text stand in the text of the statements."""
-    before = query.text[:start]
-    line, column = before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
-    return _at(query.place, line, column, query.text[start : end + 1].split("\n")[0])
 
 
 def wrong(node: exp.Expr, query: Query, said: str) -> UsageError:
@@ -165,30 +145,6 @@ def _is_state(tokens: list[Token]) -> bool:
     return len(tokens) == 4 and words[::2] == ["SNAPSHOT", "STAGE"] and all(t.token_type in names for t in tokens[1::2])
 
 
-def _refuse_tokens(tokens: list[Token], query: Query) -> None:
-    """What Spark reads otherwise than we do, and what takes the library's parser a time that doubles with each level."""
-    within: list[bool] = []
-    before: Token | None = None
-    for token in tokens:
-        kind, of_type = token.token_type, before is not None and before.text.upper() in _TYPES
-        if kind in _REFUSED:
-            raise UsageError(at_letter(query, token.start, token.end).prefix + _REFUSED[kind])
-        if before is not None and before.token_type is TokenType.USING and kind is not TokenType.L_PAREN:
-            # Spark may read TRANSFORM, MAP or REDUCE ... USING 'command', which is a script, where we read a join and its alias.
-            said = "Behind USING stand columns in brackets, USING (id), and never a script"
-            raise UsageError(at_letter(query, before.start, before.end).prefix + said)
-        if kind in _OPENING or (kind is TokenType.LT and of_type):
-            within.append(of_type)
-            if len(within) > DEEPEST or sum(within) > DEEPEST_TYPES:
-                raise UsageError(at_letter(query, token.start, token.end).prefix + "The query is nested too deeply")
-        elif within and (kind in _CLOSING or (kind is TokenType.GT and within[-1])):
-            within.pop()
-        before = token
-    pairs = pairwise(tokens)
-    if sum(each.token_type is TokenType.ALIAS and then.token_type is TokenType.L_PAREN for each, then in pairs) > MOST_NAMED:
-        raise UsageError(query.place.prefix + f"The query names more than {MOST_NAMED} others (WITH ... AS)")
-
-
 def _refuse(node: exp.Expr, query: Query) -> None:
     name = name_of_call(node)
     if name in FORBIDDEN:
@@ -200,10 +156,3 @@ def _refuse(node: exp.Expr, query: Query) -> None:
         raise wrong(node, query, "A query reads what mappings and views name, and nothing else")
     if isinstance(node, (exp.QueryTransform, exp.Into, exp.Lock)):
         raise wrong(node, query, "This is not possible here")
-
-
-def _at(base: Place, line: int, column: int, found: str) -> Place:
-    """A place in a query that begins at ``base``."""
-    begin = column + (base.column - 1 if line == 1 else 0)
-    row = base.line + line - 1
-    return Place(row, max(1, begin), row, max(1, begin + max(0, len(found) - 1)))

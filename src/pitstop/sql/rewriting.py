@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from pitstop.errors import UsageError
 from pitstop.sql.dialect import PitstopSql
 from pitstop.sql.places import Place
-from pitstop.sql.queries import at_letter, name_of_call
+from pitstop.sql.queries import name_of_call
 from pitstop.sql.statements import Query
 from pitstop.sql.types import quoted
 
@@ -38,7 +38,7 @@ class Rewritten:
     def place(self, start: int, stop: int) -> Place:
         """Where the letters from ``start`` to ``stop`` of Spark's text stand in the statements."""
         begin, end = self._origin(start), self._origin(stop, last=True)
-        return at_letter(self.query, begin, max(begin, end))
+        return self.query.at_letter(begin, max(begin, end))
 
     def _origin(self, at: int, last: bool = False) -> int:
         """The letter of the user's text that a letter of Spark's text comes from: of an edit the first, or the last one."""
@@ -61,7 +61,7 @@ def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rew
     tokens = PitstopSql().tokenize(query.text)
     for token in tokens:
         if token.token_type is TokenType.HINT:
-            raise UsageError(at_letter(query, token.start, token.end).prefix + "There are no hints in a SELECT")
+            raise UsageError(query.at_letter(token.start, token.end).prefix + "There are no hints in a SELECT")
     starts = [token.start for token in tokens]
     of_tables = sorted((_of_table(starts, *each) for each in tables), key=lambda edit: edit.start)
     begins = [edit.start for edit in of_tables]

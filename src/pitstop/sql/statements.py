@@ -61,6 +61,18 @@ class Query:
     text: str
     place: Place
 
+    def at(self, line: int, column: int, found: str) -> Place:
+        """The place, in the text of the statements, of what is found at that line and column of the query."""
+        begin = column + (self.place.column - 1 if line == 1 else 0)
+        row = self.place.line + line - 1
+        return Place(row, max(1, begin), row, max(1, begin + max(0, len(found) - 1)))
+
+    def at_letter(self, start: int, end: int) -> Place:
+        """The place, in the text of the statements, of the query's letters from ``start`` to ``end``."""
+        before = self.text[:start]
+        line, column = before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
+        return self.at(line, column, self.text[start : end + 1].split("\n")[0])
+
 
 class Writing(StrEnum):
     """How rows go into a mapping."""

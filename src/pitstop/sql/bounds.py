@@ -1,0 +1,74 @@
+"""How large a query may be, looked at before it is parsed; and words that Spark reads otherwise than we do."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice, pairwise
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from pitstop.errors import UsageError
+from pitstop.sql.dialect import PitstopSql
+from pitstop.sql.statements import Query
+
+MOST_TOKENS = 20_000
+"""How many words and signs a query may have: as a tree they take the memory of ten mebibytes or twenty."""
+DEEPEST, DEEPEST_TYPES, MOST_NAMED = 100, 8, 500
+"""How many brackets may stand within one another, and how many of them behind the name of a type; how many queries WITH names."""
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
+_TYPES = {word for word, kind in PitstopSql.Tokenizer.KEYWORDS.items() if kind in PitstopSql.Parser.TYPE_TOKENS}
+_TEXTS_TOO = "A text stands in single quotes, with no letter before them"
+_REFUSED = {
+    **dict.fromkeys(
+        (
+            *(TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING, TokenType.RAW_STRING, TokenType.UNICODE_STRING),
+            *(TokenType.HEREDOC_STRING, TokenType.BYTE_STRING, TokenType.BIT_STRING),
+        ),
+        _TEXTS_TOO,
+    ),
+}
+"""Kinds of tokens that Spark takes otherwise than we do -> what is said of them."""
+_COMMENT = r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
+_TOKEN = re.compile(rf"""{_COMMENT}|('(?:[^']|'')*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\w+|\S)""")
+"""About a token of the library, or a comment, which is in no group; what nobody ends goes on to the end of the text."""
+
+
+def refuse_long(query: Query) -> None:
+    """UsageError for a query of more tokens than there may be, at the price of those: a mebibyte of them is 250 in memory."""
+    # Some are several of these: 1.5, and <=.
+    found = (match for match in _TOKEN.finditer(query.text) if match[1] is not None)
+    beyond = next(islice(found, 2 * MOST_TOKENS, None), None)
+    if beyond is not None:
+        raise _too_long(query)
+
+
+def refuse_tokens(tokens: list[Token], query: Query) -> None:
+    """UsageError for more tokens than there may be, for what Spark reads otherwise than we do, and for what takes the library's
+    parser a time that doubles with each level."""
+    if len(tokens) > MOST_TOKENS:
+        raise _too_long(query)
+    within: list[bool] = []
+    before: Token | None = None
+    for token in tokens:
+        kind, of_type = token.token_type, before is not None and before.text.upper() in _TYPES
+        if kind in _REFUSED:
+            raise UsageError(query.at_letter(token.start, token.end).prefix + _REFUSED[kind])
+        if before is not None and before.token_type is TokenType.USING and kind is not TokenType.L_PAREN:
+            # Spark may read TRANSFORM, MAP or REDUCE ... USING 'command', which is a script, where we read a join and its alias.
+            said = "Behind USING stand columns in brackets, USING (id), and never a script"
+            raise UsageError(query.at_letter(before.start, before.end).prefix + said)
+        if kind in _OPENING or (kind is TokenType.LT and of_type):
+            within.append(of_type)
+            if len(within) > DEEPEST or sum(within) > DEEPEST_TYPES:
+                raise UsageError(query.at_letter(token.start, token.end).prefix + "The query is nested too deeply")
+        elif within and (kind in _CLOSING or (kind is TokenType.GT and within[-1])):
+            within.pop()
+        before = token
+    pairs = pairwise(tokens)
+    if sum(each.token_type is TokenType.ALIAS and then.token_type is TokenType.L_PAREN for each, then in pairs) > MOST_NAMED:
+        raise UsageError(query.place.prefix + f"The query names more than {MOST_NAMED} others (WITH ... AS)")
+
+
+def _too_long(query: Query) -> UsageError:
+    return UsageError(query.place.prefix + f"The query has more than {MOST_TOKENS:,} words and signs: make several of it")
