@@ -2,6 +2,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
@@ -34,9 +35,14 @@ public final class ParsedQuery {
     /** What the first thing is called that it may not have; an empty text if there is none. */
     public String refused(Object plan) {
         ArrayDeque left = new ArrayDeque();
+        // A thing may stand in many places, as what CASE compares does: once for each WHEN, and within one another.
+        IdentityHashMap seen = new IdentityHashMap();
         left.push(plan);
         while (!left.isEmpty()) {
             Object thing = left.pop();
+            if (seen.put(thing, thing) != null) {
+                continue;
+            }
             String refused = thing instanceof TreeNode ? this.refusedNode(thing) : "";
             if (!refused.isEmpty()) {
                 return refused;

@@ -14,9 +14,11 @@ from pitstop.sql.statements import Query
 MOST_TOKENS = 20_000
 """How many words and signs a query may have: as a tree they take the memory of ten mebibytes or twenty."""
 DEEPEST, DEEPEST_TYPES, MOST_NAMED = 100, 8, 500
-"""How many brackets may stand within one another, and how many of them behind the name of a type; how many queries WITH names."""
+"""How many brackets, and CASE with its END, may stand within one another, and how many brackets behind the name of a type; how
+many queries WITH names."""
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
+_ENDS = {TokenType.GT: "type", TokenType.END: "case"}
 _TYPES = {word for word, kind in PitstopSql.Tokenizer.KEYWORDS.items() if kind in PitstopSql.Parser.TYPE_TOKENS}
 _TEXTS_TOO = "A text stands in single quotes, with no letter before them"
 _REFUSED = {
@@ -48,7 +50,7 @@ def refuse_tokens(tokens: list[Token], query: Query) -> None:
     parser a time that doubles with each level."""
     if len(tokens) > MOST_TOKENS:
         raise _too_long(query)
-    within: list[bool] = []
+    within: list[str] = []
     before: Token | None = None
     for token in tokens:
         kind, of_type = token.token_type, before is not None and before.text.upper() in _TYPES
@@ -58,11 +60,12 @@ def refuse_tokens(tokens: list[Token], query: Query) -> None:
             # Spark may read TRANSFORM, MAP or REDUCE ... USING 'command', which is a script, where we read a join and its alias.
             said = "Behind USING stand columns in brackets, USING (id), and never a script"
             raise UsageError(query.at_letter(before.start, before.end).prefix + said)
-        if kind in _OPENING or (kind is TokenType.LT and of_type):
-            within.append(of_type)
-            if len(within) > DEEPEST or sum(within) > DEEPEST_TYPES:
+        of_case = kind is TokenType.CASE and (before is None or before.token_type is not TokenType.DOT)
+        if kind in _OPENING or of_case or (kind is TokenType.LT and of_type):
+            within.append("case" if of_case else "type" if of_type else "")
+            if len(within) > DEEPEST or within.count("type") > DEEPEST_TYPES:
                 raise UsageError(query.at_letter(token.start, token.end).prefix + "The query is nested too deeply")
-        elif within and (kind in _CLOSING or (kind is TokenType.GT and within[-1])):
+        elif within and (kind in _CLOSING or _ENDS.get(kind) == within[-1]):
             within.pop()
         before = token
     pairs = pairwise(tokens)

@@ -16,6 +16,7 @@ from pitstop.sql.bounds import refuse_long, refuse_tokens
 from pitstop.sql.dialect import PitstopSql
 from pitstop.sql.functions import AGGREGATES, FORBIDDEN, WITHOUT_OPTIONS
 from pitstop.sql.places import Place
+from pitstop.sql.repeating import refuse_repeated
 from pitstop.sql.statements import Query
 
 STATE = "__state_of_snapshot"
@@ -62,6 +63,7 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
         tables += isinstance(node, exp.Table)
     if tables > MOST_TABLES:
         raise UsageError(query.place.prefix + f"The query names more than {MOST_TABLES} tables: make several of it")
+    refuse_repeated(tree, query)
     return tree
 
 

@@ -83,6 +83,14 @@ def test_all_else_is_refused_and_named(session, text, named):
     assert str(error.value) == named
 
 
+def test_what_stands_in_many_places_is_looked_at_once(spark):
+    nested = "b"
+    for _ in range(40):
+        nested = f"CASE {nested} WHEN 1 THEN 1 WHEN 2 THEN 1 END"
+    with pytest.raises(RefusedError, match="reflect"):
+        rows_of(spark, f"SELECT reflect('java.lang.System', 'getenv'), {nested} FROM t", FUNCTIONS)
+
+
 def test_what_is_refused_has_done_nothing(session):
     with pytest.raises(RefusedError):
         rows_of(session, "CREATE TEMPORARY VIEW made AS SELECT 1", FUNCTIONS)

@@ -1,0 +1,62 @@
+"""How large a query becomes in Spark, which writes out again what some expressions compare, and what WITH has given a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from pitstop.errors import UsageError
+from pitstop.sql.statements import Query
+
+MOST_PARTS = 100_000
+"""Names, values and what is done with them, of which a query may be made once all is written out: without what is repeated, as
+many words and signs as it may have are never so many."""
+_TWICE = ("nullifzero", "right")
+"""Functions that Spark writes as others, which are given each argument twice."""
+
+
+def refuse_repeated(tree: exp.Expr, query: Query) -> None:
+    """UsageError for a query of too many parts. Where one that is repeated stands in another one, they double with each level."""
+    sizes: dict[int, int] = {}
+    named: dict[str, int] = {}
+    for node in _inner_first(tree):
+        repeated = _repeated(node)
+        size = 1 + sum(sizes[id(each)] * repeated.get(id(each), 1) for each in node.iter_expressions())
+        if isinstance(node, exp.Table):
+            size += named.get(node.name, 0)
+        if isinstance(node, exp.CTE):
+            named[node.alias] = max(size, named.get(node.alias, 0))
+        sizes[id(node)] = size
+    if sizes[id(tree)] > MOST_PARTS:
+        repeating = "CASE x WHEN, x LIKE ANY, CUBE and names of WITH repeat what is in them"
+        raise UsageError(query.place.prefix + f"Written out, the query has more than {MOST_PARTS:,} parts: {repeating}")
+
+
+def _repeated(node: exp.Expr) -> dict[int, int]:
+    """How many times Spark has some of a node's parts, by their identity; all others once."""
+    if isinstance(node, exp.Case) and node.this is not None:
+        return {id(node.this): len(node.args["ifs"])}
+    if isinstance(node, (exp.Like, exp.ILike)) and isinstance(node.expression, (exp.Any, exp.All)):
+        return {id(node.this): max(1, len(node.expression.this.expressions))}
+    if isinstance(node, exp.Group):
+        cubed = sum(len(cube.expressions or node.expressions) for cube in node.find_all(exp.Cube))
+        return {id(each): 1 << min(cubed, 64) for each in node.iter_expressions()} if cubed else {}
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    times = 2 if name in _TWICE else len(node.expressions) // 2 if name == "decode" else 1
+    return {id(each): times for each in node.expressions} if times > 1 else {}
+
+
+def _inner_first(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """All nodes, each behind its own parts, and WITH before what it is for."""
+    pending = [(tree, False)]
+    while pending:
+        node, opened = pending.pop()
+        if opened:
+            yield node
+            continue
+        pending.append((node, True))
+        parts, ctes = list(node.iter_expressions()), node.args.get("with_")
+        pending += [(each, False) for each in reversed(parts) if each is not ctes]
+        if ctes is not None:
+            pending.append((ctes, False))
