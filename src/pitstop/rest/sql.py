@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
@@ -17,7 +18,8 @@ from pitstop.kit.wire import check_text
 from pitstop.rest.access import Access, Role
 from pitstop.rest.auditing import Deed, deeds_of, note_now
 from pitstop.rest.strict import StrictRoute
-from pitstop.rest.threads import following, parsing, working
+from pitstop.rest.threads import following, parsing, stating
+from pitstop.rest.waiting import asked_by
 from pitstop.service.api import ServerService
 from pitstop.service.sql_results import Result, Value
 from pitstop.sql.parsing import MOST_LETTERS, parse
@@ -67,7 +69,9 @@ def router(service: ServerService, access: Access) -> APIRouter:
         if found is None or found.role is not Role.OPERATOR:
             await parsing(_refuse_changes, service, statements, deeds_of(request))
             carry_out = _carry_out_look
-        first = await working(carry_out, service, statements[0], deeds_of(request))
+        # What changes something is done, whoever waits for it.
+        async with asked_by(request) if isinstance(statements[0], Query) else contextlib.nullcontext():
+            first = await stating(carry_out, service, statements[0], deeds_of(request))
         return _Lines(_lines(service, first, statements[1:], request, carry_out), first)
 
     return routes
@@ -135,7 +139,7 @@ async def _lines(
         async for line in _lines_of(first):
             yield line
         for statement in rest:
-            async for line in _lines_of(await working(carry_out, service, statement, deeds)):
+            async for line in _lines_of(await stating(carry_out, service, statement, deeds)):
                 yield line
     except PitstopError as error:
         await note_now(request)

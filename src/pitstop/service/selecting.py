@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from pitstop.errors import NotFoundError, UsageError
+from pitstop.kit.asker import ended_when_nobody_waits
 from pitstop.model.selecting import OwnTable, Select, StoredStage
 from pitstop.service.api import Service
 from pitstop.service.sql_results import Column, Result, Row, SqlType
@@ -68,7 +69,8 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
     )
     try:
         # Before them it may be told that there is nothing yet.
-        columns = next((answer["columns"] for answer in answers if "columns" in answer), ())
+        with ended_when_nobody_waits(answers.close):
+            columns = next((answer["columns"] for answer in answers if "columns" in answer), ())
     except BaseException:
         answers.close()
         raise

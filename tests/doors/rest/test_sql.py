@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,6 +12,7 @@ from pitstop.model.job import JobState
 from pitstop.rest import sql
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
+from pitstop.service.sql_results import Result
 from pitstop.sql.parsing import parse
 from pitstop.sql.statements import Show
 from tests.doors import doors
@@ -164,6 +166,31 @@ def test_a_text_is_read_where_nobody_else_waits(ask, monkeypatch):
     monkeypatch.setattr(sql, "parse", noted)
     assert ask("SHOW JOBS")[0] == 200
     assert where[0].name.startswith("AnyIO worker")
+
+
+def test_statements_that_wait_keep_nobody_else_from_what_takes_long(state, monkeypatch):
+    """As many as there are threads for what takes long, and one more."""
+    waiting, go_on = threading.Semaphore(0), threading.Event()
+
+    def carry_out(statement):
+        waiting.release()
+        assert go_on.wait(60)
+        return Result.of((), [])
+
+    monkeypatch.setattr(state, "carry_out", carry_out)
+    monkeypatch.setattr(state, "export_state", lambda name, stage: b"rows")
+    headers = {"Authorization": f"Bearer {OPERATOR}"}
+    with (
+        TestClient(create_app(state, Access(OPERATOR, frozenset({"testserver"}), VIEWER))) as client,
+        ThreadPoolExecutor(5) as five,
+    ):
+        try:
+            sent = [five.submit(client.post, "/api/v1/sql", json={"statements": "SHOW JOBS"}, headers=headers) for _ in range(5)]
+            assert [waiting.acquire(timeout=30) for _ in sent] == [True] * 5
+            assert client.get("/api/v1/snapshots/s/stages/a/state", headers=headers).content == b"rows"
+        finally:
+            go_on.set()
+    assert [each.result().status_code for each in sent] == [200] * 5
 
 
 def test_what_a_name_means_is_looked_at_again_before_a_viewers_statement_is_carried_out(ask, state, monkeypatch):

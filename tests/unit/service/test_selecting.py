@@ -3,6 +3,7 @@
 import pytest
 
 from pitstop.errors import EngineError
+from pitstop.kit.asker import ASKER, Asker
 from pitstop.service.selecting import select
 from pitstop.sql.parsing import parse
 
@@ -52,3 +53,18 @@ def test_one_that_fails_before_its_columns_is_closed():
     with pytest.raises(EngineError):
         selected(answers)
     assert answers.closed
+
+
+def test_one_that_nobody_waits_for_before_its_columns_is_closed():
+    class Left(Scripted):
+        def __next__(self):
+            asker.leave()
+            assert self.closed
+            raise StopIteration
+
+    asker, answers = Asker(), Left()
+    token = ASKER.set(asker)
+    try:
+        assert list(selected(answers).batches) == []
+    finally:
+        ASKER.reset(token)
