@@ -78,11 +78,13 @@ def wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
     from_ = tree.args.get("from_") if isinstance(tree, exp.Select) and not tree.args.get("joins") else None
     if from_ is None or from_.this is not table or list(tree.find_all(exp.Table)) != [table]:
         return None
-    if table.args.get("alias") is not None and table.args["alias"].columns:  # another column may be called so
+    # Where other columns may be called so, what it is that is compared is not known.
+    others = any(each.args.get(part) for each in (tree, table, from_) for part in ("laterals", "pivots", "joins"))
+    if others or (table.args.get("alias") is not None and table.args["alias"].columns):
         return None
     where = tree.args.get("where")
     for part in _ands(where.this) if where is not None else ():
-        of_key = isinstance(part.this, exp.Column) and part.this.name == KEY
+        of_key = _is_key(part.this, table)
         if of_key and isinstance(part, exp.EQ) and _is_text(part.expression):
             return [part.expression.name]
         if of_key and isinstance(part, exp.In) and part.expressions and all(map(_is_text, part.expressions)):
@@ -124,6 +126,13 @@ def _ands(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from _ands(node.expression)
     else:
         yield node
+
+
+def _is_key(node: exp.Expr | None, table: exp.Table) -> bool:
+    """True for the column of keys, and not for a field of that name in another one."""
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or node.name != KEY:
+        return False
+    return node.args.get("db") is None and node.table in ("", table.alias_or_name)
 
 
 def _is_text(node: exp.Expr | None) -> bool:

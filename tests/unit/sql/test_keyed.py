@@ -2,8 +2,9 @@
 
 import pytest
 
-from pitstop.sql.keyed import NotPlainError, keyed
+from pitstop.sql.keyed import NotPlainError, keyed, wanted_keys
 from pitstop.sql.parsing import named, parse
+from pitstop.sql.queries import parse_query
 
 CARS = "(__key VARCHAR, owner VARCHAR, seats INT, wheels TINYINT, km BIGINT, speed DOUBLE, sold BOOLEAN)"
 ALL = ["__key", "owner", "seats", "wheels", "km", "speed", "sold"]
@@ -89,6 +90,43 @@ def test_one_entry_is_enough(text, key, columns):
 )
 def test_all_else_is_for_spark(text):
     assert asked(text) is None
+
+
+def keys_of(text):
+    (query,) = parse(text)
+    tree = parse_query(query)
+    return wanted_keys(tree, tree.args["from_"].this)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT owner FROM cars WHERE __key IN ('a', 'b') AND km > 1",
+        "SELECT COUNT(*) FROM cars AS c WHERE km > 1 AND c.__key IN ('a', 'b')",
+        "SELECT upper(cars.owner) FROM cars WHERE cars.__key IN ('a', 'b', 'a') ORDER BY 1",
+    ],
+)
+def test_a_map_is_read_by_its_keys(text):
+    assert keys_of(text) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT m.n, t.__key FROM m LATERAL VIEW explode(array('x')) t AS __key WHERE t.__key = 'x'",
+        "SELECT m.n FROM m LATERAL VIEW explode(array('x')) t AS __key WHERE __key = 'x'",
+        "SELECT * FROM m PIVOT (MAX(n) FOR owner IN ('x' AS __key)) WHERE __key = 'x'",
+        "SELECT * FROM m UNPIVOT (__key FOR name IN (a, b)) WHERE __key = 'x'",
+        "SELECT n FROM m WHERE x.__key = 'a'",
+        "SELECT n FROM m WHERE m.x.__key = 'a'",
+        "SELECT n FROM m AS c WHERE m.__key = 'a'",
+        "SELECT n FROM m, LATERAL (SELECT 'a' AS __key) AS t WHERE t.__key = 'a'",
+        "SELECT n FROM m, LATERAL explode(array('a')) AS t (__key) WHERE __key = 'a'",
+        "SELECT n FROM m JOIN (SELECT 'a' AS __key) AS t WHERE t.__key = 'a'",
+    ],
+)
+def test_what_is_called_as_the_key_is_not_always_the_key(text):
+    assert keys_of(text) is None
 
 
 def test_a_row_is_that_of_the_entry():
