@@ -30,11 +30,12 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
     from pitstop.spark.base.environment import SourceSettings
     from pitstop.spark.base.session import wait_for_java
     from pitstop.spark.selecting.asking import Asking
-    from pitstop.spark.selecting.select import Selecting, bounded, too_long
+    from pitstop.spark.selecting.select import Selecting, bounded, remove_left, too_long
     from pitstop.store.database import open_database
     from pitstop.store.maps import SqlMapStore
 
     work.mkdir(parents=True, exist_ok=True)
+    remove_left(work)
     spark = bounded(session(work))
 
     def follow_java() -> None:

@@ -38,8 +38,14 @@ def java_of(data):
     return found
 
 
+def folders(data):
+    return list(DataFolder(data).queries.glob("select-*"))
+
+
 def test_a_query_that_comes_after_java_has_ended_is_carried_out(process, tmp_path):
+    (DataFolder(tmp_path).queries / "select-left").mkdir(parents=True)
     assert rows(process, "SELECT 1") == [[1]]
+    assert wait_until(lambda: not folders(tmp_path), 30), "a folder that another process has left stays"
     (java,) = java_of(tmp_path)
     java.kill()
     assert wait_until(lambda: not java_of(tmp_path), 30), "the process has outlived its Java"
@@ -48,3 +54,4 @@ def test_a_query_that_comes_after_java_has_ended_is_carried_out(process, tmp_pat
     with pytest.raises(EngineError, match=r"has ended, as it does when its memory is full: .* \$PITSTOP_DRIVER_MEMORY gives"):
         rows(process, LARGE)
     assert rows(process, "SELECT 3") == [[3]]
+    assert wait_until(lambda: not folders(tmp_path), 30), "queries whose process has ended have left their folders"

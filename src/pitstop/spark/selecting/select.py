@@ -61,6 +61,8 @@ OWN_SETTINGS = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.caseSensitive": "true",
 }
+_SCRATCH = "select-"
+"""What the name of a query's folder begins with."""
 _TEXTS = (YearMonthIntervalType, CalendarIntervalType, VariantType)
 _PLAIN = (StringType, BooleanType, ByteType, ShortType, IntegerType, LongType)
 """Types whose values are those of JSON."""
@@ -81,6 +83,12 @@ def bounded(spark: SparkSession) -> SparkSession:
     return spark
 
 
+def remove_left(work: Path) -> None:
+    """Remove the folders of queries that were going on as their process ended. No other process may work there."""
+    for folder in work.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @dataclass(frozen=True)
 class Selecting:
     """What queries are carried out with."""
@@ -96,7 +104,7 @@ class Selecting:
         """Tell columns and rows of a query until its end, or until nobody asks for them. UsageError for what is wrong with it,
         LostSparkError if neither this query nor another one can be carried out any more."""
         query = Query(select.query, Place(select.line, select.column, select.line, select.column))
-        scratch = Path(tempfile.mkdtemp(prefix="select-", dir=self.work))
+        scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.work))
         try:
             spark = bounded(self.spark.newSession())
             if streams(query, known):
