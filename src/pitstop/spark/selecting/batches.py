@@ -11,12 +11,28 @@ ROWS_AT_ONCE = 1_000
 BYTES_AT_ONCE = 1 << 20
 MOST_BYTES = 256 << 20
 """Of a query that ends."""
+MOST_BYTES_OF_ROW = 16 << 20
+"""A row is handed on at once, as one text."""
 
 
 def batches(table: Any) -> Iterator[Any]:
     """The rows of an Arrow table, so many at once as are small enough, and one at least."""
     for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
         yield from _halves(batch)
+
+
+def batches_of_plain(rows: list[list[Any]]) -> Iterator[list[list[Any]]]:
+    """The same of rows of texts, numbers and truths. UsageError, before the first of them, if all are too many for one query."""
+    sizes = [sum(map(_bytes_of, row)) for row in rows]
+    refuse_large(sum(sizes))
+    begin, size = 0, 0
+    for at, own in enumerate(sizes):
+        _refuse_large_row(own)
+        if at > begin and (size + own > BYTES_AT_ONCE or at - begin == ROWS_AT_ONCE):
+            yield rows[begin:at]
+            begin, size = at, 0
+        size += own
+    yield rows[begin:]
 
 
 def refuse_large(size: int) -> None:
@@ -27,8 +43,21 @@ def refuse_large(size: int) -> None:
 
 def _halves(batch: Any) -> Iterator[Any]:
     if batch.nbytes <= BYTES_AT_ONCE or batch.num_rows == 1:
+        if batch.num_rows == 1:
+            _refuse_large_row(batch.nbytes)
         yield batch
         return
     half = batch.num_rows // 2
     yield from _halves(batch.slice(0, half))
     yield from _halves(batch.slice(half))
+
+
+def _refuse_large_row(size: int) -> None:
+    if size > MOST_BYTES_OF_ROW:
+        raise UsageError(
+            f"A row of the query has more than {MOST_BYTES_OF_ROW >> 20} MiB: select fewer columns, or less of them."
+        )
+
+
+def _bytes_of(value: Any) -> int:
+    return len(value.encode("utf-8", "replace")) if isinstance(value, str) else 8

@@ -40,7 +40,7 @@ from pitstop.spark.internals.jvm import cancel_group, is_gone, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.selecting.asking import Asking
-from pitstop.spark.selecting.batches import batches, refuse_large
+from pitstop.spark.selecting.batches import batches, batches_of_plain, refuse_large
 from pitstop.spark.selecting.tables import NotAskedError, Tables, analyzed, refused
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.mappings import Named
@@ -173,8 +173,8 @@ class Selecting:
             if tables.literal and all(isinstance(field.dataType, _PLAIN) for field in frame.schema.fields):
                 # Spark has computed it while it planned: no task is started for it.
                 rows = [list(row) for row in frame.collect()]
-                refuse_large(sum(len(value) for row in rows for value in row if isinstance(value, str)))
-                give(rows[: select.most_rows])
+                for some in batches_of_plain(rows[: select.most_rows]):
+                    give(some)
                 _refuse_more(len(rows), select)
                 return
             table = frame.toArrow()
