@@ -112,7 +112,7 @@ class Selecting:
             else:
                 self._whole(spark, query, known, select, tell, asking, scratch)
         except Exception as error:
-            if is_gone(self.spark) and not asking.late:
+            if not asking.over and is_gone(self.spark):
                 raise LostSparkError from error
             if isinstance(error, PitstopError):
                 raise
