@@ -103,7 +103,7 @@ def state_of(table: exp.Table) -> tuple[str, str] | None:
 
 def query_of(view: View) -> Query:
     """The query of a view; places in it are counted from its own begin."""
-    return Query(view.query, Place(1, 1, 1, 1))
+    return Query(view.query, Place(1, 1, 1, 1), bounded=False)
 
 
 def check_view(view: View, place: Place, known: AnyMapping[str, Named]) -> None:

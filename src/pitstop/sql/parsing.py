@@ -75,8 +75,8 @@ NOT_HERE = {
 """Of Jet's statements (jet.md §4.1) those that there are not: the word where that is seen, and what is said of them."""
 
 
-def parse(text: str) -> list[Statement]:
-    """The statements of a text, one after the other; none of them is carried out if one is wrong.
+def parse(text: str, bounded: bool = True) -> list[Statement]:
+    """The statements of a text, one after the other; none of them is carried out if one is wrong. ``bounded``: its queries are.
 
     UsageError with the place of what is wrong, and what could stand there instead.
     """
@@ -84,7 +84,7 @@ def parse(text: str) -> list[Statement]:
         raise UsageError(f"A text of statements has at most {MOST_LETTERS:,} letters.")
     try:
         tree = parser().parse(text)
-        return list(_Statements(text).transform(tree))
+        return list(_Statements(text, bounded).transform(tree))
     except UnexpectedInput as error:
         raise UsageError(_said(text, error)) from None
     except VisitError as error:
@@ -153,9 +153,9 @@ _Options = list[tuple[Word, Word]]
 
 @v_args(inline=True)
 class _Statements(Transformer[Token, Any]):
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, bounded: bool) -> None:
         super().__init__()
-        self._text = text
+        self._text, self._bounded = text, bounded
 
     def start(self, *statements: Statement | None) -> Iterable[Statement]:
         return [each for each in statements if each is not None]
@@ -198,13 +198,13 @@ class _Statements(Transformer[Token, Any]):
         return inserts
 
     def insert(self, writing: Token, mapping: Word, columns: list[str] | None, query: Token) -> Insert:
-        asked = Query(str(query).rstrip(), _place(query))
+        asked = Query(str(query).rstrip(), _place(query), self._bounded)
         start, end = writing.start_pos, query.end_pos
         text = self._text[start:end].rstrip()
         return Insert(Writing(writing.type), mapping.text, mapping.place, tuple(columns) if columns else None, asked, text)
 
     def select(self, query: Token) -> Query:
-        return Query(str(query).rstrip(), _place(query))
+        return Query(str(query).rstrip(), _place(query), self._bounded)
 
     # snapshots
 

@@ -40,7 +40,7 @@ def read_program(text: str) -> Program:
     """UsageError, with its place, if the text is not one CREATE JOB behind mappings and views."""
     known: dict[str, Named] = {}
     jobs: list[CreateJob] = []
-    for statement in parse(text):
+    for statement in parse(text, bounded=False):
         match statement:
             case CreateMapping(mapping=thing) | CreateView(view=thing):
                 if isinstance(thing, Mapping):

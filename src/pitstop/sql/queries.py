@@ -61,9 +61,10 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
     for node in tree.walk():
         _refuse(node, query)
         tables += isinstance(node, exp.Table)
-    if tables > MOST_TABLES:
+    if query.bounded and tables > MOST_TABLES:
         raise UsageError(query.place.prefix + f"The query names more than {MOST_TABLES} tables: make several of it")
-    refuse_repeated(tree, query)
+    if query.bounded:
+        refuse_repeated(tree, query)
     return tree
 
 

@@ -60,6 +60,8 @@ class Query:
 
     text: str
     place: Place
+    bounded: bool = field(default=True, compare=False)
+    """False for one that was accepted once, by whichever release: it is read however large it is."""
 
     def at(self, line: int, column: int, found: str) -> Place:
         """The place, in the text of the statements, of what is found at that line and column of the query."""

@@ -6,8 +6,11 @@ import pytest
 
 from pitstop.errors import UsageError
 from pitstop.sql.bounds import MOST_TOKENS
+from pitstop.sql.mappings import View
+from pitstop.sql.names import query_of
 from pitstop.sql.parsing import MOST_LETTERS
 from pitstop.sql.places import Place
+from pitstop.sql.programs import read_program
 from pitstop.sql.queries import parse_query, words_of
 from pitstop.sql.statements import Query
 
@@ -35,6 +38,26 @@ def test_so_many_words_it_may_have_and_no_more():
     with pytest.raises(UsageError, match="more than 20,000 words and signs"):
         parse_query(query(most + " a, b"))
     assert MOST_TOKENS == 20_000
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        f"vin IN ({','.join(f'{number}' for number in range(10_500))})",
+        f"{'CASE ' * 40}vin{' WHEN 1 THEN 1 WHEN 2 THEN 1 END' * 40} = 1",
+        f"{'CASE ' * 15}vin{' WHEN 1 THEN 1 WHEN 2 THEN 1 WHEN 3 THEN 1 END' * 15} = 1",
+    ],
+)
+def test_a_job_and_a_view_that_were_accepted_before_are_read_however_large_they_are(condition):
+    rows = f"SELECT vin FROM pings WHERE {condition}"
+    with pytest.raises(UsageError):
+        parse_query(query(rows))
+    assert parse_query(query_of(View("v", rows)))
+    mappings = "".join(
+        f"CREATE MAPPING {name} (vin BIGINT) TYPE File OPTIONS ('path' = '/{name}', 'format' = 'json', 'streaming' = 'true');\n"
+        for name in ("pings", "o")
+    )
+    assert read_program(f"{mappings}CREATE JOB j AS INSERT INTO o {rows};").definition().function()
 
 
 @pytest.mark.parametrize("long", ["'{}'", '"{}"', "`{}`", "/* {} */ 1"])
