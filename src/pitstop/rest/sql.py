@@ -18,7 +18,7 @@ from pitstop.kit.wire import check_text
 from pitstop.rest.access import Access, Role
 from pitstop.rest.auditing import Deed, deeds_of, note_now
 from pitstop.rest.strict import StrictRoute
-from pitstop.rest.threads import following, parsing, stating
+from pitstop.rest.threads import following, parsing, stating, working
 from pitstop.rest.waiting import asked_by
 from pitstop.service.api import ServerService
 from pitstop.service.sql_results import Result, Value
@@ -71,7 +71,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
             carry_out = _carry_out_look
         # What changes something is done, whoever waits for it.
         async with asked_by(request) if isinstance(statements[0], Query) else contextlib.nullcontext():
-            first = await stating(carry_out, service, statements[0], deeds_of(request))
+            first = await _in_a_thread(carry_out, service, statements[0], deeds_of(request))
         return _Lines(_lines(service, first, statements[1:], request, carry_out), first)
 
     return routes
@@ -89,6 +89,15 @@ class _Lines(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._first.close()
+
+
+CarryOut = Callable[[ServerService, Statement, list[Deed]], Result]
+
+
+async def _in_a_thread(carry_out: CarryOut, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
+    """Of many statements that write few do so at once: each holds a connection to the store while it waits for its turn."""
+    kind = stating if isinstance(statement, Query) else working
+    return await kind(carry_out, service, statement, deeds)
 
 
 def _refuse_changes(service: ServerService, statements: list[Statement], deeds: list[Deed]) -> None:
@@ -132,14 +141,14 @@ async def _lines(
     first: Result,
     rest: list[Statement],
     request: Request,
-    carry_out: Callable[[ServerService, Statement, list[Deed]], Result],
+    carry_out: CarryOut,
 ) -> AsyncIterator[bytes]:
     deeds = deeds_of(request)
     try:
         async for line in _lines_of(first):
             yield line
         for statement in rest:
-            async for line in _lines_of(await stating(carry_out, service, statement, deeds)):
+            async for line in _lines_of(await _in_a_thread(carry_out, service, statement, deeds)):
                 yield line
     except PitstopError as error:
         await note_now(request)

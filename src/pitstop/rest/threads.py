@@ -44,7 +44,7 @@ bringing = _Kind("pitstop_bringing", 12)
 working = _Kind("pitstop_working", 4)
 """For calls that start a process or move large files: they take seconds to minutes."""
 stating = _Kind("pitstop_stating", 40)
-"""For statements of SQL: one that has not begun to give rows may wait for as long as a query may take. They are some more than
-queries may be open, so that who comes then is told so, and statements of another kind are carried out."""
+"""For queries in SQL: one that has not begun to give rows may wait for as long as a query may take. They are some more than
+queries may be open, so that who comes then is told so."""
 following = _Kind("pitstop_following", 32, abandon=True)
 """For calls that wait for the next rows of a query; whoever goes away leaves them, and closes the query."""
