@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.sources import csv_records
+from pitstop.spark.sources import csv_plan, csv_records
 from tests.unit.sources.test_csv_rotation import Tailing, write
 
 
@@ -67,3 +67,19 @@ def test_the_end_of_a_record_is_found_from_the_beginning_of_a_file(tmp_path, mon
         for position in (1, 4, 5, 10, ends[1] - 2, ends[1], ends[1] + 1, ends[2], ends[3] - 2, ends[3], ends[4]):
             wanted = next((end for end in ends[:4] if end >= position), ends[3])
             assert csv_records.record_end_from(file, 0, position, ends[4]) == wanted
+
+
+def test_what_a_former_release_has_read_counts_as_records_and_is_not_counted_from_its_beginning(tmp_path, monkeypatch):
+    write(tmp_path / "a.csv", '1,"one', 'two"')
+    write(tmp_path / "b.csv", "2,x")
+    tailing = Tailing(tmp_path, multiline="true")
+    assert tailing.epoch() == ['1,"one\ntwo"', "2,x"]
+    marks = {name: [position, mark.removesuffix(":1")] for name, (position, mark) in tailing.offset["files"].items()}
+    tailing.offset = {"files": marks}
+    assert tailing.epoch() == []
+    assert tailing.offset == {"files": marks}, "nothing has come, so there is no epoch"
+    monkeypatch.setattr(csv_plan, "record_end_from", None)
+    write(tmp_path / "a.csv", '3,"', '"')
+    assert tailing.epoch() == ['3,"\n"']
+    write(tmp_path / "b.csv", '4,"', '"')
+    assert tailing.epoch() == ['4,"\n"']

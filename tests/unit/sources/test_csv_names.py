@@ -1,5 +1,6 @@
 """Files that move between the folders of a glob, or have several names in it: every row once, or it is told."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -216,3 +217,57 @@ def test_a_symlink_that_leads_to_a_file_which_was_not_listed_yet_loses_and_doubl
     write(tmp_path / "app-3.csv", "5")
     switch(tmp_path / "current.csv", "app-3.csv")
     assert tailing.epoch() == ["4", "5"]
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["one reader", "a reader an epoch"])
+def test_a_file_that_was_written_anew_and_rotates_out_of_the_glob_before_its_turn_is_read(tmp_path, capfd, anew):
+    tailing = Tailing(tmp_path, anew)
+    write(tmp_path / "b.csv", "old one")
+    assert tailing.epoch() == ["old one"]
+    (tmp_path / "b.csv").write_text("new")
+    assert tailing.epoch() == [], "there is no whole line yet"
+    assert "'b.csv' was truncated or replaced" in capfd.readouterr().err
+    write(tmp_path / "b.csv", " 1", "new 2")
+    (tmp_path / "b.csv").rename(tmp_path / "b.csv.1")
+    write(tmp_path / "b.csv", "latest")
+    assert tailing.epoch() == ["latest", "new 1", "new 2"]
+
+
+def test_a_file_that_is_written_anew_twice_before_its_turn_is_read_as_it_is_then(tmp_path):
+    tailing = Tailing(tmp_path)
+    write(tmp_path / "b.csv", "old one")
+    tailing.epoch()
+    for text in ("new", "other", "a"):
+        (tmp_path / "b.csv").write_text(text)
+        assert tailing.epoch() == []
+    write(tmp_path / "b.csv", " line")
+    assert tailing.epoch() == ["a line"]
+
+
+def test_files_without_inodes_are_no_links(tmp_path, monkeypatch):
+    real = os.stat
+    tailing = Tailing(tmp_path)
+
+    def without_inode(path, **options):
+        facts = real(path, **options)
+        return os.stat_result((facts.st_mode, 0, *facts[2:10]))
+
+    for name in "abc":
+        write(tmp_path / f"{name}.csv", name)
+    monkeypatch.setattr(os, "stat", without_inode)
+    assert tailing.epoch() == ["a", "b", "c"]
+
+
+def test_a_further_link_of_a_file_keeps_no_other_file_from_being_read(tmp_path, monkeypatch):
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    tailing = Tailing(tmp_path, glob="*/*.csv")
+    write(tmp_path / "a/x.csv", "1")
+    assert tailing.epoch() == ["1"]
+    os.link(tmp_path / "a/x.csv", tmp_path / "b/x.csv")
+    # A former release had read the file under both names.
+    tailing.offset = {"files": {"a/x.csv": tailing.offset["files"]["a/x.csv"], "b/x.csv": tailing.offset["files"]["a/x.csv"]}}
+    (tmp_path / "a/x.csv").unlink()
+    os.link(tmp_path / "b/x.csv", tmp_path / "c/x.csv")
+    write(tmp_path / "a/x.csv", "2")
+    assert [line for _ in range(3) for line in tailing.epoch()] == ["2"]

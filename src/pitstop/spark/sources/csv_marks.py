@@ -60,6 +60,11 @@ class Mark:
             return False
         return not self.tail or _digest(_before(file, position)) == self.tail
 
+    def beginning_as(self, file: BinaryIO) -> Mark:
+        """The mark of a file of which nothing is read, which begins as this one does now."""
+        head = _head(file)
+        return replace(self, length=len(head), head=_digest(head) if head else "")
+
     def ends(self, data: bytes) -> bool:
         """True if the marked file ends, at its position, as these bytes do: its last ``EDGE_BYTES``, or more, or all it has."""
         return not self.tail or _digest(data[-EDGE_BYTES:]) == self.tail

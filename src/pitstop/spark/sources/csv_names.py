@@ -97,7 +97,8 @@ class FolderNames:
 
         names: dict[tuple[int, int], list[str]] = {}
         for name, facts in found.items():
-            names.setdefault((facts.st_dev, facts.st_ino), []).append(name)
+            if facts.st_ino:  # some file systems have none
+                names.setdefault((facts.st_dev, facts.st_ino), []).append(name)
         several = [sorted(links, key=rank) for links in names.values() if len(links) > 1]
         return {name: links[0] for links in several for name in links[1:]}
 
@@ -153,7 +154,7 @@ class FolderNames:
             name = None
             try:
                 name = self._named(names.get(mark.inode, []), old)
-                if name is None and position:  # of a truncated file nothing tells it from whatever has its inode now
+                if name is None and (position or mark.length):  # else nothing tells it from whatever has its inode now
                     name = self._beside(old, mark.inode)
                 if name is None:
                     # It may have moved to a folder of the glob that had been listed by then: the next look tells.
@@ -196,12 +197,13 @@ class FolderNames:
         return names
 
     def _latest_names(self, found: dict[str, os.stat_result]) -> dict[int, list[str]]:
-        """Inode -> the names in the glob that files have with it which had it not when the folder was looked at."""
+        """Inode -> the names in the glob of files with it, where none had it when the folder was looked at."""
         latest: dict[str, os.stat_result] = {}
         self._look_at(self._in_glob(), latest)
+        met = {facts.st_ino for facts in found.values()}
         names: dict[int, list[str]] = {}
         for name, facts in latest.items():
-            if name not in found or found[name].st_ino != facts.st_ino:
+            if facts.st_ino not in met:
                 names.setdefault(facts.st_ino, []).append(name)
         return names
 

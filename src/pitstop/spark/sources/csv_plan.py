@@ -86,6 +86,7 @@ class FolderPlan:
         try:
             with (self._folder / name).open("rb") as file:
                 same = facts.st_size >= position and mark.fits(file, position)
+                another = mark if same else self._new_mark(name, facts.st_ino, before).beginning_as(file)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -96,12 +97,12 @@ class FolderPlan:
         self._told.forget(name)
         if not text:
             self._tell_copy(name, facts.st_size, before)
-        if position and not same:
+        if not same:
             self._log.warning(
                 f"File '{name}' was truncated or replaced: read up to byte {position}, it now has {facts.st_size} bytes and "
                 "is read from its start."
             )
-            position, mark = 0, self._new_mark(name, facts.st_ino, before)
+            position, mark = 0, another
             after[name] = (0, str(mark))
         elif (copied := replace(mark, inode=facts.st_ino)) != mark and not _has(before, copied):
             mark = copied  # to its own name: a copy of a whole folder rotates, too

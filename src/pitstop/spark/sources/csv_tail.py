@@ -5,6 +5,7 @@ Former releases did not write the glob: that of their files is taken to be the p
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Iterator
@@ -40,10 +41,10 @@ class CsvTailReader(DataSourceStreamReader):
         self._folder = Path(options.text("path"))
         self._max_bytes = options.number("maxBytes", 16 * 1024 * 1024)
         self._parts = options.number("partitions", 2)
-        quoted = options.text("multiline", "false") == "true"
-        self._records = quoted_records if quoted else lines
+        self._quoted = options.text("multiline", "false") == "true"
+        self._records = quoted_records if self._quoted else lines
         self._glob = options.text("glob", "*.csv")
-        self._plan = FolderPlan(self._folder, self._glob, options.log, quoted)
+        self._plan = FolderPlan(self._folder, self._glob, options.log, self._quoted)
 
     def initialOffset(self) -> Offset:
         return self._options.start_offset({"files": {}})
@@ -56,9 +57,16 @@ class CsvTailReader(DataSourceStreamReader):
         return self._advance(start, sys.maxsize)
 
     def _advance(self, start: Offset, max_bytes: int) -> Offset:
-        after = self._plan.advance(_positions(start), max_bytes, start.get("glob"))
-        files = {name: list(pair) for name, pair in after.items()}
-        return start if files == start["files"] else {"files": files, "glob": self._glob}
+        before = self._known(start)
+        after = self._plan.advance(before, max_bytes, start.get("glob"))
+        return start if after == before else {"files": {name: list(pair) for name, pair in after.items()}, "glob": self._glob}
+
+    def _known(self, start: Offset) -> Positions:
+        """The positions of an offset. In one of a former release they are taken for ends of such records as are read now."""
+        found = _positions(start)
+        if "glob" in start or not self._quoted:
+            return found
+        return {name: (at, str(dataclasses.replace(Mark.parse(text), quoted=True))) for name, (at, text) in found.items()}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         found = balanced(spans(_positions(start), _positions(end)), self._parts)
