@@ -156,6 +156,11 @@ def test_a_row_that_quotes_what_a_system_says_is_a_fault_of_the_job_all_the_same
         assert not is_of_the_machine(failure)
 
 
+def test_a_long_row_of_a_log_is_looked_through_once():
+    row = "[INFO] all is well. " * 200_000
+    assert not is_of_the_machine(explain(Exception(f"java.lang.RuntimeException: {row}"), None))
+
+
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
 def test_a_run_itself_without_memory_or_threads_costs_time_and_no_attempt(error):
     epoch, run = explain(Exception("The query has ended"), error), explain_run(error)

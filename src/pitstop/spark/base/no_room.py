@@ -30,16 +30,18 @@ _AROUND = re.compile(
 """What Spark and Java put before the error that was first."""
 _OF_DRIVER = "terminated with exception:"
 
-
 _OF_ROWS = re.compile(r"\[[A-Z][A-Z0-9_.]*\] .*?SQLSTATE: (\w{5})", re.DOTALL)
 """What Spark says with a class of its own, which may go over several lines where it quotes a value that does."""
+_STATE = re.compile(r"SQLSTATE: \w{5}")
 _DATA = ("22", "P0001")
 """What the classes of SQL's states begin with that say of a row that it is wrong: data exceptions, and ``raise_error``."""
 
 
 def without_rows(text: str) -> str:
     """An error's text without the messages of Spark's that say of a row that it is wrong, and quote it."""
-    return _OF_ROWS.sub(lambda found: "" if found[1].startswith(_DATA) else found[0], text)
+    # Behind the last state the pattern would look through all of a long text once for each word in brackets.
+    end = max((found.end() for found in _STATE.finditer(text)), default=0)
+    return _OF_ROWS.sub(lambda found: "" if found[1].startswith(_DATA) else found[0], text[:end]) + text[end:]
 
 
 def no_room_in(text: str) -> str | None:
