@@ -97,8 +97,12 @@ def java_query(query: Any) -> Any:
 
 def children(node: Any) -> Iterator[Any]:
     """The inputs of a node of a plan, in order."""
-    found = node.children()
-    return (found.apply(number) for number in range(found.size()))
+    return items(node.children())
+
+
+def items(sequence: Any) -> Iterator[Any]:
+    """What is in a sequence of Scala's, in order."""
+    return (sequence.apply(number) for number in range(sequence.size()))
 
 
 def cancel_group(spark: SparkSession, group: str) -> None:

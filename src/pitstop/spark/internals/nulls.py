@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from pitstop.spark.internals.jvm import analyzed, classes
+from pitstop.spark.internals.jvm import analyzed, classes, items
 
 
 def with_nulls(frame: DataFrame, filtered: bool = False) -> DataFrame:
@@ -21,14 +21,14 @@ def with_nulls(frame: DataFrame, filtered: bool = False) -> DataFrame:
     """
     if frame.schema == _nullable(frame.schema) and not filtered:
         return frame
-    given, fields = analyzed(frame).output(), frame.schema.fields
+    fields = frame.schema.fields
     sql = classes(frame.sparkSession).org.apache.spark.sql
     expressions, known_nullable = sql.classic.ExpressionUtils, sql.catalyst.expressions.KnownNullable
 
     def maybe_null(value: Column) -> Column:
         return Column(expressions.column(known_nullable(expressions.expression(value._jc))))
 
-    columns = [Column(expressions.column(given.apply(place))) for place in range(len(fields))]
+    columns = [Column(expressions.column(given)) for given in items(analyzed(frame).output())]
     # Of a constant the optimizer finds out again that it is not null, unless that hangs on what only a task knows.
     some = maybe_null(F.spark_partition_id())
     always = some.isNull() | some.isNotNull()

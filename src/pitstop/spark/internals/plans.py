@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from pitstop.spark.internals.jvm import analyzed, children, classes
+from pitstop.spark.internals.jvm import analyzed, children, classes, items
 from pitstop.spark.internals.nulls import strict_columns
 
 _NUMBERS = re.compile(r"#\d+L?|@[0-9a-f]{4,}|0x[0-9a-f]+|\bplan_id=\d+")
@@ -140,17 +140,13 @@ def _never_null(node: Any, below: list[Any]) -> tuple[str, ...]:
     name = node.nodeName()
     if name in _COUNTING:
         return ()
-    held = [attribute.name() for attribute in _sequence(node.keys())] if name in _DISTINCT else None
+    held = [attribute.name() for attribute in items(node.keys())] if name in _DISTINCT else None
     schemas = (StructType.fromJson(json.loads(child.schema().json())) for child in below)
     return tuple(column for schema in schemas for column in strict_columns(_of_these(schema, held)))
 
 
 def _of_these(schema: StructType, names: list[str] | None) -> StructType:
     return schema if names is None else StructType([field for field in schema.fields if field.name in names])
-
-
-def _sequence(values: Any) -> list[Any]:
-    return [values.apply(place) for place in range(values.size())]
 
 
 def _columns(schema: Any) -> str:
