@@ -1,7 +1,8 @@
 """``make bench-beside BEFORE=FOLDER``: this checkout and another one, with its own ``.venv``, measured in turns in one run.
 
 Whatever else the machine does meets both, so that the ratio is about the code. Prints a table: the best of the rounds of each,
-and how many times as good this checkout is (above 1: faster). Plain Spark is not measured: ``make bench`` does that.
+and how many times as good this checkout is (above 1: faster). Plain Spark is not measured: ``make bench`` does that. Writes
+benchmarks/beside.json and, from it, docs/performance.md.
 """
 
 import json
@@ -15,6 +16,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+import report
 
 HERE = Path(__file__).parents[1]
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
@@ -93,14 +96,25 @@ def main():
                     console.print(f"[dim]{name}, round {number + 1} of {ROUNDS}, {checkout.folder} ...[/dim]")
                     MEASURES[name](checkout, Path(folder))
                     console.print({figure: values[-1] for figure, values in checkout.found.items()})
+    command = ["git", "-C", str(before.folder), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True)
+    file = HERE / "benchmarks" / "beside.json"
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    figures = kept["figures"] if kept.get("commit") == commit.stdout.strip() else {}
+    figures |= {name: best_of(name, values, after.found[name]) for name, values in before.found.items()}
+    file.write_text(json.dumps({"commit": commit.stdout.strip(), "figures": figures}, indent=2) + "\n")
     table = Table("figure", "before", "after", "as good")
-    for name, values in before.found.items():
-        more_is_better = name.endswith("per_second")
-        best = max if more_is_better else min
-        old, new = best(values), best(after.found[name])
-        table.add_row(name, f"{old:,.3f}", f"{new:,.3f}", f"{new / old if more_is_better else old / new:.2f}")
+    for name, row in figures.items():
+        table.add_row(name, f"{row['before']:,.3f}", f"{row['after']:,.3f}", f"{row['as_good']:.2f}")
     console.print(table)
-    console.print_json(data={"before": before.found, "after": after.found})
+    report.write()
+
+
+def best_of(name, before, after):
+    """The best of the rounds of each, and how many times as good the second is."""
+    more_is_better = name.endswith("per_second")
+    old, new = (max(each) if more_is_better else min(each) for each in (before, after))
+    return {"before": old, "after": new, "as_good": new / old if more_is_better else old / new}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,8 @@
-"""Write docs/performance.md out of benchmarks/results.json and benchmarks/peers.json. ``python benchmarks/report.py``"""
+"""Write docs/performance.md out of what was measured. ``python benchmarks/report.py``
+
+benchmarks/results.json is of ``make bench``, peers.json of ``make bench-peers`` and beside.json of ``make bench-beside``;
+earlier.json holds figures that were measured before, with the commit of each.
+"""
 
 import json
 from pathlib import Path
@@ -33,6 +37,15 @@ The queries of [examples/nexmark](../examples/nexmark) over 500,000 events an ep
 options that a job has by itself; by hand: Spark's own SQL with RocksDB. Spark's SQL has no form for q4 and q6 on a stream.
 
 | query | events a second | by hand | over it |
+|---|---|---|---|
+"""
+
+BEFORE = """
+## Before and after
+
+Both measured in turns in one run, the best of two rounds of each; or, where a commit is named, before in a run of its own.
+
+| measured | before | after | times as good |
 |---|---|---|---|
 """
 
@@ -77,6 +90,23 @@ def beside(peers):
         yield "```"
 
 
+def short(value):
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def before(beside, earlier, results):
+    """A row for each figure that is known of two commits."""
+    yield BEFORE.rstrip("\n")
+    for name, row in beside.get("figures", {}).items():
+        yield f"| {name.replace('_', ' ')} | {short(row['before'])} | {short(row['after'])} | {row['as_good']:.2f} |"
+    now = {row["name"]: row for row in results}
+    for name, row in ((name, row) for name, row in earlier.items() if name in now):
+        old, new, unit = row["value"], now[name]["value"], now[name]["unit"]
+        as_good = new / old if "/s" in unit else old / new
+        yield f"| {name.replace('_', ' ')}, {unit} | {short(old)} ({row['commit']}) | {short(new)} | {as_good:.2f} |"
+
+
 def own(results):
     for row in (row for row in results if not row["name"].startswith(NEXMARK)):
         value = f"{row['value']:,} {row['unit']}".strip()
@@ -84,9 +114,10 @@ def own(results):
         yield f"| {row['name'].replace('_', ' ')} | {value} | {aim} | {row['how']} |"
 
 
-def page(results, peers):
+def page(results, peers, compared, earlier):
     """The whole of docs/performance.md."""
-    parts = (HEAD, *beside(peers), WHY.rstrip("\n"), *nexmark(results), OWN.rstrip("\n"), *own(results))
+    parts = (HEAD, *beside(peers), WHY.rstrip("\n"), *nexmark(results), *before(compared, earlier, results))
+    parts += (OWN.rstrip("\n"), *own(results))
     return "\n".join(parts) + "\n"
 
 
@@ -94,8 +125,8 @@ def write():
     """The page, if both have been measured: :mod:`peers` is long, and not part of ``make bench``."""
     if not (HERE / "peers.json").exists():
         return
-    results, peers = (json.loads((HERE / name).read_text()) for name in ("results.json", "peers.json"))
-    PAGE.write_text(page(results, peers))
+    names = ("results.json", "peers.json", "beside.json", "earlier.json")
+    PAGE.write_text(page(*(json.loads((HERE / name).read_text()) if (HERE / name).exists() else {} for name in names)))
 
 
 if __name__ == "__main__":
