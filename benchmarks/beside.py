@@ -41,6 +41,14 @@ class Checkout:
             raise SystemExit(f"{benchmarks / script} {' '.join(map(str, arguments))} failed:\n{done.stderr[-3000:]}")
         return json.loads(done.stdout.splitlines()[-1])
 
+    def commit(self):
+        """Its short name. Asked for before anything is measured: a folder that is no checkout is not found out hours later."""
+        command = ["git", "-C", str(self.folder), "rev-parse", "--short", "HEAD"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{self.folder} is no checkout of this repository: clone it there, and check the commit out.")
+        return done.stdout.strip()
+
     def note(self, **figures):
         for name, value in figures.items():
             self.found.setdefault(name, []).append(value)
@@ -89,6 +97,7 @@ MEASURES = {measure.__name__: measure for measure in (aggregate, map_sink, expor
 def main():
     """``beside.py FOLDER [MEASURE ...]``."""
     console, before, after = Console(), Checkout(Path(sys.argv[1]).resolve()), Checkout(HERE)
+    commit = before.commit()
     with tempfile.TemporaryDirectory() as folder:
         for number in range(ROUNDS):
             for name in sys.argv[2:] or MEASURES:
@@ -96,13 +105,11 @@ def main():
                     console.print(f"[dim]{name}, round {number + 1} of {ROUNDS}, {checkout.folder} ...[/dim]")
                     MEASURES[name](checkout, Path(folder))
                     console.print({figure: values[-1] for figure, values in checkout.found.items()})
-    command = ["git", "-C", str(before.folder), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, capture_output=True, text=True, check=True)
     file = HERE / "benchmarks" / "beside.json"
     kept = json.loads(file.read_text()) if file.exists() else {}
-    figures = kept["figures"] if kept.get("commit") == commit.stdout.strip() else {}
+    figures = kept["figures"] if kept.get("commit") == commit else {}
     figures |= {name: best_of(name, values, after.found[name]) for name, values in before.found.items()}
-    file.write_text(json.dumps({"commit": commit.stdout.strip(), "figures": figures}, indent=2) + "\n")
+    file.write_text(json.dumps({"commit": commit, "figures": figures}, indent=2) + "\n")
     table = Table("figure", "before", "after", "as good")
     for name, row in figures.items():
         table.add_row(name, f"{row['before']:,.3f}", f"{row['after']:,.3f}", f"{row['as_good']:.2f}")

@@ -14,7 +14,8 @@ BY_HAND = "Spark, RocksDB"
 HEAD = """# How fast it is
 
 Written by `make bench-peers` and `make bench` on a machine of two cores and 24 GB without a disk of its own, one measurement
-after the other and nothing beside them. Figures of another machine are others; ratios are of one run.
+after the other and nothing beside them. Figures of another machine are others; ratios are of one run. A row is of the last time
+that it was measured, not all are of one commit: `git log -S` tells which.
 
 ## Beside Spark by hand, Flink and Jet
 
@@ -43,7 +44,8 @@ options that a job has by itself; by hand: Spark's own SQL with RocksDB. Spark's
 BEFORE = """
 ## Before and after
 
-Both measured in turns in one run, the best of two rounds of each; or, where a commit is named, before in a run of its own.
+Before has its commit in brackets. "In turns": both in one run, the best of its rounds; the others were measured before in a run
+of their own, perhaps at another speed of the machine. Of all that has a unit less is better.
 
 | measured | before | after | times as good |
 |---|---|---|---|
@@ -66,11 +68,11 @@ def nexmark(results):
         return
     yield QUERIES.rstrip("\n")
     rows = {row["name"]: row for row in results}
-    for name, row in rows.items():
-        if name.startswith(NEXMARK) and not name.endswith(AGAINST):
-            ratio = rows.get(name + AGAINST)
-            against = f"{row['value'] / ratio['value']:,.0f} | {ratio['value']:.2f}" if ratio else "- | -"
-            yield f"| {name.removeprefix(NEXMARK)} | {row['value']:,.0f} | {against} |"
+    measured = [name for name in rows if name.startswith(NEXMARK) and not name.endswith(AGAINST)]
+    for name in sorted(measured, key=lambda each: int(each.removeprefix(f"{NEXMARK}q"))):
+        row, ratio = rows[name], rows.get(name + AGAINST)
+        against = f"{row['value'] / ratio['value']:,.0f} | {ratio['value']:.2f}" if ratio else "- | -"
+        yield f"| {name.removeprefix(NEXMARK)} | {row['value']:,.0f} | {against} |"
 
 
 def beside(peers):
@@ -99,12 +101,12 @@ def before(beside, earlier, results):
     """A row for each figure that is known of two commits."""
     yield BEFORE.rstrip("\n")
     for name, row in beside.get("figures", {}).items():
-        yield f"| {name.replace('_', ' ')} | {short(row['before'])} | {short(row['after'])} | {row['as_good']:.2f} |"
+        old = f"{short(row['before'])} ({beside['commit']}, in turns)"
+        yield f"| {name.replace('_', ' ')} | {old} | {short(row['after'])} | {row['as_good']:.2f} |"
     now = {row["name"]: row for row in results}
     for name, row in ((name, row) for name, row in earlier.items() if name in now):
         old, new, unit = row["value"], now[name]["value"], now[name]["unit"]
-        as_good = new / old if "/s" in unit else old / new
-        yield f"| {name.replace('_', ' ')}, {unit} | {short(old)} ({row['commit']}) | {short(new)} | {as_good:.2f} |"
+        yield f"| {name.replace('_', ' ')}, {unit} | {short(old)} ({row['commit']}) | {short(new)} | {old / new:.2f} |"
 
 
 def own(results):
