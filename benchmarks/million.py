@@ -1,7 +1,7 @@
 """A million keys under a keyed aggregate: its speed, a SIGKILL, a restart; and restores of a snapshot of it.
 
 ``python benchmarks/million.py run|restart plain|pitstop FOLDER``, ``... restore own|same|changed FOLDER`` and
-``... served FOLDER``, each in a process of its own, print one JSON line. ``run`` ends by SIGKILL in the middle of an epoch.
+``... served|grown FOLDER``, each in a process of its own, print one JSON line. ``run`` ends by SIGKILL in the middle of an epoch.
 ``$EVENTS`` is a folder for the events' files, written if it is not there; ``$STORE`` the state store, memory or rocksdb.
 """
 
@@ -28,6 +28,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import build_session
+from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.internals.settings import ROCKSDB
 from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.run import Run
@@ -81,26 +82,31 @@ def start_plain(folder):
 
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):
     """A run on a checkpoint, old or new: (run, checkpoint, when it was told to start, last epoch, seconds to restore)."""
+    return started(million_job.pipeline(EVENTS, more), folder, STORE, lineage, snapshot)
+
+
+def started(pipeline, folder, store, lineage=None, snapshot=None):
+    """The same of any pipeline, started as a runner does it."""
     spark = build_session(ClusterSettings("local[2]"), folder / "work")
     environment = Environment("million", "million", "", ProcessingGuarantee.EXACTLY_ONCE, folder / "work", lambda *_: None)
     began = time.monotonic()
-    config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": STORE})
-    job = compile_job(spark, million_job.pipeline(EVENTS, more), config, environment.sources)
+    config = JobConfig.from_options({"partitions": 2, "processing_guarantee": "exactly_once", "state_store": store})
+    job = compile_job(spark, pipeline, config, environment.sources)
     begun = time.monotonic()
     point = start_point(job, environment, DataFolder(folder), lineage, lambda: snapshot)
     prepared = time.monotonic() - begun
     (folder / "lineage").write_text(point.lineage)
     checkpoint = Checkpoint(DataFolder(folder).job("million").checkpoint(point.lineage))
     before = checkpoint.committed()
-    started = Run.start(job, environment, point, Progress(), lambda: None)
-    return started, checkpoint, began, before, prepared
+    run = Run.start(job, environment, point, Progress(), lambda: None)
+    return run, checkpoint, began, before, prepared
 
 
 def speed(checkpoint):
     """Rows a second after the first epochs, which also start the workers and fill the state."""
-    assert wait_until(lambda: checkpoint.committed() >= FIRST, 600, step=0.002)
+    assert wait_until(lambda: checkpoint.committed() >= FIRST, 2000, step=0.002)
     began, first = time.monotonic(), checkpoint.committed()
-    assert wait_until(lambda: checkpoint.committed() >= FIRST + EPOCHS, 1200, step=0.002)
+    assert wait_until(lambda: checkpoint.committed() >= FIRST + EPOCHS, 2000, step=0.002)
     return {"rows_per_second": STEP * (checkpoint.committed() - first) / (time.monotonic() - began)}
 
 
@@ -159,11 +165,31 @@ def served(folder):
     return found
 
 
+def grown(folder):
+    """As a server's job, whose state moves to disk by itself: rows a second with all keys in state, and where that is then."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with serving(folder) as client:
+        job, _ = submitted(client, folder, "sums")
+        assert wait_until(lambda: checkpoint_of(job, folder).committed() >= FIRST, 2000, step=0.5)
+        checkpoint = checkpoint_of(job, folder)
+        first = checkpoint.committed()
+        last = first + EPOCHS
+        assert wait_until(lambda: checkpoint.committed() >= last, 2000, step=0.1)
+        seconds = checkpoint.committed_at(last) - checkpoint.committed_at(first)
+        job.cancel()
+    return {"rows_per_second": STEP * EPOCHS / seconds, "store": store_of(checkpoint.provider())}
+
+
 def submitted(client, folder, entry, **more):
     """A job of million_job.py that has begun, and its checkpoint."""
     job = client.submit(million_job.__file__, f"million_job:{entry}", [EVENTS], entry, config={"state_store": STORE}, **more)
     job.wait_started(START_SECONDS)
-    return job, Checkpoint(DataFolder(folder / "data").job(job.id).checkpoint(job.details.lineage))
+    return job, checkpoint_of(job, folder)
+
+
+def checkpoint_of(job, folder):
+    """The one that a server's job has at this moment: another one after a move of its state."""
+    return Checkpoint(DataFolder(folder / "data").job(job.id).checkpoint(job.details.lineage))
 
 
 def lost(spark, path):
@@ -188,8 +214,8 @@ def main():
     write_files(Path(EVENTS), ROWS, STEP, KEYS)
     if what == "run":
         run(which, folder)
-    if what == "served":
-        print(json.dumps(served(folder)), flush=True)
+    if what in ("served", "grown"):
+        print(json.dumps({"served": served, "grown": grown}[what](folder)), flush=True)
         return
     print(json.dumps({"restart": restart, "restore": restore}[what](which, folder)), flush=True)
     os._exit(0)

@@ -94,6 +94,11 @@ def q8(events: ps.Stage) -> ps.Stage:
     return found.filter("name is not null and opened > 0").select("person", "name", "window_start", "opened")
 
 
+def q9(events: ps.Stage) -> ps.Stage:
+    """The highest bid of each auction that has ended with one."""
+    return closed(events)
+
+
 def q11(events: ps.Stage) -> ps.Stage:
     """How many bids each bidder made in a session, which ends after ten seconds without one."""
     sessions = bids(events).group_by("bidder").window(ps.session("10 seconds"))
@@ -128,7 +133,7 @@ def closed(events: ps.Stage) -> ps.Stage:
 
 
 QUERIES: dict[str, Callable[[ps.Stage], ps.Stage]] = {
-    query.__name__: query for query in (q0, q1, q2, q3, q4, q5, q6, q7, q8, q11, q12)
+    query.__name__: query for query in (q0, q1, q2, q3, q4, q5, q6, q7, q8, q9, q11, q12)
 }
 
 

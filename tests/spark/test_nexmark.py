@@ -142,6 +142,16 @@ def test_average_prices_of_auctions_that_have_ended(run, events, query, key):
     assert [row.average for row in rows] == pytest.approx(averages)
 
 
+def test_the_highest_bid_of_each_auction_that_has_ended(run, events):
+    rows, watermark = run("q9")
+    wanted, until = closed(events), watermark - nexmark_queries.LONGEST * 1000 - 1000
+    ended = {auction: found for auction, found in wanted.items() if found[0] <= until}
+    assert len(ended) > 100
+    got = {(row.auction, row.category, row.seller): (millis(row.window_end), row.final) for row in rows}
+    assert len(got) == len(rows)
+    assert ended.items() <= got.items() <= wanted.items()
+
+
 def test_the_auction_with_the_most_bids(run, events):
     rows, watermark = run("q5")
     counts = defaultdict(Counter)
