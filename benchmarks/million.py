@@ -41,7 +41,7 @@ from update_gap import START_SECONDS, serving, spare_ready
 KEYS, STEP, EPOCHS = int(os.environ.get("KEYS", "1_000_000")), 500_000, 12
 FIRST = KEYS // STEP
 """The epoch by which all keys are in state."""
-ROWS = STEP * max(40, FIRST + EPOCHS + 4)
+ROWS = STEP * max(40, FIRST + EPOCHS + 16)
 STORE = os.environ.get("STORE", "memory")
 EVENTS = os.environ.get("EVENTS", "")
 """Folder of the events' files, one an epoch."""

@@ -32,6 +32,8 @@ STREAM_SETTINGS = {
     # The provider whose state can be rewritten under another plan; changelogs make an epoch's cost its changes.
     STATE_PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Spark's 8 MB hold next to nothing of a large state: each look at a key would read, and unpack, a block of a file.
+    "spark.sql.streaming.stateStore.rocksdb.blockCacheSizeMB": "128",
     "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
     # All state of a join in one store: the older form has four, and a rewriter that knows of one.
     "spark.sql.streaming.join.stateFormatVersion": "3",
