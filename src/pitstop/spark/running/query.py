@@ -19,7 +19,9 @@ from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
+from pitstop.spark.base.naming import role_column
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
+from pitstop.spark.internals.resting_windows import let_windows_rest
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
 from pitstop.spark.lowering.streaming import streaming_frame
 from pitstop.spark.running.early import EarlyResults
@@ -66,6 +68,7 @@ class RunningQuery:
         counts = environment.count_rows
         lowering = Lowering(spark, environment.sources, open_source=open_source, kept=kept_state, count_rows=counts)
         frame = streaming_frame(lowering, pipeline)
+        let_windows_rest(spark, _slides(lowering.layouts))
         cuts = cuts_of(pipeline.nodes)
         earlier = before.idle if before is not None else None
         idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, lowering.followers, environment.log, earlier)
@@ -126,6 +129,17 @@ def _kept_state(checkpoint: Checkpoint) -> dict[str, StateLayout]:
     """Stage -> how the checkpoint keeps its state; nothing if it keeps none yet."""
     plan = checkpoint.facts().get("plan")
     return Plan.from_dict(plan).stateful if plan is not None else {}
+
+
+def _slides(layouts: Mapping[str, StateLayout]) -> dict[str, int]:
+    """Column of a window in the key of a stage's state -> its slide in ms; not of sessions, which end at any time."""
+    return {
+        role_column(stage, role): int(layout.parameters["slide_ms"])
+        for stage, layout in layouts.items()
+        if "slide_ms" in layout.parameters
+        for role in layout.roles
+        if isinstance(role, str)
+    }
 
 
 def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> dict[str, EarlyResults]:

@@ -1,0 +1,26 @@
+"""Windows that are not looked at in epochs in which none of them can end (RestingWindows.java)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from pitstop.spark.internals.java_code import new, shared_class
+from pitstop.spark.internals.jvm import session_of
+
+_INJECTOR = "RestingWindows"
+_INJECTED, _SLIDE = "spark.pitstop.resting", "spark.pitstop.slide."
+"""Settings of a session: that the rule is there; and the slide of a window in ms, its column's name behind this."""
+
+
+def let_windows_rest(spark: SparkSession, slides: Mapping[str, int]) -> None:
+    """Let a query that is started in this session next look at its windows only in epochs in which one of them may end.
+
+    ``slides``: the name of a window's column in the key of its state -> its slide in ms; it ends at a multiple of that.
+    """
+    for column, slide in slides.items():
+        spark.conf.set(f"{_SLIDE}{column}", str(slide))
+    if slides and spark.conf.get(_INJECTED, None) is None:
+        session_of(spark).extensions().injectColumnar(new(spark, shared_class(spark, _INJECTOR)))
+        spark.conf.set(_INJECTED, "true")
