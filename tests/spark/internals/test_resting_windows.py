@@ -82,6 +82,12 @@ def test_the_rule_is_there_once_a_session(spark):
     assert names.count("RestingWindows$Rules") == 1
 
 
+def test_two_jobs_of_a_session_look_whenever_a_window_of_either_may_have_ended(spark):
+    for slide in (60_000, 90_000, 60_000):
+        let_windows_rest(spark, {"frames@of two slides": slide})
+    assert spark.conf.get("spark.pitstop.slide.frames@of two slides") == "30000"
+
+
 def test_windows_are_looked_at_only_when_one_may_have_ended(started):
     start, add, found = started
     query = start()

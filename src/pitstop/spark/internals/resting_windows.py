@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
+from math import gcd
 
 from pyspark.sql import SparkSession
 
@@ -13,14 +15,23 @@ _INJECTOR = "RestingWindows"
 _INJECTED, _SLIDE = "spark.pitstop.resting", "spark.pitstop.slide."
 """Settings of a session: that the rule is there; and the slide of a window in ms, its column's name behind this."""
 
+_SETTING = threading.Lock()
+
 
 def let_windows_rest(spark: SparkSession, slides: Mapping[str, int]) -> None:
     """Let a query that is started in this session next look at its windows only in epochs in which one of them may end.
 
     ``slides``: the name of a window's column in the key of its state -> its slide in ms; it ends at a multiple of that.
     """
-    for column, slide in slides.items():
-        spark.conf.set(f"{_SLIDE}{column}", str(slide))
-    if slides and spark.conf.get(_INJECTED, None) is None:
+    with _SETTING:
+        for column, slide in slides.items():
+            # Of two jobs of one session, stages of one name may differ in their slides: the ends of both are multiples of this.
+            before = int(spark.conf.get(f"{_SLIDE}{column}", None) or 0)
+            spark.conf.set(f"{_SLIDE}{column}", str(gcd(before, slide)))
+        _inject(spark, bool(slides))
+
+
+def _inject(spark: SparkSession, needed: bool) -> None:
+    if needed and spark.conf.get(_INJECTED, None) is None:
         session_of(spark).extensions().injectColumnar(new(spark, shared_class(spark, _INJECTOR)))
         spark.conf.set(_INJECTED, "true")
