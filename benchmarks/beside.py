@@ -33,6 +33,7 @@ class Checkout:
     def run(self, script, *arguments, killed=False, **environment):
         """The JSON line that one of its benchmark scripts prints; ``killed``: the script ends itself by SIGKILL."""
         benchmarks = self.folder / "benchmarks"
+        # A script of this checkout, for one that the other has not, has its whole path, which stands for itself here.
         command = [self.folder / ".venv/bin/python", benchmarks / script, *arguments]
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=benchmarks, start_new_session=True, env=os.environ | environment
@@ -91,7 +92,11 @@ def update_gap(checkout, folder):
     checkout.note(update_gap_same_seconds=found["same"], update_gap_changed_seconds=found["changed"])
 
 
-MEASURES = {measure.__name__: measure for measure in (aggregate, map_sink, export, sliding, million, update_gap)}
+def served(checkout, folder):
+    checkout.note(**checkout.run(HERE / "benchmarks" / "served.py"))
+
+
+MEASURES = {measure.__name__: measure for measure in (aggregate, map_sink, export, sliding, million, update_gap, served)}
 
 
 def main():

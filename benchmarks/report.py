@@ -37,8 +37,7 @@ QUERIES = """
 The queries of [examples/nexmark](../examples/nexmark) over 500,000 events an epoch of parquet, exactly once, two cores, with the
 options that a server's job has by itself: state is in memory, but that of q3 and of joins on disk, where alone a changed version
 can take it over. By hand: Spark's own SQL with RocksDB. It has no form for q4 and q6 on a stream; these go on from q9's join of
-each bid with its auction, and cost what that does. These rows were measured at 92c341c or
-before, with all state on disk: with it in memory q5 and q7 are faster.
+each bid with its auction, and cost what that does.
 
 | query | events a second | by hand | over it |
 |---|---|---|---|
@@ -47,8 +46,9 @@ before, with all state on disk: with it in memory q5 and q7 are faster.
 BEFORE = """
 ## Before and after
 
-Before has its commit in brackets. "In turns": both in one run, the best of its rounds; the others were measured before in a run
-of their own, perhaps at another speed of the machine. Of all that has a unit less is better.
+Before has its commit in brackets. "In turns": `make bench-beside`, both in one run, the best of its rounds; the others were
+measured before in a run of their own, perhaps at another speed of the machine. A million keys are in memory in both. Of what is
+in seconds, ms, bytes or MB less is better.
 
 | measured | before | after | times as good |
 |---|---|---|---|
