@@ -33,7 +33,7 @@ class Checkout:
     def run(self, script, *arguments, killed=False, **environment):
         """The JSON line that one of its benchmark scripts prints; ``killed``: the script ends itself by SIGKILL."""
         benchmarks = self.folder / "benchmarks"
-        # A script of this checkout, for one that the other has not, has its whole path, which stands for itself here.
+        # A script that only this checkout has is given as a whole path, which ``/`` leaves as it is.
         command = [self.folder / ".venv/bin/python", benchmarks / script, *arguments]
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=benchmarks, start_new_session=True, env=os.environ | environment

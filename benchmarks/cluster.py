@@ -15,7 +15,8 @@ from million import KEYS, ROWS, STEP
 from pitstop.kit.waiting import wait_until
 from pitstop.model.data_folder import DataFolder
 from pitstop.snapshots.checkpoint import Checkpoint
-from update_gap import START_SECONDS, serving, spare_ready
+from served import serving, spare_ready
+from update_gap import START_SECONDS
 
 AHEAD = 5
 """So many files wait for a job that is being rescaled."""

@@ -10,7 +10,8 @@ import httpx2
 
 from pitstop.model.data_folder import DataFolder
 from pitstop.snapshots.checkpoint import Checkpoint
-from update_gap import EPOCHS, serving, wait_epochs, write_version
+from served import serving
+from update_gap import EPOCHS, wait_epochs, write_version
 
 SECONDS = 60.0
 

@@ -36,7 +36,8 @@ from pitstop.spark.starting.start_point import start_point
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
-from update_gap import START_SECONDS, serving, spare_ready
+from served import serving, spare_ready
+from update_gap import START_SECONDS
 
 KEYS, STEP, EPOCHS = int(os.environ.get("KEYS", "1_000_000")), 500_000, 12
 FIRST = KEYS // STEP

@@ -1,6 +1,6 @@
 """How long a job takes to start, and an epoch that has hardly anything to do: ``python benchmarks/served.py`` prints a JSON line.
 
-Uses the command and the client alone, as a user does, so that the Python of any version of Pitstop can run this one file: that is
+Imports the client alone and starts the command, as a user does, so that an older version's Python can run this file, too: that is
 how ``make bench-beside`` measures both checkouts. :mod:`start` and :mod:`epoch` look closer, at one version.
 """
 
@@ -45,13 +45,16 @@ def wait(holds, what):
 
 
 @contextmanager
-def serving(data, spares):
-    """A client of a server with so many warm runners."""
-    command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(data), "--port", "0", "--spares", str(spares)]
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with data.with_name(f"{data.name}.log").open("w") as log:
+def serving(folder, *options, stop_jobs=True):
+    """A client of a server on ``folder``/data, with one warm runner if the options do not say otherwise."""
+    command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
+    with (folder / "server.log").open("a") as errors:
         server = subprocess.Popen(
-            [*command, "--stop-jobs-on-exit"], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
+            [*command, "--spares", "1", *(["--stop-jobs-on-exit"] if stop_jobs else []), *options],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
         )
     try:
         yield connect(server.stdout.readline().split(" serves at ")[1].split()[0])
@@ -60,9 +63,14 @@ def serving(data, spares):
         server.wait(60)
 
 
-def spare_is_warm(data):
-    """Whether there is a runner that is warm and has no job; one that has a job keeps its folder."""
-    return any(not ready.with_name("assignment.json").exists() for ready in (data / "spares").glob("*/ready"))
+def spare_ready(folder):
+    """Wait for a spare that is warm and has no job yet; those that have one keep their folders."""
+
+    def warm():
+        spares = (folder / "data" / "spares").glob("*/ready")
+        return any(not ready.with_name("assignment.json").exists() for ready in spares)
+
+    wait(warm, "a warm runner")
 
 
 def submit(client, folder, kind):
@@ -73,13 +81,13 @@ def submit(client, folder, kind):
 
 def starts(folder, spares):
     """Seconds from submit to RUNNING, the median of STARTS; the server's first job is not counted."""
-    seconds, data = [], folder / f"starts-{spares}"
-    with serving(data, spares) as client:
-        for name in ("stateless-in", "rolling-in"):
-            client.map(name).configure(journal_capacity=100_000)
+    folder.mkdir()
+    seconds = []
+    with serving(folder, "--spares", str(spares)) as client:
+        client.map("rolling-in").configure(journal_capacity=100_000)
         for _ in range(STARTS + 1):
             if spares:
-                wait(lambda: spare_is_warm(data), "a warm runner")
+                spare_ready(folder)
             began = time.monotonic()
             job = submit(client, folder, "rolling")
             job.wait_started(SECONDS)
@@ -107,8 +115,8 @@ def idle_epoch(client, folder, kind):
 def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        found = {"start_cold_seconds": starts(folder, 0), "start_with_spare_seconds": starts(folder, 1)}
-        with serving(folder / "epochs", 0) as client:
+        found = {"start_cold_seconds": starts(folder / "cold", 0), "start_with_spare_seconds": starts(folder / "warm", 1)}
+        with serving(folder, "--spares", "0") as client:
             found |= {f"idle_epoch_{kind}_seconds": idle_epoch(client, folder, kind) for kind in WAYS}
     print(json.dumps(found), flush=True)
 

@@ -20,7 +20,8 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
-from update_gap import RATE, START_SECONDS, serving, spare_ready, write_version
+from served import serving, spare_ready
+from update_gap import RATE, START_SECONDS, write_version
 
 ROUNDS = 3
 REST_SECONDS = 30

@@ -33,7 +33,7 @@ from pitstop.runner.run import RENEW_SECONDS, Runner
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
-from update_gap import serving
+from served import serving
 
 JOBS, SECONDS, WARM_SECONDS, STREAMS = 50, 60.0, 15.0, 200
 OPTIONS = {"processing_guarantee": "exactly_once"}

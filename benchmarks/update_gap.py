@@ -5,19 +5,17 @@ A gap is the time between the last commit of the old version and the first of th
 
 import argparse
 import json
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 
-from pitstop.client import connect
 from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
+from served import serving, spare_ready
 
 RATE, KEYS, PARTITIONS = 2000, 1000, 2
 START_SECONDS = 400
@@ -55,38 +53,9 @@ def write_version(folder, name):
     return path
 
 
-@contextmanager
-def serving(folder, *options, stop_jobs=True):
-    """A control plane with one warm spare."""
-    command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
-    with (folder / "server.log").open("a") as errors:
-        server = subprocess.Popen(
-            [*command, "--spares", "1", *(["--stop-jobs-on-exit"] if stop_jobs else []), *options],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        )
-    try:
-        yield connect(server.stdout.readline().split(" serves at ")[1].split()[0])
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(60)
-
-
 def wait_epochs(job, count):
     start = job.metrics().epoch
     assert wait_until(lambda: job.metrics().epoch >= start + count, START_SECONDS, step=0.05), "no epochs"
-
-
-def spare_ready(folder):
-    """Wait for a spare that is warm and has no job yet; those that have one keep their folders."""
-
-    def warm():
-        spares = (folder / "data" / "spares").glob("*/ready")
-        return any(not ready.with_name("assignment.json").exists() for ready in spares)
-
-    assert wait_until(warm, START_SECONDS, step=0.05), "no warm spare"
 
 
 def measure_updates(folder):

@@ -28,10 +28,6 @@ def let_windows_rest(spark: SparkSession, slides: Mapping[str, int]) -> None:
             # Of two jobs of one session, stages of one name may differ in their slides: the ends of both are multiples of this.
             before = int(spark.conf.get(f"{_SLIDE}{column}", None) or 0)
             spark.conf.set(f"{_SLIDE}{column}", str(gcd(before, slide)))
-        _inject(spark, bool(slides))
-
-
-def _inject(spark: SparkSession, needed: bool) -> None:
-    if needed and spark.conf.get(_INJECTED, None) is None:
-        session_of(spark).extensions().injectColumnar(new(spark, shared_class(spark, _INJECTOR)))
-        spark.conf.set(_INJECTED, "true")
+        if slides and spark.conf.get(_INJECTED, None) is None:
+            session_of(spark).extensions().injectColumnar(new(spark, shared_class(spark, _INJECTOR)))
+            spark.conf.set(_INJECTED, "true")
