@@ -55,11 +55,6 @@ class Checkout:
             self.found.setdefault(name, []).append(value)
 
 
-def aggregate(checkout, folder):
-    found = checkout.run("one.py", "pitstop")
-    checkout.note(aggregate_rows_per_second=found["rows_per_second"], aggregate_peak_bytes=found["peak_bytes"])
-
-
 def map_sink(checkout, folder):
     checkout.note(map_upserts_per_second=checkout.run("one.py", "map-sink")["upserts_per_second"])
 
@@ -96,7 +91,7 @@ def served(checkout, folder):
     checkout.note(**checkout.run(HERE / "benchmarks" / "served.py"))
 
 
-MEASURES = {measure.__name__: measure for measure in (aggregate, map_sink, export, sliding, million, update_gap, served)}
+MEASURES = {measure.__name__: measure for measure in (map_sink, export, sliding, million, update_gap, served)}
 
 
 def main():

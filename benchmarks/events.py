@@ -39,6 +39,8 @@ class EventsReader(DataSourceStreamReader):
 
 
 class Events(DataSource):
+    has_limit = True
+
     @classmethod
     def name(cls):
         return "benchmark_events"

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import million_job
+from by_hand import plain_session, start_windows
 from events import FILES, SCHEMA, write_files
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import find
@@ -29,7 +30,6 @@ from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import build_session
 from pitstop.spark.base.state_stores import store_of
-from pitstop.spark.internals.settings import ROCKSDB
 from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.run import Run
 from pitstop.spark.starting.start_point import start_point
@@ -46,39 +46,13 @@ ROWS = STEP * max(40, FIRST + EPOCHS + 16)
 STORE = os.environ.get("STORE", "memory")
 EVENTS = os.environ.get("EVENTS", "")
 """Folder of the events' files, one an epoch."""
-DEFAULTS = {
-    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "2g",
-}
-"""What a user sets who wants RocksDB with changelogs; all else as Spark has it."""
-
-
-def plain_session(folder):
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    builder = SparkSession.builder.master("local[2]")
-    for key, value in (DEFAULTS | {"spark.local.dir": str(folder / "local")}).items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
 
 
 def start_plain(folder):
     """The query by hand; returns its checkpoint."""
-    spark = plain_session(folder)
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-    stream = spark.readStream.format("parquet").schema(SCHEMA).options(**FILES).load(EVENTS)
-    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "10 hours"))
-    result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
-
-    def write(rows, epoch):
-        rows.write.format("noop").mode("overwrite").save()
-
+    stream = plain_session(folder).readStream.format("parquet").schema(SCHEMA).options(**FILES).load(EVENTS)
     began = time.monotonic()
-    writer = result.writeStream.outputMode("append").foreachBatch(write).option("checkpointLocation", str(folder / "ck"))
-    writer.start()
-    return Checkpoint(folder / "ck"), began
+    return start_windows(stream, F.window("ts", "10 hours"), folder), began
 
 
 def start_pitstop(folder, lineage=None, snapshot=None, more=False):

@@ -15,7 +15,8 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as F
 
 import pitstop as ps
-from million import plain_session, started
+from by_hand import plain_session
+from million import started
 from pitstop.kit.waiting import wait_until
 from pitstop.snapshots.checkpoint import Checkpoint
 from sliding import rate
@@ -60,7 +61,6 @@ def by_hand(spark, folder):
 
 def start_plain(query, events, folder):
     spark = plain_session(folder)
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
 
     def write(rows, epoch):
         rows.write.format("noop").mode("overwrite").save()

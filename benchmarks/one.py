@@ -12,13 +12,16 @@ from pathlib import Path
 
 import psutil
 import pyspark.cloudpickle
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import events
 import pitstop as ps
+from by_hand import plain_session, start_windows
 from events import SCHEMA, Events
+from million import started
 from pitstop.kit.waiting import wait_until
 from pitstop.model.cluster import ClusterSettings
-from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
 from pitstop.sql import connectors
 from pitstop.sql.compiling import compile_job
@@ -27,7 +30,7 @@ from pitstop.sql.parsing import parse
 from pitstop.sql.statements import CreateJob
 
 pyspark.cloudpickle.register_pickle_by_value(events)
-ROWS, STEP, KEYS = 5_000_000, 500_000, 10_000
+ROWS, STEP, KEYS = 10_000_000, 500_000, 10_000
 SQL_TURNS = 4
 
 
@@ -95,36 +98,20 @@ def in_sql():
     return compile_job("sums", job.body, {"events": Mapping("events", "Benchmark"), "out": Mapping("out", "Noop")})
 
 
-def plain(folder, spark):
-    from pyspark.sql import functions as F
-
+def measure_plain(folder):
+    """The job of ``aggregate`` by hand."""
+    spark = plain_session(folder)
     spark.dataSource.register(Events)
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    memory = PeakMemory()
     stream = spark.readStream.format("benchmark_events").options(rows=ROWS, step=STEP, keys=KEYS).load()
-    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "1 minute"))
-    result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
-
-    def write(rows, epoch):
-        rows.write.format("noop").mode("overwrite").save()
-
-    writer = result.writeStream.outputMode("append").foreachBatch(write).option("checkpointLocation", str(folder / "ck"))
-    return writer.start(), Checkpoint(folder / "ck")
+    return speed(start_windows(stream, F.window("ts", "1 minute"), folder), ROWS, STEP) | {"peak_bytes": memory.peak}
 
 
-def measure_throughput(which, folder, spark):
-    memory, began = PeakMemory(), time.monotonic()
-    if which == "plain":
-        query, checkpoint = plain(folder, spark)
-        until_read(checkpoint, ROWS)
-        seconds = time.monotonic() - began
-        query.stop()
-    else:
-        built = pipeline(ROWS, STEP, KEYS, aggregate)
-        job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
-        until_read(job._run.running.checkpoint, ROWS)
-        seconds = time.monotonic() - began
-        job.stop()
-    return {"rows_per_second": ROWS / seconds, "peak_bytes": memory.peak}
+def measure_pitstop(folder, store):
+    """The same as a server's job, with this state_store."""
+    memory = PeakMemory()
+    checkpoint = started(pipeline(ROWS, STEP, KEYS, aggregate), folder, store)[1]
+    return speed(checkpoint, ROWS, STEP) | {"peak_bytes": memory.peak}
 
 
 def measure_sql(folder, spark):
@@ -157,14 +144,19 @@ def measure_map_sink(folder, spark):
 
 
 def steady(built, spark, folder, rows, step):
-    """Rows a second, and a second of the processor, of the epochs after the first, which also starts the workers."""
+    """``speed`` of a pipeline."""
     job = ps.run(built, spark, data_dir=folder, processing_guarantee="exactly_once", partitions=2)
-    checkpoint = job._run.running.checkpoint
+    found = speed(job._run.running.checkpoint, rows, step)
+    job.stop()
+    return found
+
+
+def speed(checkpoint, rows, step):
+    """Rows a second, and a second of the processor, of the epochs after the first, which also starts the workers."""
     assert wait_until(lambda: checkpoint.committed() >= 0, 300, step=0.001)
     began, used, first = time.monotonic(), cpu_seconds(), checkpoint.committed()
     until_read(checkpoint, rows)
     seconds, used, epochs = time.monotonic() - began, cpu_seconds() - used, checkpoint.committed() - first
-    job.stop()
     return {"rows_per_second": step * epochs / seconds, "rows_per_cpu_second": step * epochs / used}
 
 
@@ -216,19 +208,25 @@ def measure_export(folder, spark):
     return {"usual_epoch_seconds": usual, "epoch_during_export_seconds": during, "export_seconds": ended - began, "bytes": size}
 
 
+MEASURES = {"map-sink": measure_map_sink, "export": measure_export, "sql": measure_sql}
+
+
 def main():
     name = sys.argv[1]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        spark = build_session(ClusterSettings("local[2]"), folder / "work")
-        if name in ("plain", "pitstop"):
-            result = measure_throughput(name, folder, spark)
-        elif name in ("rolling", "state"):
-            result = measure_keyed(name, int(sys.argv[2]), folder, spark)
+        if name == "plain":
+            result = measure_plain(folder)
+        elif name == "pitstop":
+            result = measure_pitstop(folder, sys.argv[2])
         else:
-            result = {"map-sink": measure_map_sink, "export": measure_export, "sql": measure_sql}[name](folder, spark)
+            spark = build_session(ClusterSettings("local[2]"), folder / "work")
+            keyed = name in ("rolling", "state")
+            result = measure_keyed(name, int(sys.argv[2]), folder, spark) if keyed else MEASURES[name](folder, spark)
         print(json.dumps(result), flush=True)
-        spark.stop()
+        for query in SparkSession.active().streams.active:
+            query.stop()
+        SparkSession.active().stop()
 
 
 if __name__ == "__main__":

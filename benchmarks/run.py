@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from rich.table import Table
 import report
 
 HERE = Path(__file__).parent
-ROUNDS, KEYS = 3, 10_000
+ROUNDS, TURNS, KEYS = 3, 5, 10_000
 QUERIES = os.environ.get("QUERIES", "q0 q1 q2 q3 q4 q5 q6 q7 q8 q9 q11 q12").split()
 """Those of NEXMark that are measured."""
 
@@ -37,23 +38,27 @@ def result(name, value, unit, aim, holds, how):
 
 def throughput(results, say):
     """Plain and Pitstop take turns, so that whatever else the machine does meets both."""
-    runs: dict[str, list] = {"plain": [], "pitstop": []}
-    for number in range(ROUNDS):
-        for name in runs:
-            say(f"keyed tumbling aggregate, {name}, round {number + 1} of {ROUNDS}")
-            runs[name].append(run(name))
-    best = {name: max(r["rows_per_second"] for r in found) for name, found in runs.items()}
-    memory = {name: min(r["peak_bytes"] for r in found) for name, found in runs.items()}
+    runs: dict[tuple[str, ...], list] = {("plain",): [], ("pitstop", "auto"): [], ("pitstop", "rocksdb"): []}
+    for number in range(TURNS):
+        for what in runs:
+            say(f"keyed tumbling aggregate, {' '.join(what)}, turn {number + 1} of {TURNS}")
+            runs[what].append(run(*what))
+    plain, auto, on_disk = runs.values()
     how = (
-        "5 million events, 10,000 keys, windows of a minute, 500,000 rows an epoch, "
-        f"best of {ROUNDS} alternating runs, from start to last commit"
+        "10 million events of a Python source, 10,000 keys, windows of a minute, 500,000 rows an epoch, after the first epoch, "
+        f"in {TURNS} turns; plain Spark with RocksDB and changelogs, all else as it has it"
     )
-    ratio = best["pitstop"] / best["plain"]
-    results.append(result("aggregate_throughput_vs_plain", ratio, "ratio", ">= 0.9", ratio >= 0.9, how))
-    results.append(result("aggregate_throughput", best["pitstop"], "rows/s", "-", True, how))
-    ratio = memory["pitstop"] / memory["plain"]
-    how = "peak resident size of the process and its children in those runs, least of each"
-    results.append(result("memory_vs_plain", ratio, "ratio", "<= 1.2", ratio <= 1.2, how))
+    for name, found, store in (("", auto, "auto"), ("_on_disk", on_disk, "rocksdb")):
+        ratio = statistics.median(
+            ours["rows_per_second"] / theirs["rows_per_second"] for ours, theirs in zip(found, plain, strict=True)
+        )
+        told = f"{how}; state_store {store}; median of the turns' ratios"
+        results.append(result(f"aggregate_throughput{name}_vs_plain", ratio, "ratio", ">= 1", ratio >= 1, told))
+        best = max(r["rows_per_second"] for r in found)
+        results.append(result(f"aggregate_throughput{name}", best, "rows/s", "-", True, f"{how}; state_store {store}; best turn"))
+    peaks = [min(r["peak_bytes"] for r in found) for found in (on_disk, plain)]
+    how = "peak resident size of the process and its children in those runs, state on disk, least of each"
+    results.append(result("memory_vs_plain", peaks[0] / peaks[1], "ratio", "<= 1.2", peaks[0] / peaks[1] <= 1.2, how))
 
 
 def map_sink(results, say):

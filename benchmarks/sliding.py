@@ -13,10 +13,10 @@ from pathlib import Path
 from pyspark.sql import functions as F
 
 import pitstop as ps
+from by_hand import plain_session, start_windows
 from events import FILES, SCHEMA, write_files
 from pitstop.kit.waiting import wait_until
 from pitstop.model.cluster import ClusterSettings
-from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.session import build_session
 
 STEP, KEYS = int(os.environ.get("STEP", "500000")), 100
@@ -25,21 +25,13 @@ WARM_UP, EPOCHS = 6_000_000 // STEP, 12
 """Epochs before those that are measured, and these."""
 
 
-def start_plain(folder, spark):
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-    stream = spark.readStream.format("parquet").schema(SCHEMA).options(**FILES).load(str(folder / "events"))
-    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", F.window("ts", "60 minutes", "1 minute"))
-    result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
-
-    def write(rows, epoch):
-        rows.write.format("noop").mode("overwrite").save()
-
-    writer = result.writeStream.outputMode("append").foreachBatch(write).option("checkpointLocation", str(folder / "ck"))
-    writer.start()
-    return Checkpoint(folder / "ck")
+def start_plain(folder):
+    stream = plain_session(folder).readStream.format("parquet").schema(SCHEMA).options(**FILES).load(str(folder / "events"))
+    return start_windows(stream, F.window("ts", "60 minutes", "1 minute"), folder)
 
 
-def start_pitstop(folder, spark):
+def start_pitstop(folder):
+    spark = build_session(ClusterSettings("local[2]"), folder / "work")
     p = ps.Pipeline()
     events = p.read_from(ps.sources.files(folder / "events", "parquet", schema=SCHEMA, streaming=True, **FILES), name="events")
     windows = events.with_timestamps("ts", allowed_lag="2 seconds").group_by("key").window(ps.sliding("60 minutes", "1 minute"))
@@ -58,8 +50,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_files(folder / "events", (WARM_UP + EPOCHS) * STEP, STEP, KEYS)
-        spark = build_session(ClusterSettings("local[2]"), folder / "work")
-        checkpoint = {"plain": start_plain, "pitstop": start_pitstop}[sys.argv[1]](folder, spark)
+        checkpoint = {"plain": start_plain, "pitstop": start_pitstop}[sys.argv[1]](folder)
         found = rate(checkpoint, WARM_UP - 1, WARM_UP + EPOCHS - 1, STEP)
         print(json.dumps({"rows_per_second": found}), flush=True)
         os._exit(0)
