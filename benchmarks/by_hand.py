@@ -27,10 +27,8 @@ def plain_session(folder):
     return builder.getOrCreate()
 
 
-def start_windows(stream, window, folder):
-    """Start the query of count, sum and highest value by key and window, into a sink that drops them; returns its checkpoint."""
-    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", window)
-    result = windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high"))
+def start(result, folder):
+    """Start the query of these rows into a sink that drops them, a batch after the other; returns its checkpoint."""
 
     def write(rows, epoch):
         rows.write.format("noop").mode("overwrite").save()
@@ -38,3 +36,9 @@ def start_windows(stream, window, folder):
     writer = result.writeStream.outputMode("append").foreachBatch(write).option("checkpointLocation", str(folder / "ck"))
     writer.start()
     return Checkpoint(folder / "ck")
+
+
+def start_windows(stream, window, folder):
+    """``start`` of count, sum and highest value by key and window."""
+    windows = stream.withWatermark("ts", "2 seconds").groupBy("key", window)
+    return start(windows.agg(F.count("*").alias("n"), F.sum("v").alias("total"), F.max("v").alias("high")), folder)

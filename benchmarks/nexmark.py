@@ -15,10 +15,9 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as F
 
 import pitstop as ps
-from by_hand import plain_session
+from by_hand import plain_session, start
 from million import started
 from pitstop.kit.waiting import wait_until
-from pitstop.snapshots.checkpoint import Checkpoint
 from sliding import rate
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples" / "nexmark"))
@@ -30,7 +29,7 @@ STEP, WARM_UP, EPOCHS = 500_000, 4, 12
 """Events an epoch; epochs before those that are measured, and these."""
 
 
-def by_hand(spark, folder):
+def queries_by_hand(spark, folder):
     """Query -> what it is in Spark's own words."""
     events = spark.readStream.schema(nexmark_queries.SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
     timed = events.withWatermark("ts", "0 seconds")
@@ -60,14 +59,7 @@ def by_hand(spark, folder):
 
 
 def start_plain(query, events, folder):
-    spark = plain_session(folder)
-
-    def write(rows, epoch):
-        rows.write.format("noop").mode("overwrite").save()
-
-    writer = by_hand(spark, events)[query].writeStream.outputMode("append").foreachBatch(write)
-    writer.option("checkpointLocation", str(folder / "ck")).start()
-    return Checkpoint(folder / "ck"), None
+    return start(queries_by_hand(plain_session(folder), events)[query], folder), None
 
 
 def start_pitstop(query, events, folder):

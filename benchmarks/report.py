@@ -65,15 +65,15 @@ OWN = """
 LIMITS = """
 ## What stands in the way of what is missed
 
-- **An epoch and put → result**: of an idle epoch of 101 ms 79 are Spark's planning and its jobs, which an epoch of no rows has,
-  too. An event waits for the epoch that is under way, and then for its own.
+- **An epoch and put → result**: of an idle epoch of 101 ms 79 are Spark's planning and its jobs. An event waits for the epoch
+  that is under way, and then for its own.
 - **A start** takes what Spark by hand takes: a JVM, Spark's session, and the compiled code of a first epoch. A shared archive of
   classes and a warm spare take off what can be done before; a runner that shared its JVM with others would not isolate them.
 - **Memory**: the heap of 2 GB, which Java fills before it collects, Spark's own classes and code, and Python with Arrow. Other
   collectors and smaller heaps gave less memory and less speed: the serial one 10 to 18 % less with a million keys.
 - **16 million keys** are in no cache: an epoch reads each of its keys from files, a second time only to count rows of state.
-- **Small state on disk** costs what it costs Spark by hand: samples of both JVMs show the same operators with the same shares,
-  and single turns gave 0.85 to 1.32. What a job has by itself (`state_store` auto) keeps such state in memory.
+- **Small state on disk** costs what it costs Spark by hand: samples of both JVMs show the same operators with about the same
+  shares, and single turns gave 0.85 to 1.32. What a job has by itself (`state_store` auto) keeps such state in memory.
 - **The gap of an update** is a first epoch and little more. Of 0.92 s with the same structure the save took 0.10, handing the
   job over 0.07, the restore 0.08 and the first epoch 0.68; of 1.57 s with a stage more 0.08, 0.05, 0.45 and 1.0. That epoch
   cannot begin earlier: it reads the state that the old version's last one writes, from the offset at which that ends.
