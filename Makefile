@@ -13,6 +13,8 @@ MEASURES ?=
 BEFORE ?=
 KEYS ?=
 SHORT ?=
+# Of the slow tests only those that this seed draws (tests/drawing.py).
+DRAW = $(if $(SHORT),--draw=$(SHORT))
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.
@@ -78,7 +80,7 @@ test: lint classes
 	@$(PY) -m pytest $(SPREAD) -m "not ($(LONG) or $(APART))"
 
 test-long: $(STAMP) classes
-	@$(PY) -m pytest $(SPREAD) -m "($(LONG)) and not ($(APART)$(if $(SHORT), or deep))"
+	@$(PY) -m pytest $(SPREAD) -m "($(LONG)) and not ($(APART))" $(DRAW)
 
 support-matrix: $(STAMP)
 	@PITSTOP_WRITE_MATRIX=1 $(PY) -m pytest tests/spark/test_matrix.py
@@ -118,7 +120,7 @@ web: $(WEB)
 
 test-web: $(WEB)
 	@scripts/web check $(VENV)
-	@$(PY) -m pytest -m page $(if $(SHORT),-k "not accessible and not by_keyboard and not jump") tests/page
+	@$(PY) -m pytest -m page $(DRAW) tests/page
 
 kubernetes-rig:
 	@scripts/kubernetes-rig $(VENV)

@@ -11,6 +11,7 @@ import structlog
 
 from tests.environment import set_environment
 
+pytest_plugins = ["tests.drawing"]
 HERE = Path(__file__).parent
 
 set_environment()

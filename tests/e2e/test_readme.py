@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.always, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 INSTALL, SERVE = 'make install && export PATH="$PWD/.venv/bin:$PATH"', "pitstop serve &"

@@ -16,7 +16,7 @@ import pytest
 from pitstop.client import connect
 from pitstop.model.job import JobState
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.always, pytest.mark.timeout(900)]
 
 ARCHIVES = sorted((Path(__file__).parents[1] / "golden").glob("data-folder-*.tar.xz"))
 assert ARCHIVES, "no recorded data folder is left: git has them"

@@ -9,6 +9,7 @@ from pitstop.model.job import JobState
 from tests.page.conftest import Seat, until
 from tests.page.keyboard import Keyboard
 
+pytestmark = [pytest.mark.deep, pytest.mark.story]
 LATEST = """
 import pitstop as ps
 

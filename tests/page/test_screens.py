@@ -39,6 +39,7 @@ SCREENS = {
 every_screen = pytest.mark.parametrize("path", SCREENS.values(), ids=SCREENS)
 
 
+@pytest.mark.deep
 @every_screen
 def test_a_screen_is_accessible_in_light_and_dark(seat, path):
     here = seat()
@@ -62,6 +63,7 @@ MOST_SHIFTED = 0.1
 """Of the window, all moves together: what is good by Web Vitals (CLS)."""
 
 
+@pytest.mark.deep
 @every_screen
 def test_a_screen_does_not_jump_while_what_it_shows_comes_in(seat, path):
     here = seat()

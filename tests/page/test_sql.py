@@ -195,6 +195,7 @@ def test_a_viewer_reads_maps_and_is_refused_everything_else_in_words(browser, st
     seat.context.close()
 
 
+@pytest.mark.deep
 def test_all_of_it_is_done_by_keyboard(desk):
     here = desk()
     keys = Keyboard(here.page)
@@ -267,6 +268,7 @@ def test_the_query_of_a_state_can_be_stopped(desk, totals):
     assert page.get_by_role("alert").count() == 0, "who stops something is told of no error"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_results_errors_and_history_are_accessible(desk, scheme):
     here = desk(color_scheme=scheme)

@@ -1,0 +1,71 @@
+"""Short forms of the slow tiers: a seed draws some tests of each module, so that every test has its turn within a few runs.
+
+``--draw SEED`` leaves out of what the markers have selected: of the tests that are marked ``deep`` all but one in six, of those marked
+``rules`` or ``long`` all but one in two. Tests that are marked ``always`` come in every draw; those of a module that is marked
+``story`` build on one another, and come together or not at all. CI takes the commit for the seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import chain
+
+import pytest
+
+ONE_IN = {"deep": 6, "rules": 2, "long": 2}
+"""Marker -> of how many tests one is drawn; of a test with several markers the first here counts."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--draw", metavar="SEED", help="run only the slow tests that this seed draws")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    seed = config.getoption("--draw")
+    return None if seed is None else f"slow tests are drawn: --draw={seed} draws the same ones again"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    seed = config.getoption("--draw")
+    if seed is None:
+        return
+    drawn = draw(seed, items)
+    config.hook.pytest_deselected(items=[item for item in items if item not in drawn])
+    items[:] = [item for item in items if item in drawn]
+
+
+def draw(seed: str, items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests that are not slow, and a share of the slow ones: of each module, or of a folder's small modules together."""
+    units: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        units[_module(item) if item.get_closest_marker("story") else item.nodeid].append(item)
+    sizes = Counter((_module(tests[0]), _one_in(tests[0])) for tests in units.values())
+    strata: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for name, (first, *_) in units.items():
+        module, one_in = _module(first), _one_in(first)
+        strata[module if sizes[module, one_in] >= one_in else module.rpartition("/")[0], one_in].append(name)
+    names = chain.from_iterable(_share(seed, stratum, names, one_in) for (stratum, one_in), names in strata.items())
+    return set(chain.from_iterable(units[name] for name in names))
+
+
+def _share(seed: str, stratum: str, names: list[str], one_in: int) -> list[str]:
+    """One in so many of these names; the seed also says whether a rest, too small for one of its own, gives one."""
+    ordered = sorted(names, key=lambda name: _number(f"{seed} {name}"))
+    return ordered[: (len(names) + _number(f"{seed} {stratum}") % one_in) // one_in]
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest())
+
+
+def _one_in(item: pytest.Item) -> int:
+    if item.get_closest_marker("always"):
+        return 1
+    return next((share for marker, share in ONE_IN.items() if item.get_closest_marker(marker)), 1)
+
+
+def _module(item: pytest.Item) -> str:
+    return item.nodeid.split("::")[0]

@@ -1,0 +1,55 @@
+"""The short forms of slow tiers (tests/drawing.py)."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.drawing import draw
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a draw looks at of a test."""
+
+    nodeid: str
+    markers: tuple[str, ...] = ()
+
+    def get_closest_marker(self, name):
+        return name if name in self.markers else None
+
+
+FAST = [Item(f"tests/unit/test_fast.py::test_{number}") for number in range(50)]
+LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(10)]
+SMSTORY = [Item(f"tests/page/test_story.py::test_{number}", ("deep", "story")) for number in range(5)]
+ALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(8)]
+DEEP = [Item(f"tests/spark/test_large.py::test_deep_{number}", ("long", "deep")) for number in range(12)]
+ALWAYS = [Item("tests/e2e/test_always.py::test_it", ("long", "always"))]
+STORY = [Item(f"tests/page/test_story.py::test_{number}", ("deep", "story")) for number in range(5)]
+ALL = [*FAST, *LARGE, *SMALL, *DEEP, *ALWAYS, *STORY]
+
+
+def test_one_seed_draws_the_same_tests_in_whatever_order_they_come():
+    assert draw("one", ALL) == draw("one", reversed(ALL))
+
+
+@pytest.mark.parametrize(
+    ("tests", "share"),
+    [(FAST, 50), (ALWAYS, 1), (LARGE, 5), (SMALL, 4), (DEEP, 2)],
+    ids=["fast", "always", "large", "small", "deep"],
+)
+@pytest.mark.parametrize("seed", ["one", "two"])
+def test_a_draw_has_its_share_of_each_kind(seed, tests, share):
+    assert len(draw(seed, ALL) & set(tests)) == share
+
+
+def test_a_test_that_is_alone_comes_in_its_share_of_the_draws():
+    alone = [Item("tests/chaos/test_chaos.py::test_it", ("long", "deep"))]
+    assert 20 <= sum(len(draw(str(seed), alone)) for seed in range(200)) <= 50
+
+
+def test_every_test_has_its_turn_within_some_seeds():
+    assert set().union(*(draw(str(seed), ALL) for seed in range(60))) == set(ALL)
+
+
+def test_the_tests_of_a_story_come_together_or_not_at_all():
+    assert {len(draw(str(seed), ALL) & set(STORY)) for seed in range(60)} == {0, len(STORY)}
