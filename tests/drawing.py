@@ -1,8 +1,8 @@
 """Short forms of the slow tiers: a seed draws some tests of each module, so that every test has its turn within a few runs.
 
-``--draw SEED`` leaves out of what the markers have selected: of the tests that are marked ``deep`` all but one in six, of those marked
-``rules`` or ``long`` all but one in two. Tests that are marked ``always`` come in every draw; those of a module that is marked
-``story`` build on one another, and come together or not at all. CI takes the commit for the seed.
+Of the tests that the markers select, ``--draw SEED`` keeps one in six that are marked ``deep``, and every second one that is marked
+``rules`` or ``long``. Tests marked ``always`` come in every draw. The tests of a module marked ``story`` build on one another: they
+come together or not at all. CI takes the commit for the seed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def draw(seed: str, items: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """Return the tests that are not slow, and a share of the slow ones: of each module, or of a folder's small modules together."""
+    """Return the tests that are not slow, and a share of the slow ones of each module, or of a folder's small modules."""
     units: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         units[_module(item) if item.get_closest_marker("story") else item.nodeid].append(item)

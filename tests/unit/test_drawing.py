@@ -20,8 +20,7 @@ class Item:
 
 FAST = [Item(f"tests/unit/test_fast.py::test_{number}") for number in range(50)]
 LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(10)]
-SMSTORY = [Item(f"tests/page/test_story.py::test_{number}", ("deep", "story")) for number in range(5)]
-ALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(8)]
+SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(8)]
 DEEP = [Item(f"tests/spark/test_large.py::test_deep_{number}", ("long", "deep")) for number in range(12)]
 ALWAYS = [Item("tests/e2e/test_always.py::test_it", ("long", "always"))]
 STORY = [Item(f"tests/page/test_story.py::test_{number}", ("deep", "story")) for number in range(5)]
