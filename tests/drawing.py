@@ -1,8 +1,8 @@
 """Short forms of the slow tiers: a seed draws some tests of each module, so that every test has its turn within a few runs.
 
-Of the tests that the markers select, ``--draw SEED`` keeps one in six that are marked ``deep``, and every second one that is marked
-``rules`` or ``long``. Tests marked ``always`` come in every draw. The tests of a module marked ``story`` build on one another: they
-come together or not at all. CI takes the commit for the seed.
+Of the tests that the markers select, ``--draw SEED`` keeps one in six that are marked ``deep``, and every second one that is
+marked ``rules`` or ``long``. Tests marked ``always`` come in every draw. The tests of a module marked ``story`` build on one
+another: they come together or not at all. CI takes the commit for the seed.
 """
 
 from __future__ import annotations
