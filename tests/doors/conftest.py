@@ -9,18 +9,6 @@ from tests.doors import doors
 TOKEN = "the-long-token"
 
 
-class Behind:
-    """Stands before the service of the present test."""
-
-    service = None
-
-    def __getattr__(self, name):
-        if name == "changes":
-            return self.service.changes
-        # Late: the server takes some methods when it is made.
-        return lambda *args, **named: getattr(self.service, name)(*args, **named)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def no_log():
     """The control loop logs to standard output, which the command line has in these tests to itself."""
@@ -39,7 +27,7 @@ def state(tmp_path):
 
 @pytest.fixture(scope="session")
 def server():
-    behind = Behind()
+    behind = doors.Behind()
     with serving(behind, TOKEN) as url:
         yield behind, url
 

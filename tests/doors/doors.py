@@ -1,16 +1,43 @@
 """What the tests of the doors share: a service at the moment of the manual's example, and artifacts for it."""
 
+import functools
 import threading
 import time
 
 from pitstop.model.job import JobState, Mode, Termination
 from pitstop.model.retention import USUAL
+from pitstop.rest.app import create_app
 from pitstop.service.api import SubmitRequest
 from pitstop.testing.service import ScriptedService
 
 MOMENT = 1584283021.011
 """2020-03-15T14:37:01.011 UTC, the time in the manual's table of snapshots (S002)."""
 ID = "0401-9f77-b9c0-{:04x}"
+
+
+class Behind:
+    """Stands before the service of the present test."""
+
+    service = None
+
+    def __getattr__(self, name):
+        if name == "changes":
+            return self.service.changes
+        # Late: the server takes some methods when it is made.
+        return lambda *args, **named: getattr(self.service, name)(*args, **named)
+
+
+@functools.cache
+def _application(access):
+    behind = Behind()
+    return behind, create_app(behind, access)
+
+
+def application(service, access):
+    """Return the REST application over a service. It is made once for each access, for that takes most of a second."""
+    behind, app = _application(access)
+    behind.service = service
+    return app
 
 
 def service(folder, retention=USUAL):

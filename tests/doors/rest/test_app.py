@@ -11,8 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pitstop.errors import EngineError, StoreError
 from pitstop.model.job import JobState, Progress
 from pitstop.rest.access import Access
-from pitstop.rest.app import create_app
-from tests.doors.doors import brought_to, running
+from tests.doors.doors import application, brought_to, running
 
 TOKEN = "the-long-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -22,7 +21,7 @@ JOB = "0401-9f77-b9c0-0001"
 
 @pytest.fixture
 def http(state):
-    with TestClient(create_app(state, ACCESS), headers=BEARER, raise_server_exceptions=False) as client:
+    with TestClient(application(state, ACCESS), headers=BEARER, raise_server_exceptions=False) as client:
         yield client
 
 
@@ -221,7 +220,7 @@ def test_maps_speak_json(http):
     "headers", [{}, {"Authorization": TOKEN}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}]
 )
 def test_without_the_token_nothing_but_the_probes_answers(state, headers):
-    http = TestClient(create_app(state, ACCESS))
+    http = TestClient(application(state, ACCESS))
     paths = [path for path, operations in http.get("/openapi.json").json()["paths"].items() if "get" in operations]
     for path in paths:
         response = http.get(path.replace("{", "").replace("}", ""), headers=headers)
@@ -235,7 +234,7 @@ def test_without_the_token_nothing_but_the_probes_answers(state, headers):
 
 
 def test_with_the_token_it_answers(state):
-    http = TestClient(create_app(state, ACCESS), headers=BEARER)
+    http = TestClient(application(state, ACCESS), headers=BEARER)
     assert http.get("/api/v1/jobs").json() == []
     assert http.get("/metrics").status_code == 200
 
@@ -402,7 +401,7 @@ def test_who_asks_without_a_token_whether_it_is_ready_learns_nothing_of_the_stor
         raise StoreError("The store postgresql://me@host/db?passfile=/d cannot be used: no route.")
 
     monkeypatch.setattr(state, "server_info", away)
-    answer = TestClient(create_app(state, ACCESS)).get("/readyz")
+    answer = TestClient(application(state, ACCESS)).get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["message"] == "The store does not answer: the log of the server says why."
     assert "postgresql" not in answer.text

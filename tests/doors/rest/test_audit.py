@@ -11,12 +11,12 @@ from pitstop.errors import NotFoundError, StoreError, UsageError
 from pitstop.model.audit import AuditEntry, Door
 from pitstop.model.retention import USUAL, Retention
 from pitstop.rest.access import Access
-from pitstop.rest.app import create_app
 from pitstop.store.audit import SqlAudit
 from pitstop.testing.http import serving
-from tests.doors.doors import running
+from tests.doors.doors import application, running
 
 TOKEN = "the-long-token"
+ACCESS = Access(TOKEN, frozenset({"testserver"}), "the-viewers-token")
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_of_statements_those_are_recorded_that_change_something_each_with_its_ob
 
 
 def test_what_a_viewer_may_not_do_by_a_statement_is_recorded(state):
-    client = TestClient(create_app(state, Access(TOKEN, frozenset({"testserver"}), "the-viewers-token")))
+    client = TestClient(application(state, ACCESS))
     headers = {"Authorization": "Bearer the-viewers-token"}
     answer = client.post("/api/v1/sql", json={"statements": "SHOW JOBS; DROP JOB counts"}, headers=headers)
     assert answer.status_code == 403
@@ -83,7 +83,7 @@ def test_what_a_viewer_may_not_do_by_a_statement_is_recorded(state):
 
 
 def test_a_text_of_many_that_a_viewer_may_not_carry_out_is_one_entry(state):
-    client = TestClient(create_app(state, Access(TOKEN, frozenset({"testserver"}), "the-viewers-token")))
+    client = TestClient(application(state, ACCESS))
     headers = {"Authorization": "Bearer the-viewers-token"}
     text = "SHOW JOBS;" + ";".join(f"DROP JOB j{number}" for number in range(999))
     assert client.post("/api/v1/sql", json={"statements": text}, headers=headers).status_code == 403

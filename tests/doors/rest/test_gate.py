@@ -9,8 +9,9 @@ from starlette.datastructures import Headers
 
 from pitstop.rest import access, gate
 from pitstop.rest.access import Access
-from pitstop.rest.app import MOST_BYTES, create_app
+from pitstop.rest.app import MOST_BYTES
 from pitstop.rest.gate import Gate
+from tests.doors.doors import application
 
 TOKEN = "the-long-token"
 ACCESS = Access(TOKEN, frozenset({"testserver", "pitstop.example.org"}))
@@ -83,7 +84,7 @@ def test_a_refused_request_is_answered_before_its_body_is_read():
 
 @pytest.fixture
 def http(state):
-    with TestClient(create_app(state, ACCESS), headers={"Authorization": BEARER}) as client:
+    with TestClient(application(state, ACCESS), headers={"Authorization": BEARER}) as client:
         yield client
 
 
@@ -116,7 +117,7 @@ def test_what_goes_on_without_an_end_is_refused_once_it_is_too_large(state):
         received.append(1)
         return {"type": "http.request", "body": b" " * (1 << 20), "more_body": True}
 
-    assert asked(create_app(state, ACCESS), receive) == (413, "TOO_LARGE")
+    assert asked(application(state, ACCESS), receive) == (413, "TOO_LARGE")
     assert len(received) == (MOST_BYTES >> 20) + 1
 
 
@@ -133,7 +134,7 @@ def test_half_a_body_is_not_waited_for_for_ever(state, monkeypatch):
         found = next(pieces, None)
         return found if found is not None else await asyncio.Event().wait()
 
-    assert asked(create_app(state, ACCESS), receive) == (408, "USAGE")
+    assert asked(application(state, ACCESS), receive) == (408, "USAGE")
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from pitstop.rest.access import Access
-from pitstop.rest.app import create_app
-from tests.doors.doors import request, running
+from tests.doors.doors import application, request, running
 
 TOKEN = "the-long-token"
+ACCESS = Access(TOKEN, frozenset({"testserver"}))
 
 
 @pytest.fixture
 def http(state):
-    with TestClient(create_app(state, Access(TOKEN, {"testserver"})), headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+    with TestClient(application(state, ACCESS), headers={"Authorization": f"Bearer {TOKEN}"}) as client:
         yield client
 
 

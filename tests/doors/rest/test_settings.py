@@ -7,7 +7,6 @@ from pitstop.model.job import JobState
 from pitstop.model.job_event import StateChange
 from pitstop.model.retention import KEPT, USUAL, Retention
 from pitstop.rest.access import Access
-from pitstop.rest.app import create_app
 from tests.doors import doors
 from tests.doors.doors import MOMENT, running
 
@@ -27,7 +26,7 @@ def state(tmp_path):
 
 @pytest.fixture
 def http(state):
-    with TestClient(create_app(state, ACCESS), headers={"Authorization": f"Bearer {VIEWER}"}) as client:
+    with TestClient(doors.application(state, ACCESS), headers={"Authorization": f"Bearer {VIEWER}"}) as client:
         yield client
 
 

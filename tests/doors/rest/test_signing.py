@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 from starlette.datastructures import Headers
 
 from pitstop.rest.access import LINK_SECONDS, MOST_LINKS, Access, Links, Role, session_cookie
-from pitstop.rest.app import create_app
+from tests.doors.doors import application
 
 TOKEN, VIEWERS = "the-long-token", "the-viewers-token"
 ACCESS = Access(TOKEN, frozenset({"testserver"}), VIEWERS)
@@ -14,7 +14,7 @@ ORIGIN = {"Origin": "http://testserver"}
 
 @pytest.fixture
 def browser(state):
-    with TestClient(create_app(state, ACCESS), follow_redirects=False) as client:
+    with TestClient(application(state, ACCESS), follow_redirects=False) as client:
         yield client
 
 
@@ -111,7 +111,7 @@ def test_a_stranger_sends_no_large_body(browser):
 
 def test_a_token_of_any_letters_is_known_by_header_and_form(state):
     token = "ein-schönes-Zeichen"
-    with TestClient(create_app(state, Access(token, {"testserver"}))) as client:
+    with TestClient(application(state, Access(token, frozenset({"testserver"})))) as client:
         assert client.get("/api/v1/me", headers={b"Authorization": f"Bearer {token}".encode()}).status_code == 200
         assert client.post("/sign-in", json={"token": token}, headers=ORIGIN).status_code == 204
 

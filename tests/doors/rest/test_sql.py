@@ -11,13 +11,13 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import JobState
 from pitstop.rest import sql
 from pitstop.rest.access import Access
-from pitstop.rest.app import create_app
 from pitstop.service.sql_results import Result
 from pitstop.sql.parsing import parse
 from pitstop.sql.statements import Show
 from tests.doors import doors
 
 OPERATOR, VIEWER = "the-long-token", "the-other-token"
+ACCESS = Access(OPERATOR, frozenset({"testserver"}), VIEWER)
 MAPPINGS = "CREATE MAPPING numbers TYPE Rate; CREATE MAPPING log TYPE Log;"
 SEED = """CREATE JOB myJob
 OPTIONS (
@@ -29,7 +29,7 @@ AS INSERT INTO log SELECT * FROM numbers"""
 @pytest.fixture
 def ask(state):
     """Carry out statements: (status, lines or problem)."""
-    client = TestClient(create_app(state, Access(OPERATOR, frozenset({"testserver"}), VIEWER)))
+    client = TestClient(doors.application(state, ACCESS))
 
     def sent(statements, token=OPERATOR):
         answer = client.post("/api/v1/sql", json={"statements": statements}, headers={"Authorization": f"Bearer {token}"})
@@ -181,7 +181,7 @@ def test_queries_that_wait_keep_nobody_else_from_what_takes_long(state, monkeypa
     monkeypatch.setattr(state, "export_state", lambda name, stage: b"rows")
     headers = {"Authorization": f"Bearer {OPERATOR}"}
     with (
-        TestClient(create_app(state, Access(OPERATOR, frozenset({"testserver"}), VIEWER))) as client,
+        TestClient(doors.application(state, ACCESS)) as client,
         ThreadPoolExecutor(5) as five,
     ):
         try:
