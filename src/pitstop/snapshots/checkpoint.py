@@ -151,6 +151,18 @@ class Checkpoint:
             for found in filter(forgotten, self._epochs(folder)):
                 self._remove(folder, found)
 
+    def take_back_last(self) -> None:
+        """Let the last committed epoch be one that is only planned, which the next run does again; its commit stays aside.
+
+        What is planned after it is forgotten.
+        """
+        epoch = self.committed()
+        text = read_text(self.files, self.path / "commits" / str(epoch))
+        write_text(self.files, self.path / "commits" / f".{epoch}.taken-back", text)
+        self._remove("commits", epoch)
+        for number in filter(lambda number: number > epoch, self._epochs("offsets")):
+            self._remove("offsets", number)
+
     def partitions(self) -> int:
         """Shuffle partitions the checkpoint was written with."""
         conf = self.offsets(max(self.committed(), 0)).metadata.get("conf", {})

@@ -43,6 +43,7 @@ from pitstop.spark.restoring.offsets import (
 )
 from pitstop.spark.restoring.rebuild import Rebuild, plan_rebuild
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
+from pitstop.spark.restoring.whole_state import check_whole_state
 
 BUILDING, ROWS, READING = ".building", ".rows", ".reading"
 """Behind the name of a checkpoint: one that is being made, the rows that go into that, a view of what it is made from."""
@@ -77,6 +78,7 @@ def restore(
     manifest = manifests.read(snapshot)
     report = judge(manifest, job.plan, job.config.renamed)
     manifests.verify(snapshot, manifest, job_name)
+    check_whole_state(Checkpoint(snapshot / manifests.FILES), manifest.epoch, manifest.name)
     partitions = job.plan.partitions or manifest.partitions
     use_partitions(job.spark, partitions)
 

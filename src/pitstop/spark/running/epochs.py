@@ -1,5 +1,8 @@
 """Writes an epoch: Spark hands over its rows, every sink gets its part, and only then Spark commits the epoch.
 
+State is written as rows are computed, and sinks need not read them: one may have the epoch already, another may return early. So
+before Spark commits an epoch its state is looked for, and what no sink has read is computed.
+
 The query computes each cut once; here the epoch's rows are taken apart by cut, and the stateless rest of the pipeline runs on
 them on its way to the sinks.
 """
@@ -9,12 +12,14 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import EpochOfBefore
@@ -24,7 +29,7 @@ from pitstop.spark.internals.kept_rows import forget_rows
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults
-from pitstop.spark.sinks import sink_kind, write_sink
+from pitstop.spark.sinks import sink_kind, take_all, write_sink
 
 WriteSink = Callable[[Node, DataFrame, int, Environment], int | None]
 """Writes one epoch's rows into the sink of a node; how many these were, None if it does not know."""
@@ -46,8 +51,13 @@ class EpochWriter:
         write: WriteSink = write_sink,
         of_before: EpochOfBefore | None = None,
         begins: Callable[[int], None] = lambda epoch: None,
+        missing_state: Callable[[int], Sequence[Path]] = lambda epoch: (),
     ) -> None:
-        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has it."""
+        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has it.
+
+        ``missing_state`` gives the folders of stores in which the state of an epoch is not.
+        """
+        self._missing_state = missing_state
         self._write_sink, self._of_before, self._begins = write, of_before, begins
         self._early = early or {}
         self._written = written
@@ -132,9 +142,10 @@ class EpochWriter:
                 self._condition.notify_all()
 
     def _write(self, rows: DataFrame, epoch: int) -> None:
-        if len(self._cuts) == 1 and len(self._cuts[0].sinks) == 1 and not self._early:
+        if self._in_one_pass:
             sink = self._cuts[0].sinks[0]
             self._write_into(sink, self._below(self._cuts[0], rows), epoch)
+            self._complete(rows, epoch)
             return
         # Not persist(): each sink's tasks would carry the whole plan of the epoch that made the rows.
         rows = rows.localCheckpoint(eager=False)
@@ -146,8 +157,28 @@ class EpochWriter:
             for cut, sink in writing_order(self._cuts):
                 self._environment.ownership.check()
                 self._write_into(sink, lowerings[id(cut)], epoch)
+            self._complete(rows, epoch)
         finally:
             forget_rows(rows)
+
+    @cached_property
+    def _in_one_pass(self) -> bool:
+        """True if the one sink takes the rows as they are made: they need not be kept for others, or to be read again."""
+        sinks = [sink for cut in self._cuts for sink in cut.sinks]
+        return len(sinks) == 1 and not self._early and sink_kind(sinks[0]).reads_once
+
+    def _complete(self, rows: DataFrame, epoch: int) -> None:
+        """Compute what no sink has read of an epoch; EngineError if its state is not there even so."""
+        if not self._missing_state(epoch):
+            return
+        take_all(rows)
+        missing = self._missing_state(epoch)
+        if missing:
+            places = ", ".join(map(str, missing[:3])) + (", …" if len(missing) > 3 else "")
+            raise EngineError(
+                f"The state of epoch {epoch} was not written ({places} in the checkpoint), so the epoch is not committed.",
+                restartable=True,
+            )
 
     def _write_into(self, sink: Node, lowering: Lowering, epoch: int) -> None:
         before = self._of_before

@@ -17,6 +17,7 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.state_files import StateFiles
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
@@ -75,7 +76,8 @@ class RunningQuery:
         early = _early_results(checkpoint, cuts, lowering.layouts)
         kept = Checkpoint(checkpoint)
         told = idle.epoch_written if idle is not None else None
-        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), kept.begin_writing)
+        state = StateFiles(kept, len(operators_of(cuts, lowering.layouts)))
+        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), kept.begin_writing, state.missing)
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)

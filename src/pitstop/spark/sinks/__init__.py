@@ -47,6 +47,11 @@ class EpochContext:
 
 def compute_only(sink: Any, rows: DataFrame, context: EpochContext) -> None:
     """Compute every row and write none."""
+    take_all(rows)
+
+
+def take_all(rows: DataFrame) -> None:
+    """Compute every row, with the state that comes of it."""
     rows.write.format("noop").mode("overwrite").save()
 
 
@@ -67,6 +72,9 @@ class SinkKind(Generic[S]):
     """Does what ``write`` does, up to the writing: a standby rehearses with it while the old version still writes."""
     rank: int = FIRST
     """Sinks of a lower rank are written first in an epoch: an epoch that fails in one of them has put nothing into others."""
+    reads_once: bool = False
+    """True if ``write`` computes all rows in one action, or none if it has the epoch already. The rows of other sinks are kept
+    for the epoch, so that they may be read in part, not at all, or again and again at no further cost."""
     transactional: bool = False
     """True if the sink knows which epochs it has: a version with another kind of sink of this name would not know of them."""
     handles_epochs: bool = False

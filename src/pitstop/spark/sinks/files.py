@@ -79,4 +79,4 @@ def _empty(path: Path) -> bool:
     return path.stat().st_size == 0
 
 
-KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, transactional=True, handles_epochs=True)
+KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, reads_once=True, transactional=True, handles_epochs=True)

@@ -47,4 +47,4 @@ def check_template(sink: LoggerSink, rows: DataFrame) -> str | None:
 
 
 # The log of a rehearsal goes nowhere. That lines were logged keeps no epoch from being planned anew: they promise at least once.
-KIND = SinkKind(write_log, check_template, rehearse=write_log, handles_epochs=True)
+KIND = SinkKind(write_log, check_template, rehearse=write_log, reads_once=True, handles_epochs=True)

@@ -134,4 +134,4 @@ def collect_changes(sink: MapSink, rows: DataFrame, context: EpochContext) -> No
     changes_of(sink, rows, context)
 
 
-KIND = SinkKind(write_map, check_columns, collect_changes, rank=STORE, transactional=True, handles_epochs=True)
+KIND = SinkKind(write_map, check_columns, collect_changes, rank=STORE, reads_once=True, transactional=True, handles_epochs=True)

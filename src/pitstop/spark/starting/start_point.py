@@ -22,6 +22,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.restore import begin_empty, remove_unfinished, restore
+from pitstop.spark.restoring.whole_state import go_back_to_whole_state
 from pitstop.spark.starting.head_start import HeadStart
 
 
@@ -74,6 +75,9 @@ def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder
     # An epoch that was planned may have reached the sinks: they know it again by the lineage.
     if checkpoint.planned() < 0:
         return None
+    taken_back = go_back_to_whole_state(checkpoint)
+    if taken_back is not None:
+        environment.log("WARN", "pitstop.engine", taken_back)
     use_partitions(job.spark, job.config.partitions or checkpoint.partitions())
     job.use_store_of(checkpoint.provider())
     return StartPoint(lineage, checkpoint.path)
