@@ -1,33 +1,65 @@
-"""Manifests on disk, and the check of a snapshot against its manifest."""
+"""Manifests on disk, and the check of a snapshot against its manifest.
+
+A manifest begins with the checksum of all its other bytes (docs/snapshot-format.md). Older releases wrote none.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from pitstop.errors import SnapshotError
-from pitstop.model.snapshot import SnapshotFile, SnapshotManifest
-from pitstop.snapshots.files import LOCAL_FILES, Files, checksum, read_text, write_text
+from pitstop.model.snapshot import MANIFEST_VERSION, SnapshotFile, SnapshotManifest
+from pitstop.snapshots.files import LOCAL_FILES, Files, checksum
 
 MANIFEST = "manifest.json"
 FILES, IMPORTED = "checkpoint", "imported"
+
+_BEFORE_SUM, _AFTER_SUM = b'{\n "sha256": "', b'",\n'
+_SUM = re.compile(rb"\A" + re.escape(_BEFORE_SUM) + rb"([0-9a-f]{64})" + re.escape(_AFTER_SUM))
+_FIELDS = frozenset(field.name for field in dataclasses.fields(SnapshotManifest))
 
 
 def read(path: Path | str, files: Files = LOCAL_FILES) -> SnapshotManifest:
     """The manifest of the snapshot in a folder; SnapshotError if it is missing or unreadable."""
     folder = Path(path)
     try:
-        return SnapshotManifest.from_dict(json.loads(read_text(files, folder / MANIFEST)))
+        with files.open(folder / MANIFEST) as file:
+            return SnapshotManifest.from_dict(_parsed(file.read(), folder.name))
     except FileNotFoundError:
         raise SnapshotError(f'snapshot "{folder.name}" doesn\'t exist or is damaged: it has no manifest.') from None
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise SnapshotError(f'snapshot "{folder.name}" is damaged: its manifest cannot be read ({error}).') from None
 
 
 def write(folder: Path, manifest: SnapshotManifest, files: Files = LOCAL_FILES) -> None:
     """Write the manifest, whole or not at all: a snapshot exists once this file does."""
-    write_text(files, folder / MANIFEST, json.dumps(manifest.to_dict(), indent=1))
+    fields = json.dumps(manifest.to_dict(), indent=1).encode().removeprefix(b"{\n")
+    digest = _digest(_BEFORE_SUM, _AFTER_SUM + fields)
+    files.write(folder / MANIFEST, _BEFORE_SUM + digest + _AFTER_SUM + fields)
+
+
+def _parsed(content: bytes, name: str) -> dict[str, Any]:
+    """The fields of a manifest; SnapshotError if it is not as it was written, ValueError if it is none."""
+    told = _SUM.match(content)
+    if told is not None and _digest(content[: told.start(1)], content[told.end(1) :]) != told[1]:
+        raise SnapshotError(f'snapshot "{name}" is damaged: its manifest does not match its checksum.')
+    fields = json.loads(content)
+    if not isinstance(fields, dict):
+        raise ValueError("it has no fields")
+    # Releases that wrote no checksum knew no field that this one does not: an unknown one was the checksum once.
+    if told is None and fields.get("format") == MANIFEST_VERSION and not fields.keys() <= _FIELDS:
+        raise SnapshotError(f'snapshot "{name}" is damaged: its manifest does not begin with its checksum.')
+    return fields
+
+
+def _digest(*parts: bytes) -> bytes:
+    return hashlib.sha256(b"".join(parts)).hexdigest().encode()
 
 
 def described(files: Files, folder: Path, paths: Iterable[Path]) -> tuple[SnapshotFile, ...]:
