@@ -8,6 +8,7 @@ PitstopError                 something went wrong; the message says what, where 
 +-- ConflictError            the thing exists, but not in a state that allows this (HTTP 409)
 |   +-- IncompatibleError    a new version cannot take over the saved state; carries the report
 |   +-- FencedError          another run of the job owns it now
+|   +-- OtherEpochError      a sink has an epoch of that number already, and of other rows
 +-- DeniedError              no or wrong token (HTTP 401)
 |   +-- ForbiddenError       the token does not allow this (HTTP 403)
 |   +-- ForeignError         asked for by a page or under a name that is not this server's (HTTP 403)
@@ -105,6 +106,12 @@ class FencedError(ConflictError):
     """Another run of the job has taken over; this one must not write any more."""
 
     code = "FENCED"
+
+
+class OtherEpochError(ConflictError):
+    """A sink has an epoch of that lineage and number, or a later one, that is none of this checkpoint's."""
+
+    code = "OTHER_EPOCH"
 
 
 class DeniedError(PitstopError):

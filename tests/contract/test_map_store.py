@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from pitstop.errors import ConflictError, FencedError, StoreError, UsageError
+from pitstop.errors import ConflictError, FencedError, OtherEpochError, StoreError, UsageError
 from pitstop.maps.model import MapConfig
 from pitstop.maps.ports import EpochId, Fence
 from pitstop.model.config import JobConfig
@@ -467,3 +467,36 @@ def test_settings_that_make_no_sense_make_no_map(maps):
         with pytest.raises(UsageError):
             MapVerbs(maps).map_configure(name, **given)
     assert maps.names() == []
+
+
+def test_an_epoch_of_another_checkpoint_is_no_epoch_that_is_written_already(maps):
+    """A checkpoint was put back from an older copy, and the store was not: its next epochs read other rows."""
+    mark = EpochId("l", "s", 42, digest="a")
+    assert maps.write_epoch("m", [("k", "1")], mark, None)
+    assert not maps.write_epoch("m", [("k", "2")], mark, None), "the same epoch again"
+    for other in (dataclasses.replace(mark, digest="b"), EpochId("l", "s", 41, digest="a"), EpochId("l", "s", 41, digest="b")):
+        with pytest.raises(OtherEpochError, match=r"^Sink 's' has epoch 42 in map 'm' already, and it is none of this job's"):
+            maps.write_epoch("m", [("k", "3")], other, None)
+        with pytest.raises(OtherEpochError):
+            maps.update_epoch("m", [("k", "3")], lambda old, new: new, other, None)
+    assert maps.get("m", "k").value == "1"
+    assert maps.write_epoch("m", [("k", "4")], EpochId("l", "s", 43, digest="c"), None), "it stands as it was"
+
+
+def test_marks_of_a_release_that_knew_no_digests_count_as_they_did(maps):
+    assert maps.write_epoch("m", [("k", "1")], EpochId("l", "s", 7), None)
+    for again in (EpochId("l", "s", 7, digest="a"), EpochId("l", "s", 6, digest="a"), EpochId("l", "s", 7)):
+        assert not maps.write_epoch("m", [("k", "2")], again, None)
+    assert maps.write_epoch("m", [("k", "3")], EpochId("l", "s", 8, digest="b"), None)
+    assert not maps.write_epoch("m", [("k", "4")], EpochId("l", "s", 8), None), "nor does that release mind them"
+
+
+def test_an_epoch_of_a_version_before_is_known_by_its_digest(maps):
+    """That version's job may have gone on since: what it wrote later says nothing against the epoch."""
+    assert maps.write_epoch("m", [("k", "1")], EpochId("L1", "s", 7, digest="a"), None)
+    again = EpochId("L2", "s", 0, known_as=(("L1", 7),), digest="a")
+    with pytest.raises(OtherEpochError):
+        maps.write_epoch("m", [("k", "2")], dataclasses.replace(again, digest="b"), None)
+    assert not maps.write_epoch("m", [("k", "3")], again, None)
+    assert maps.write_epoch("m", [("k", "4")], EpochId("L1", "s", 8, digest="c"), None)
+    assert not maps.write_epoch("m", [("k", "5")], again, None)

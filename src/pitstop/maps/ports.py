@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pitstop.errors import OtherEpochError
 from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, MapOverview
 
 
@@ -18,11 +19,32 @@ class EpochId:
     epoch: int
     known_as: tuple[tuple[str, int], ...] = ()
     """Lineages and numbers under which versions before may have written it."""
+    digest: str | None = None
+    """Names what it reads (snapshots.epoch_digest); None: nothing is compared."""
 
     @property
     def names(self) -> tuple[tuple[str, int], ...]:
         """All lineages and numbers under which it may have been written."""
         return (*self.known_as, (self.lineage, self.epoch))
+
+    def is_in(self, map_name: str, lineage: str, marked: int, digest: str | None) -> bool:
+        """Whether that mark of its sink says that it is written: an epoch of one of its names, and its digest if it has one.
+
+        OtherEpochError if the mark is one of another checkpoint.
+        """
+        number = dict(self.names)[lineage]
+        if marked < number:
+            return False
+        # By a name that it had in versions before, their job may have gone on since.
+        later = marked > number and lineage == self.lineage
+        if None not in (digest, self.digest) and (later or (marked == number and digest != self.digest)):
+            raise OtherEpochError(
+                f"Sink '{self.sink}' has epoch {marked} in map '{map_name}' already, and it is none of this job's saved state: "
+                "the data folder was put back from an older copy than the store, or another server runs a copy of it. Put back "
+                "the store of the same time, or let 'pitstop update JOB' go on from the saved state, which writes again what was "
+                "written since that copy (docs/backup.md)."
+            )
+        return True
 
 
 @dataclass(frozen=True)
@@ -103,7 +125,8 @@ class MapStore(Protocol):
     ) -> bool:
         """Apply changes in order (None removes) and mark the epoch, in one transaction.
 
-        Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in. While the
+        Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in; OtherEpochError
+        if by its digest that is one of another checkpoint. While the
         fence's job may still go back from its version (model.job.Job.withdrawable), the old values are kept for ``withdraw``.
         """
         ...

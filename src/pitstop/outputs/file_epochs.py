@@ -4,6 +4,9 @@ An epoch's files are written aside, by each run into a folder of its own, listed
 (that rename is the commit), and then moved into place under names that the epoch fixes. Killed before the commit, the epoch is
 written anew; killed after it, the same moves are made again. A reader of the folder never sees a file of an epoch that is not
 committed. No other run can take the job between the look at whose it is and the rename.
+
+A manifest has the digest of its epoch (snapshots.epoch_digest). Where the saved state was put back from an older copy, or two
+servers go on from one copy, the same number stands for other rows: that is an error, and nothing is written.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pitstop.control.ports import Ownership
+from pitstop.errors import OtherEpochError
 from pitstop.kit.private import usual_mode
 
 CONTROL = "_pitstop"
@@ -32,6 +36,8 @@ class WrittenFiles:
     """Name of the folder in which it stood aside."""
     moves: dict[str, str]
     """File below that folder -> its name below the sink's folder."""
+    digest: str | None = None
+    """Of the epoch. None: it has none, or a release wrote it that knew none."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +58,27 @@ class FileEpochs:
         """Where the run writes the epoch's files aside."""
         return self.control / f"{epoch}{run}.staging"
 
-    def is_committed(self, epoch: int) -> bool:
-        return self._manifest(epoch).exists()
+    def is_committed(self, epoch: int, digest: str | None = None) -> bool:
+        """True if the epoch is written. OtherEpochError if it is another one by its digest, where both are known."""
+        try:
+            written = self._read(self._manifest(epoch))
+        except FileNotFoundError:
+            return False
+        if None not in (digest, written.digest) and digest != written.digest:
+            raise self._other_epoch(epoch)
+        return True
+
+    def check_is_last(self, epoch: int) -> None:
+        """OtherEpochError if a later epoch is written: the state with which this one begins is older than the folder."""
+        last = max(self._committed(), default=-1)
+        if last > epoch:
+            raise self._other_epoch(last)
 
     def commit(self, epoch: int, written: WrittenFiles, ownership: Ownership, notes: Path | None) -> bool:
         """Commit an epoch; FencedError if the run has lost its job. Returns True if it may have to be withdrawn.
 
-        Where the files are is noted below ``notes`` then, so that they can be.
+        Where the files are is noted below ``notes`` then, so that they can be. OtherEpochError if somebody else has
+        committed it meanwhile, or a later one.
         """
         path = self._manifest(epoch)
         temporary = path.with_name(f"{written.staging}.tmp")
@@ -66,6 +86,9 @@ class FileEpochs:
         with ownership.held() as update:
             if update is not None and notes is not None:
                 self._note(notes / str(update))
+            self.check_is_last(epoch)
+            if self.is_committed(epoch, written.digest):
+                raise self._other_epoch(epoch)
             temporary.rename(path)
         return update is not None
 
@@ -111,6 +134,19 @@ class FileEpochs:
                 folder.rmdir()
                 folder = folder.parent
 
+    def _committed(self) -> list[int]:
+        with contextlib.suppress(FileNotFoundError):
+            return [int(name[:-5]) for name in os.listdir(self.control) if name.endswith(".json") and name[:-5].isdigit()]
+        return []
+
+    def _other_epoch(self, epoch: int) -> OtherEpochError:
+        return OtherEpochError(
+            f"Sink '{self.sink}' has epoch {epoch} in {self.folder} already, and it is none of this job's saved state: the data "
+            "folder was put back from an older copy, or another server runs a copy of it. After putting back, stop the server, "
+            "take what is too much out of the outputs by 'pitstop withdraw --data DATA', start it and resume the job; where "
+            "another server writes there, give one of the two another folder (docs/backup.md)."
+        )
+
     def _manifest(self, epoch: int) -> Path:
         return self.control / f"{epoch}.json"
 
@@ -118,7 +154,9 @@ class FileEpochs:
         found = json.loads(path.read_text())
         # Before runs had folders of their own, a manifest was the moves alone.
         old = not isinstance(found.get("moves"), dict)
-        return WrittenFiles(f"{path.stem}.staging", found) if old else WrittenFiles(found["staging"], found["moves"])
+        if old:
+            return WrittenFiles(f"{path.stem}.staging", found)
+        return WrittenFiles(found["staging"], found["moves"], found.get("digest"))
 
     def _note(self, folder: Path) -> None:
         note = folder / f"{self.lineage}-{self.sink}.json"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import SnapshotError
+from pitstop.snapshots.epoch_digest import digest_of
 from pitstop.snapshots.files import LOCAL_FILES, Files, read_text, write_text
 
 FACTS = "pitstop.json"
@@ -60,6 +61,8 @@ class EpochOfBefore:
     """Its number in this checkpoint."""
     known_as: tuple[tuple[str, int], ...]
     """Lineages and numbers under which it was begun: sinks know it by these."""
+    digest: str | None = None
+    """By which sinks know what it reads (snapshots.epoch_digest); None: an older release has begun it."""
 
 
 class Checkpoint:
@@ -202,7 +205,9 @@ class Checkpoint:
     def epoch_of_before(self) -> EpochOfBefore | None:
         """The epoch that is done first, as it was begun by another version."""
         found = self.facts().get(_AS_BEFORE)
-        return EpochOfBefore(found["epoch"], tuple((lineage, number) for lineage, number in found["known_as"])) if found else None
+        if not found:
+            return None
+        return EpochOfBefore(found["epoch"], tuple((name, number) for name, number in found["known_as"]), found.get("digest"))
 
     def begin_with(self, before: EpochOfBefore | None) -> None:
         """Note it, or that there is none."""
@@ -221,6 +226,7 @@ class Checkpoint:
             "known_as": known_as,
             "offsets": self.offsets_by_source(epoch),
             "metadata": self.offsets(epoch).metadata,
+            "digest": digest_of(self, epoch),
         }
 
     def relocate(self, target: Path) -> None:

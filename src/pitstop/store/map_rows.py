@@ -284,18 +284,18 @@ def read_events(cursor: Cursor, found: MapRow, after: int, limit: int) -> tuple[
     return tuple(JournalEvent(number, _KINDS[kind], key, old, new, at) for number, kind, key, old, new, at in rows)
 
 
-def mark_epoch(cursor: Cursor, map_id: int, epoch: EpochId) -> bool:
-    """Mark the epoch as written; False if it, or a later one, already is, under any of its names."""
-    for lineage, number in epoch.names:
+def mark_epoch(cursor: Cursor, name: str, map_id: int, epoch: EpochId) -> bool:
+    """Mark the epoch as written; False if it, or a later one, already is, under any of its names (EpochId.is_in)."""
+    for lineage, _ in epoch.names:
         row = cursor.execute(
-            "SELECT epoch FROM sink_epochs WHERE lineage = ? AND sink = ? AND map_id = ?", (lineage, epoch.sink, map_id)
+            "SELECT epoch, digest FROM sink_epochs WHERE lineage = ? AND sink = ? AND map_id = ?", (lineage, epoch.sink, map_id)
         ).fetchone()
-        if row is not None and int(row[0]) >= number:
+        if row is not None and epoch.is_in(name, lineage, int(row[0]), row[1]):
             return False
     cursor.execute(
-        "INSERT INTO sink_epochs (lineage, sink, map_id, epoch) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (lineage, sink, map_id) DO UPDATE SET epoch = excluded.epoch",
-        (epoch.lineage, epoch.sink, map_id, epoch.epoch),
+        "INSERT INTO sink_epochs (lineage, sink, map_id, epoch, digest) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (lineage, sink, map_id) DO UPDATE SET epoch = excluded.epoch, digest = excluded.digest",
+        (epoch.lineage, epoch.sink, map_id, epoch.epoch, epoch.digest),
     )
     return True
 

@@ -206,7 +206,7 @@ class SqlMapStore:
         with self._database.write_rows() as cursor:
             withdrawable = rows.check_fence(cursor, fence) if fence is not None else None
             found = rows.ensure_map(cursor, name)
-            if epoch is not None and not rows.mark_epoch(cursor, found.id, epoch):
+            if epoch is not None and not rows.mark_epoch(cursor, name, found.id, epoch):
                 return False
             writer = MapWriter(cursor, found, self._now())
             writer.change(changes, update, withdrawable)

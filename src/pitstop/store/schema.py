@@ -253,6 +253,8 @@ sink_epochs = Table(
     Column("sink", String(200), primary_key=True),
     Column("map_id", Whole, primary_key=True, autoincrement=False),
     Column("epoch", Whole, nullable=False),
+    # What the epoch reads (snapshots.epoch_digest); null: an older release has marked it, or it has none.
+    Column("digest", String(64)),
 )
 
 # Mappings and views of SQL, each as the statement that makes it.

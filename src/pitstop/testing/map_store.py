@@ -23,8 +23,8 @@ class _Map:
     entries: dict[str, Entry] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     newest: int = 0
-    epochs: dict[tuple[str, str], int] = field(default_factory=dict)
-    """(lineage, sink) -> the last epoch that it has written."""
+    epochs: dict[tuple[str, str], tuple[int, str | None]] = field(default_factory=dict)
+    """(lineage, sink) -> the last epoch that it has written, and that epoch's digest."""
 
     @property
     def bounds(self) -> JournalBounds:
@@ -174,7 +174,9 @@ class MemoryMapStore:
             withdrawable = self._check_fence(fence)
             found = self._maps.get(name) or _Map(MapConfig(check_name("map", name)))
             written = (epoch.lineage, epoch.sink) if epoch is not None else None
-            if epoch is not None and any(found.epochs.get((name, epoch.sink), -1) >= number for name, number in epoch.names):
+            if epoch is not None and any(
+                epoch.is_in(name, lineage, *found.epochs.get((lineage, epoch.sink), (-1, None))) for lineage, _ in epoch.names
+            ):
                 return False
             now, due = self._clock.now(), self._due(found)
             expired = expirations(due, found.newest)
@@ -185,7 +187,7 @@ class MemoryMapStore:
             # Nothing fails from here on: the map is there, its epoch marked, and all changes made, or none of it.
             self._maps[name] = found
             if epoch is not None and written is not None:
-                found.epochs[written] = epoch.epoch
+                found.epochs[written] = epoch.epoch, epoch.digest
             for key in gone:
                 del found.entries[key]
             before = {key: found.entries.get(key) for key, _ in changes}

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from pitstop.control.ports import NoOtherRun
+from pitstop.errors import OtherEpochError
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles, noted
 
 
@@ -107,3 +108,42 @@ def test_a_run_that_could_not_be_ended_moves_nothing_into_place_any_more(epochs,
     epochs.withdraw()
     monkeypatch.undo()
     assert names(out) == []
+
+
+def commit(epochs, epoch, digest):
+    staging = epochs.staging(epoch, "-1")
+    staging.mkdir(parents=True, exist_ok=True)
+    (staging / "some.json").write_text(f'"{digest}"\n')
+    return epochs.commit(epoch, WrittenFiles(staging.name, {"some.json": f"{epoch}.json"}, digest), NoOtherRun(), None)
+
+
+def test_an_epoch_of_other_rows_is_no_epoch_that_is_committed_already(epochs):
+    """The data folder was put back from a copy that is older than the output: rows under those numbers were lost."""
+    commit(epochs, 42, "a")
+    assert epochs.is_committed(42, "a")
+    assert not epochs.is_committed(43, "a")
+    with pytest.raises(OtherEpochError, match=r"^Sink 'rows' has epoch 42 in .*/out already, .* by 'pitstop withdraw --data"):
+        epochs.is_committed(42, "b")
+    with pytest.raises(OtherEpochError, match="has epoch 42 in"):
+        epochs.check_is_last(41)
+    epochs.check_is_last(42)
+    epochs.check_is_last(43)
+
+
+def test_what_another_server_has_committed_meanwhile_stays(epochs):
+    commit(epochs, 5, "a")
+    for epoch in (4, 5):
+        with pytest.raises(OtherEpochError):
+            commit(epochs, epoch, "b")
+        assert not epochs.is_committed(4)
+    assert epochs.is_committed(5, "a")
+
+
+def test_a_manifest_of_a_release_that_knew_no_digests_counts_as_it_did(epochs):
+    commit(epochs, 5, None)
+    assert epochs.is_committed(5, "a")
+    commit(epochs, 6, "b")
+    assert epochs.is_committed(6, None)
+    for text in ('{"staging": "7-1.staging", "moves": {}}', '{"some.json": "7.json"}'):
+        (epochs.control / "7.json").write_text(text)
+        assert epochs.is_committed(7, "a")

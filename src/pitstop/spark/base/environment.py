@@ -63,6 +63,8 @@ class Environment:
     sources: SourceSettings = field(default_factory=SourceSettings)
     known_as: tuple[tuple[str, int], ...] = ()
     """Lineages and numbers by which sinks know the epoch that is being written, if versions before have begun it."""
+    digest: str | None = None
+    """That of the epoch that is being written (snapshots.epoch_digest), if it has one."""
     begins: Callable[[], None] = lambda: None
     """Notes that sinks begin to get the epoch that is being written; it is called right before anything of it is in one."""
     count_rows: bool = True

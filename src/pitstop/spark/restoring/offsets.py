@@ -56,7 +56,7 @@ def take_over_unfinished(
     offsets = tuple(offset or before for offset, before in zip(found, last.offsets, strict=True))
     runs_with = {name: unfinished["metadata"][name] for name in ("batchWatermarkMs", "batchTimestampMs")}
     checkpoint.write_offsets(epoch + 1, OffsetLog(last.metadata | runs_with, offsets))
-    checkpoint.begin_with(EpochOfBefore(epoch + 1, unfinished["known_as"]))
+    checkpoint.begin_with(EpochOfBefore(epoch + 1, unfinished["known_as"], unfinished.get("digest")))
 
 
 def forget_offsets(checkpoint: Checkpoint, sources: int) -> None:

@@ -52,12 +52,14 @@ class EpochWriter:
         of_before: EpochOfBefore | None = None,
         begins: Callable[[int], None] = lambda epoch: None,
         missing_state: Callable[[int], Sequence[Path]] = lambda epoch: (),
+        digest: Callable[[int], str | None] = lambda epoch: None,
     ) -> None:
         """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has it.
 
-        ``missing_state`` gives the folders of stores in which the state of an epoch is not.
+        ``missing_state`` gives the folders of stores in which the state of an epoch is not, ``digest`` the digest of an epoch
+        (snapshots.epoch_digest).
         """
-        self._missing_state = missing_state
+        self._missing_state, self._digest = missing_state, digest
         self._write_sink, self._of_before, self._begins = write, of_before, begins
         self._early = early or {}
         self._written = written
@@ -183,7 +185,8 @@ class EpochWriter:
     def _write_into(self, sink: Node, lowering: Lowering, epoch: int) -> None:
         before = self._of_before
         known_as = before.known_as if before is not None and before.epoch == epoch else ()
-        environment = dataclasses.replace(self._environment, known_as=known_as, begins=partial(self._begins, epoch))
+        begins, digest = partial(self._begins, epoch), self._digest(epoch)
+        environment = dataclasses.replace(self._environment, known_as=known_as, begins=begins, digest=digest)
         rows = self._write_sink(sink, lowering.frame(sink), epoch, environment)
         if rows is not None:
             self._counted(sink.name, rows)

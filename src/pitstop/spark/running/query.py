@@ -17,6 +17,7 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.epoch_digest import EpochDigests
 from pitstop.snapshots.state_files import StateFiles
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
@@ -77,7 +78,8 @@ class RunningQuery:
         kept = Checkpoint(checkpoint)
         told = idle.epoch_written if idle is not None else None
         state = StateFiles(kept, len(operators_of(cuts, lowering.layouts)))
-        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), kept.begin_writing, state.missing)
+        begins, digest = kept.begin_writing, EpochDigests(kept).of
+        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), begins, state.missing, digest)
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)

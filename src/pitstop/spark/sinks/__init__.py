@@ -43,6 +43,12 @@ class EpochContext:
     """``exactly_once``, ``at_least_once`` or ``none``."""
     run: Environment
     """What the run offers: its log, a folder for scratch files, its store of maps, and its ``ownership`` of the job."""
+    digest: str | None = None
+    """Names what the epoch reads: where it begins and ends in each source. An epoch that is written again has the same one.
+
+    Another one under the lineage and number that a sink has is another epoch: the saved state was put back from an older copy.
+    None: the job is a batch, or the epoch was begun by a release that knew no digests.
+    """
 
 
 def compute_only(sink: Any, rows: DataFrame, context: EpochContext) -> None:
@@ -118,4 +124,4 @@ def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environm
 
 def _context(node: Node, epoch: int, environment: Environment) -> EpochContext:
     guarantee = environment.guarantee.value
-    return EpochContext(environment.job_name, node.name, environment.lineage, epoch, guarantee, environment)
+    return EpochContext(environment.job_name, node.name, environment.lineage, epoch, guarantee, environment, environment.digest)

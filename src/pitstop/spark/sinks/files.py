@@ -20,9 +20,10 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     # What a version before has written stays under its name: should this one be gone back from, that is not withdrawn with it.
     for lineage, epoch in (*context.run.known_as, (context.lineage, context.epoch)):
         epochs = FileEpochs(str(folder), lineage, context.stage)
-        if epochs.is_committed(epoch):
+        if epochs.is_committed(epoch, context.digest):
             epochs.put_in_place(epoch)
             return
+    epochs.check_is_last(context.epoch)
     staging = epochs.staging(context.epoch, _of_run(context))
     shutil.rmtree(staging, ignore_errors=True)
     open_folder(folder)
@@ -30,7 +31,7 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     if sink.partition_by:
         writer = writer.partitionBy(*sink.partition_by)
     writer.save(str(staging))
-    written = WrittenFiles(staging.name, _moves(staging, context))
+    written = WrittenFiles(staging.name, _moves(staging, context), context.digest)
     context.run.begins()
     withdrawable = epochs.commit(context.epoch, written, context.run.ownership, context.run.notes)
     epochs.put_in_place(context.epoch)

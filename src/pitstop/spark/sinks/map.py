@@ -30,7 +30,7 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
         raise EngineError(f"Sink '{context.stage}' writes to a map, and this run has no store of maps.")
     changes = changes_of(sink, rows, context)
     exactly_once = run.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
-    epoch = EpochId(context.lineage, context.stage, context.epoch, run.known_as) if exactly_once else None
+    epoch = EpochId(context.lineage, context.stage, context.epoch, run.known_as, context.digest) if exactly_once else None
     if sink.function is not None:
         write = partial(run.maps.update_epoch, sink.map, changes, _on_values(sink.function), epoch, run.fence)
     else:
