@@ -42,6 +42,11 @@ class DataFolder:
         return self.root / "servers" / self.server if self.server else self.root
 
     @property
+    def place(self) -> Path:
+        """The folder's own path. Servers write it at their start, and notice by it that the folder was moved."""
+        return self.root / "place"
+
+    @property
     def store_password(self) -> Path:
         """The password of a store in a database server, in libpq's form. Servers write it at their start; runners read it."""
         return self.root / "store.pgpass"
@@ -220,6 +225,11 @@ class DataFolder:
     def state_rows(self, worker_id: str) -> Path:
         """Rows of a stage's state on their way from or to a worker process; removed by the server after the request."""
         return self.workers / f"{worker_id}.parquet"
+
+
+def checkpoints_in(data: DataFolder) -> list[Path]:
+    """The checkpoints of all jobs that are there now."""
+    return sorted(data.jobs.glob(f"*/{CHECKPOINT_PREFIX}*"))
 
 
 def snapshot_begun(folder_name: str) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import resource
 import signal
 import socket
@@ -23,9 +24,11 @@ from pitstop.rest.app import create_app
 from pitstop.server.exclusive import listening, only_server
 from pitstop.server.http import PatientProtocol
 from pitstop.server.logs import logging_to
+from pitstop.server.place import settle_place
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings, kept_token
 from pitstop.server.store import own_folder
+from pitstop.store.urls import store_url
 
 REQUEST_SECONDS = 10
 """How long requests may go on when the server ends."""
@@ -45,6 +48,7 @@ def run_server(settings: Settings) -> None:
     with only_server(data), logging_to(data, settings.rotation), listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         address = _address(settings.host, port)
+        settle_place(data, store_url(settings.store, data, os.environ))
         plane = ControlPlane(settings, data, find_java(data.java), address)
         found = announced(port, data.token) if settings.token is None else contextlib.nullcontext()
         try:
