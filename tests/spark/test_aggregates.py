@@ -102,7 +102,7 @@ def test_any_split_gives_the_result_of_all(spark, events):
     half = by_part.withColumn("half", F.col("part") % 2)
     by_half = aggregation.combined(half, ("group",), "half", of_rows=False)
     whole = aggregation.combined(by_half.withColumn("one", F.lit(1)), ("group",), "one", of_rows=False)
-    got = {row.group: row for row in whole.select("group", *aggregation.results()).collect()}
+    got = {row.group: row for row in whole.select("group", *aggregation.results(spark)).collect()}
     for group in {group for _, group, _, _, _ in events}:
         wanted = expected([(v, x, ts) for _, own, v, x, ts in events if own == group])
         for name, value in wanted.items():

@@ -7,8 +7,9 @@ any order, over any split of the events into epochs, partitions and snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from pitstop.errors import UsageError
@@ -25,6 +26,17 @@ class EventTime:
 EVENT_TIME = EventTime()
 
 
+class Takes(StrEnum):
+    """Of which types an input of an aggregate may be, in words."""
+
+    VALUES = "values of any type"
+    TEXTS = "values of any type, as text"
+    """0.0 and -0.0, which are two texts, come in as one value."""
+    NUMBERS = "numbers"
+    AMOUNTS = "numbers or intervals"
+    WHOLE = "whole numbers"
+
+
 @dataclass(frozen=True)
 class Aggregate:
     """One aggregate; ``kind`` is its name, for plans and messages.
@@ -39,6 +51,10 @@ class Aggregate:
     lift: Lift
     combines: tuple[Combining, ...]
     finish: Finish
+    takes: tuple[Takes, ...] = ()
+    """Of which types each input may be; empty: of any."""
+    parts: Mapping[str, Aggregate] = field(default_factory=dict)
+    """What it is made of, if it is several as one."""
 
     @property
     def state_class(self) -> str:
@@ -72,8 +88,11 @@ def count(column: Any = None) -> Aggregate:
 
 
 def sum(column: Any) -> Aggregate:
-    """Sum of the values that are not null; null if there is none. Whole numbers give bigint."""
-    return Aggregate("sum", (column,), _same, (SUM,), _only)
+    """Sum of the values that are not null; null if there is none.
+
+    Type: bigint of whole numbers, double of floats and doubles, a decimal of 38 digits of decimals, the same of intervals.
+    """
+    return Aggregate("sum", (column,), _same, (SUM,), _only, (Takes.AMOUNTS,))
 
 
 def avg(column: Any) -> Aggregate:
@@ -82,7 +101,10 @@ def avg(column: Any) -> Aggregate:
     def lift(F: Any, x: Any) -> tuple[Any, ...]:
         return (x.cast("double"), F.when(x.isNotNull(), 1).otherwise(0).cast("bigint"))
 
-    return Aggregate("avg", (column,), lift, (SUM, SUM), lambda F, total, n: F.when(n > 0, total / n))
+    def finish(F: Any, total: Any, n: Any) -> Any:
+        return F.when(n > 0, total / n)
+
+    return Aggregate("avg", (column,), lift, (SUM, SUM), finish, (Takes.NUMBERS,))
 
 
 def min(column: Any) -> Aggregate:
@@ -140,7 +162,8 @@ def all_of(**aggregates: Aggregate) -> Aggregate:
 
     inputs = tuple(value for part in parts for value in part.inputs)
     combines = tuple(combine for part in parts for combine in part.combines)
-    return Aggregate("all_of", inputs, lift, combines, finish)
+    takes = tuple(each for part in parts for each in part.takes or (Takes.VALUES,) * len(part.inputs))
+    return Aggregate("all_of", inputs, lift, combines, finish, takes, dict(aggregates))
 
 
 def _shared_out(

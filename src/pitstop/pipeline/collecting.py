@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pitstop.errors import UsageError
-from pitstop.pipeline.aggregates import Aggregate
+from pitstop.pipeline.aggregates import Aggregate, Takes
 from pitstop.pipeline.combining import LIST, SET, SKETCH, best
 
 
@@ -45,7 +45,7 @@ def approx_count_distinct(column: Any) -> Aggregate:
     def finish(F: Any, sketch: Any) -> Any:
         return F.coalesce(F.hll_sketch_estimate(sketch), F.lit(0)).cast("bigint")
 
-    return Aggregate("approx_count_distinct", (column,), lift, (SKETCH,), finish)
+    return Aggregate("approx_count_distinct", (column,), lift, (SKETCH,), finish, (Takes.TEXTS,))
 
 
 def top_n(n: int, value: Any, by: Any) -> Aggregate:

@@ -7,7 +7,7 @@ A combination is associative and commutative, and null is its neutral element. E
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Any
 
@@ -19,6 +19,8 @@ Fold = Callable[[Any, Any], Any]
 """``(accumulator, lifted) -> accumulator`` in Python; neither is None."""
 
 
+TOO_LONG = "A rolling sum has more digits than its type can hold."
+"""Stands in the error of a rolling sum of decimals where Spark itself would make null of it."""
 _EXACT = Context(prec=76)
 """Adds decimals of any scale and up to 38 digits without rounding; Python's own context has 28 digits."""
 
@@ -47,7 +49,7 @@ class Combining:
 
 def _sum_step(F: Any, total: Any, value: Any) -> Any:
     # With ANSI mode off Spark makes null of a decimal that has become too long, which would count as no sum at all.
-    checked = F.coalesce(total + value, F.raise_error(F.lit("A rolling sum has more digits than its type can hold.")))
+    checked = F.coalesce(total + value, F.raise_error(F.lit(TOO_LONG)))
     return _unless_null(F, total, value, value, checked)
 
 
@@ -84,6 +86,8 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 SUM = Combining("sum", lambda F, c: F.sum(c), step=_sum_step, fold=_sum, readable=True)
+MORE = replace(SUM, name="sum+")
+"""A sum that a version before may not have: it then begins with nothing, beside what that version has summed."""
 MIN = Combining("min", lambda F, c: F.min(c), step=lambda F, a, v: F.least(a, v), fold=_smaller, readable=True)
 MAX = Combining("max", lambda F, c: F.max(c), step=lambda F, a, v: F.greatest(a, v), fold=_larger, readable=True)
 LIST = Combining(

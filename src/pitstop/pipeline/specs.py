@@ -35,6 +35,11 @@ class Spec:
         """The stage in a few words, for plans."""
         return self.op
 
+    @property
+    def computed(self) -> Mapping[str, Aggregate]:
+        """Result column -> aggregate, of all that it computes."""
+        return {}
+
     def event_time(self, inputs: Sequence[str | None]) -> str | None:
         """The event-time column of its rows, given those of its inputs; None: its rows have no event time."""
         return inputs[0] if inputs else None
@@ -202,6 +207,10 @@ class WindowSpec(Spec):
     early_ms: int | None = None
     """Time between two results of windows that are still open; None: there are none."""
 
+    @property
+    def computed(self) -> Mapping[str, Aggregate]:
+        return {name: aggregate for part in self.aggregates for name, aggregate in part.items()}
+
     def describe(self) -> str:
         parts = [f"({', '.join(keys)}): {_kinds(wanted)}" for keys, wanted in zip(self.keys, self.aggregates, strict=True)]
         return f"{self.window.describe()} by {' and '.join(parts)}" + _if_set(", early every", self.early_ms)
@@ -221,6 +230,10 @@ class RollingSpec(Spec):
     """Result column -> aggregate; each can take in one row at a time."""
     timestamp: str | None
     """Event-time column by which the rows of an epoch are ordered; None: as they come."""
+
+    @property
+    def computed(self) -> Mapping[str, Aggregate]:
+        return self.aggregates
 
     def describe(self) -> str:
         return f"rolling by {_listed(self.keys)}: {_kinds(self.aggregates)}"

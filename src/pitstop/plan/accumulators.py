@@ -6,7 +6,9 @@ from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.kinds import goes_on, refused, rules_of
 
-READABLE = frozenset({"sum", "min", "max"})
+MORE = "sum+"
+"""A sum that a version before may not have kept beside the others of its aggregate: it then begins with nothing."""
+READABLE = frozenset({"sum", MORE, "min", "max"})
 """Combinations whose accumulators Spark keeps as they are, so that saved ones can be read."""
 WIDER = {
     "tinyint": ("smallint", "int", "bigint", "float", "double"),
@@ -31,7 +33,7 @@ def compare_aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVe
     before, after = _by_result(old), _by_result(new)
     for result in before.keys() & after.keys():
         (kind, types), (to_kind, to_types) = before[result], after[result]
-        if kind != to_kind or len(types) != len(to_types) or not all(map(widens, types, to_types)):
+        if not _holds(kind, to_kind) or not all(map(widens, types, to_types)):
             was, now = f"{kind} of {', '.join(types)}", f"{to_kind} of {', '.join(to_types)}"
             return refused(name, f"aggregate '{result}' kept {was} and now keeps {now}", "C20", "give it another name")
     if rules_of(old.kind).windowed and not (readable(old) and readable(new)):
@@ -45,6 +47,12 @@ def compare_aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVe
     ) if names]  # fmt: skip
     detail = f"keeps its state; {'; '.join(parts)}" if parts else "keeps its state, in another order"
     return StageVerdict(name, Verdict.CONVERTED, detail, "C17")
+
+
+def _holds(kind: str, to_kind: str) -> bool:
+    """True if an aggregate of the one class may go on as one of the other: of the same, or with more sums behind."""
+    before, after = kind.split(","), to_kind.split(",")
+    return after[: len(before)] == before and set(after[len(before) :]) <= {MORE}
 
 
 def widens(old: str, new: str) -> bool:

@@ -64,8 +64,13 @@ class Prepared:
         return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.version.options, base=self.base)))
 
 
-def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings) -> Prepared:
-    """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong."""
+def prepare(
+    spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings, runs_already: bool = False
+) -> Prepared:
+    """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong.
+
+    ``runs_already``: the version has had a run before, so what an older release accepted is let be.
+    """
     dependencies = Path(source.dependencies) if source.dependencies is not None else None
     scratch = Path(spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
     artifact = Path(source.artifact)
@@ -76,7 +81,7 @@ def prepare(spark: SparkSession, source: JobSource, options: dict[str, Any], sou
     spark.sparkContext.addPyFile(str(importable))
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
-    return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources))
+    return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources, runs_already))
 
 
 def _own(options: dict[str, Any]) -> dict[str, Any]:

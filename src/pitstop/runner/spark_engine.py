@@ -65,7 +65,8 @@ class SparkEngine:
     def _prepared_for(self, job: Job) -> Prepared:
         ready = self._prepared.for_run_of(job) if self._prepared is not None else None
         sources = self._settings.sources(job.id, job.display_name)
-        return ready or prepare(self._spark(), job.version.source, job.version.options, sources)
+        runs_already = job.version.lineage is not None
+        return ready or prepare(self._spark(), job.version.source, job.version.options, sources, runs_already)
 
     def _environment(self, job: Job, ownership: Ownership) -> Environment:
         return Environment(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError, PipelineError, PitstopError, StoreError, is_of_the_machine
+from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node
+from pitstop.spark.base.arithmetic import raised_by_aggregate
 from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.expressions import raised_in
 from pitstop.spark.base.no_room import NO_MEMORY, no_room_in, without_rows
@@ -44,6 +47,10 @@ _SPARK_LOST = (
 _HEAP_FULL = ("java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMemoryError: GC overhead limit exceeded")
 """What Java says when its objects take all the memory that it may have. One thread may say so and the others go on."""
 _MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, state_store=rocksdb keeps state on disk."
+
+
+_ADVICE = re.compile(r' If necessary set "spark\.sql\.ansi\.enabled" to "false" to bypass this error[^.]*\.')
+"""Spark's advice to compute wrong numbers without a word."""
 
 
 def _named(*errors: type[Exception]) -> tuple[str, ...]:
@@ -91,17 +98,23 @@ def sentence(error: PySparkException, frame: DataFrame | None) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text, without Spark's ``[ERROR_CLASS]`` and ``SQLSTATE``."""
+    """The first line of an error's text, without Spark's ``[ERROR_CLASS]``, ``SQLSTATE`` and advice to do without ANSI mode."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if text.startswith("[") and "] " in text:
         text = text.split("] ", 1)[1]
-    return text.split(" SQLSTATE:")[0].rstrip(" .;") + "."
+    return _ADVICE.sub("", text.split(" SQLSTATE:")[0]).strip().rstrip(" .;") + "."
 
 
-def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[Node] = ()) -> PitstopError:
+def explain(
+    error: BaseException,
+    cause: BaseException | None,
+    nodes: Iterable[Node] = (),
+    layouts: Mapping[str, StateLayout] | None = None,
+) -> PitstopError:
     """A failed query's error as one sentence; the whole text of Spark's error goes into ``details['trace']``.
 
-    ``cause``: what our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions it may be of.
+    ``cause``: what our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions it may be of,
+    ``layouts`` those of their state.
     """
     trace = str(error)
     if cause is not None and is_of_the_machine(cause):
@@ -134,14 +147,25 @@ def explain(error: BaseException, cause: BaseException | None, nodes: Iterable[N
     if isinstance(cause, PitstopError):
         cause.details.setdefault("trace", trace)
         return cause
-    place = None if cause is None else raised_in(cause, nodes)
-    if cause is not None and place is not None:
-        return EngineError(f"An epoch failed in {place}: {first_line(cause)}", trace=trace)
+    raised = None if cause is None else raised_while_computing(cause, nodes, layouts or {})
+    if raised is not None:
+        return EngineError(f"An epoch failed in {raised}", trace=trace)
     if cause is not None and "Python worker" in first_line(cause):
         return EngineError(f"An epoch failed: {_deepest(str(cause))}", trace=trace)
     if cause is not None and not isinstance(cause, EpochBoundaryError):
         return EngineError(f"An epoch failed: {type(cause).__name__}: {first_line(cause)}", trace=trace)
     return EngineError(f"The query failed: {_deepest(trace)}", trace=trace)
+
+
+def raised_while_computing(error: BaseException, nodes: Iterable[Node], layouts: Mapping[str, StateLayout]) -> str | None:
+    """Which aggregate or expression of these stages raised an error, and why; None if Spark tells of none."""
+    nodes = tuple(nodes)
+    aggregate = raised_by_aggregate(error, nodes, layouts)
+    if aggregate is not None:
+        where, instead = aggregate
+        return f"{where}: {instead}." if instead is not None else f"{where}: {first_line(error)}"
+    place = raised_in(error, nodes)
+    return None if place is None else f"{place}: {first_line(error)}"
 
 
 def explain_run(error: Exception) -> Exception:

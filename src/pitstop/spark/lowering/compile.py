@@ -46,14 +46,21 @@ def _sources(pipeline: Pipeline) -> list[Node]:
 
 
 def compile_pipeline(
-    spark: SparkSession, pipeline: Pipeline, settings: SourceSettings | None = None, partitions: int | None = None
+    spark: SparkSession,
+    pipeline: Pipeline,
+    settings: SourceSettings | None = None,
+    partitions: int | None = None,
+    runs_already: bool = False,
 ) -> Plan:
-    """Lower every stage once, as a stream unless all sources are bounded; PipelineError names the stage at fault."""
+    """Lower every stage once, as a stream unless all sources are bounded; PipelineError names the stage at fault.
+
+    ``runs_already``: the version was accepted, perhaps by an older release, so what is refused only since then is let be.
+    """
     pipeline.check()
     streaming = not bounded(pipeline)
-    lowering = Lowering(spark, settings or SourceSettings(), streaming=streaming)
+    lowering = Lowering(spark, settings or SourceSettings(), streaming=streaming, strict=not runs_already)
     tables = tables_of(pipeline.nodes)
-    static = Lowering(spark, lowering.settings, streaming=False)
+    static = Lowering(spark, lowering.settings, streaming=False, strict=not runs_already)
     stages = []
     for node in pipeline.nodes:
         _check_migration(node, pipeline.migrations)

@@ -51,10 +51,15 @@ class CompiledJob:
         return dataclasses.replace(self, config=config)
 
 
-def compile_job(spark: SparkSession, pipeline: Pipeline, config: JobConfig, sources: SourceSettings) -> CompiledJob:
-    """Set the session up for the job and compile its pipeline there; PipelineError names the stage at fault."""
+def compile_job(
+    spark: SparkSession, pipeline: Pipeline, config: JobConfig, sources: SourceSettings, runs_already: bool = False
+) -> CompiledJob:
+    """Set the session up for the job and compile its pipeline there; PipelineError names the stage at fault.
+
+    ``runs_already``: this version was accepted before, perhaps by an older release.
+    """
     apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
-    plan = compile_pipeline(spark, pipeline, sources, config.partitions)
+    plan = compile_pipeline(spark, pipeline, sources, config.partitions, runs_already)
     check_state_store(plan, config.state_store)
     use_state_store(spark, config, chosen_store(spark, config, plan, None, grows_in_steps(pipeline)))
     if config.max_accumulated_records is not None and bounded(pipeline):

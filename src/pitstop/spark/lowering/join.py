@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, StringType
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
@@ -63,8 +64,11 @@ def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) ->
     return result, layout
 
 
-def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: DataFrame) -> DataFrame:
-    """Each row with the row of the table that has its keys; the table's other columns are added."""
+def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: DataFrame, strict: bool = False) -> DataFrame:
+    """Each row with the row of the table that has its keys; the table's other columns are added.
+
+    ``strict``: keys that can be compared only by a cast which may fail, or lose digits, are refused.
+    """
     keys = spec.on
     check_columns(node, stream, keys)
     check_columns(node, side, keys)
@@ -73,6 +77,13 @@ def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: Dat
             f"Stage '{node.name}' ({node.location}): the table of a hash join must end, and this one is a stream: use join."
         )
     _check_names(node, stream, side, keys)
+    for key in keys if strict else ():
+        mine, other = (rows.schema[key].dataType for rows in (stream, side))
+        if not _comparable(mine, other):
+            raise PipelineError(
+                f"Stage '{node.name}' ({node.location}): '{key}' is {mine.simpleString()} in its rows and "
+                f"{other.simpleString()} in its table: cast one."
+            )
     return stream.join(F.broadcast(side), list(keys), spec.how).select(
         *[F.col(quoted(column)) for column in stream.columns],
         *[F.col(quoted(column)) for column in side.columns if column not in keys],
@@ -139,6 +150,12 @@ def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | 
         return rows.take(chosen)
 
     return frame.groupBy(*map(quoted, keys)).applyInArrow(kept, frame.schema)
+
+
+def _comparable(one: DataType, other: DataType) -> bool:
+    """True if Spark compares values of these types as they are, or by a cast that always goes well and loses nothing."""
+    alike = ((IntegralType, DecimalType), (FloatType, DoubleType), (StringType,))
+    return one.simpleString() == other.simpleString() or any(isinstance(one, k) and isinstance(other, k) for k in alike)
 
 
 def _check_names(node: Node, left: DataFrame, right: DataFrame, keys: tuple[str, ...]) -> None:

@@ -90,6 +90,8 @@ class Lowering:
     """Id of a watermark operator -> the stage that sets the event time there."""
     count_rows: bool = False
     """Observe how many rows sources give, and stages with state take and give."""
+    strict: bool = False
+    """Refuse what is accepted no longer; not for a version that runs already, which goes on as it was."""
     followers: set[str] = field(default_factory=set)
     """Ids of watermark operators that pass on the watermark of those above: what they see of rows must not count."""
 
@@ -293,7 +295,7 @@ def _with_event_time(lowering: Lowering, node: Node, frame: DataFrame, column: s
 @lower.register
 def _window_aggregate(spec: WindowSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     restored = {role: rows for (stage, role), rows in lowering.restored.items() if stage == node.name}
-    return _stateful(lowering, node, lower_window(node, spec, inputs, lowering.nulls_in(node), restored))
+    return _stateful(lowering, node, lower_window(node, spec, inputs, lowering.nulls_in(node), restored, lowering.strict))
 
 
 @lower.register
@@ -301,7 +303,8 @@ def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs
     kept = lowering.kept.get(node.name)
     if kept is not None and kept.form != COLUMNS:
         return _stateful(lowering, node, lower_rolling_as_text(node, spec, inputs[0]))
-    return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], lowering.restored.get((node.name, "state"))))
+    restored = lowering.restored.get((node.name, "state"))
+    return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], restored, lowering.strict))
 
 
 @lower.register
@@ -360,7 +363,7 @@ def _behind_python_state(node: Node) -> bool:
 
 @lower.register
 def _hash_join(spec: HashJoinSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_hash_join(node, spec, inputs[0], lowering.table(spec, node))
+    return lower_hash_join(node, spec, inputs[0], lowering.table(spec, node), lowering.strict)
 
 
 @lower.register

@@ -32,14 +32,17 @@ ROW, SAVED, AT = "__row", "__saved", "__at"
 
 
 def lower_rolling(
-    node: Node, spec: RollingSpec, frame: DataFrame, restored: DataFrame | None = None
+    node: Node, spec: RollingSpec, frame: DataFrame, restored: DataFrame | None = None, strict: bool = False
 ) -> tuple[DataFrame, StateLayout]:
-    """Each row with the results of its key so far, and the layout of the state. ``restored`` holds saved state to begin with."""
-    aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame)
+    """Each row with the results of its key so far, and the layout of the state. ``restored`` holds saved state to begin with.
+
+    ``strict``: inputs of types that an aggregate does not take are refused.
+    """
+    aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame, strict)
     at = F.unix_millis(F.col(quoted(timestamp))) if timestamp is not None else F.lit(None).cast("bigint")
     rows = lifted.withColumn(AT, at).withColumnsRenamed({name: _lifted(name) for name in aggregation.combines})
     state = StructType([*fields.fields, StructField(LAST, LongType())])
-    fold = Fold(_steps(rows, aggregation.combines, fields), rows.schema, state, ordered=spec.timestamp is not None)
+    fold = Fold(_steps(rows, aggregation, fields), rows.schema, state, ordered=spec.timestamp is not None)
     columns = [*key_columns(rows, spec.keys), F.struct(*map(quoted, rows.columns)).alias(ROW)]
     coming = rows.select(*columns)
     if restored is not None:
@@ -54,9 +57,11 @@ def lower_rolling(
     )
 
 
-def lifted_rows(node: Node, spec: RollingSpec, frame: DataFrame) -> tuple[Aggregation, DataFrame, StructType, str | None]:
+def lifted_rows(
+    node: Node, spec: RollingSpec, frame: DataFrame, strict: bool = False
+) -> tuple[Aggregation, DataFrame, StructType, str | None]:
     """(the aggregates, rows with their lifted values, the accumulators' fields, the event-time column if there is one)."""
-    aggregation = Aggregation(node, (spec.aggregates,))
+    aggregation = Aggregation(node, (spec.aggregates,), strict)
     check_columns(node, frame, spec.keys)
     refuse_doubled(node, frame.columns, aggregation.all)
     timestamp = event_time_if_there(node, frame, spec.timestamp)
@@ -72,7 +77,7 @@ def results(rows: DataFrame, frame: DataFrame, timestamp: str | None, aggregatio
         marked(name, frame.schema[name].metadata.get(WATERMARK_DELAY, 0)) if name == timestamp else F.col(quoted(name))
         for name in frame.columns
     ]
-    return rows.select(*shown, *aggregation.results())
+    return rows.select(*shown, *aggregation.results(frame.sparkSession))
 
 
 def rolling_layout(
@@ -83,13 +88,16 @@ def rolling_layout(
     return layout_of(spec.keys, frame, StageKind.ROLLING, fields, {"text": "rolling", **form}, classes)
 
 
-def _steps(rows: DataFrame, combines: Mapping[str, Combining], fields: StructType) -> DataFrame:
+def _steps(rows: DataFrame, aggregation: Aggregation, fields: StructType) -> DataFrame:
     """The accumulators after a row, selected of a frame that holds the accumulators before it and the row's fields."""
     both = rows.select(*[F.lit(None).cast(field.dataType).alias(name) for name, field in _named(fields)], "*")
     with _exact_decimals(rows.sparkSession):
-        after = [_step(name, combine).alias(name) for name, combine in combines.items()]
+        after = []
+        for name, combine in aggregation.combines.items():
+            with aggregation.named(rows.sparkSession, name):
+                after.append(_step(name, combine).alias(name))
         steps = both.select(*after)
-        kept = [column.cast(fields[name].dataType) for name, column in zip(combines, after, strict=True)]
+        kept = [column.cast(fields[name].dataType) for name, column in zip(aggregation.combines, after, strict=True)]
         return steps if _types(steps.schema) == _types(fields) else both.select(*kept)
 
 

@@ -10,23 +10,26 @@ operator is named after its stage, so that the key of the state tells whose it i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.pipeline.aggregates import EVENT_TIME, Aggregate
+from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.combining import Combining, Expression
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.windows import Session, Window
-from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.arithmetic import label
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.sessions import end_as_shown, timeout_in_state
+from pitstop.spark.internals.origins import errors_name
 from pitstop.spark.lowering.event_time import as_key, event_time
+from pitstop.spark.lowering.inputs import inputs_of
 
 EVENT = "__event"
 GAP = "__gap"
@@ -35,8 +38,9 @@ GAP = "__gap"
 class Aggregation:
     """The aggregates of a stage, over all its inputs, and the names of their accumulators."""
 
-    def __init__(self, node: Node, parts: Sequence[Mapping[str, Aggregate]]) -> None:
-        self.node, self.parts = node, parts
+    def __init__(self, node: Node, parts: Sequence[Mapping[str, Aggregate]], strict: bool = False) -> None:
+        """``strict``: inputs of types that an aggregate does not take are refused."""
+        self.node, self.parts, self._strict = node, parts, strict
         self.all: dict[str, Aggregate] = {name: aggregate for part in parts for name, aggregate in part.items()}
         self.combines: dict[str, Combining] = {
             f"{name}__{i}": combine for name, aggregate in self.all.items() for i, combine in enumerate(aggregate.combines)
@@ -47,8 +51,9 @@ class Aggregation:
         """The lifted columns of one input's rows."""
         columns = []
         for name, aggregate in part.items():
-            inputs = [F.col(quoted(timestamp or "")) if v is EVENT_TIME else to_column(frame, v) for v in aggregate.inputs]
-            accumulators = aggregate.lift(F, *inputs)
+            inputs = inputs_of(self.node, name, aggregate, frame, timestamp, self._strict)
+            with self._named(frame.sparkSession, name):
+                accumulators = aggregate.lift(F, *inputs)
             if len(accumulators) != len(aggregate.combines):
                 raise PipelineError(
                     f"Stage '{self.node.name}' ({self.node.location}): aggregate '{name}' lifts {len(accumulators)} "
@@ -62,29 +67,43 @@ class Aggregation:
 
         Saved accumulators are combined again, so a type must not grow with it: the sum of ints is a bigint.
         """
+        of_rows = self.columns_of(lifted.sparkSession, {name: c.of_rows for name, c in self.combines.items()})
         for _ in range(5):
-            combined = lifted.groupBy().agg(*self.columns_of({name: c.of_rows for name, c in self.combines.items()}))
+            combined = lifted.groupBy().agg(*of_rows)
             wanted = {name: combined.schema[name].dataType for name, c in self.combines.items() if c.gather is None}
             if all(lifted.schema[name].dataType == kind for name, kind in wanted.items()):
                 break
             lifted = lifted.withColumns({name: F.col(quoted(name)).cast(kind) for name, kind in wanted.items()})
         return lifted, {name: combined.schema[name].dataType.simpleString() for name in self.combines}
 
-    def columns_of(self, expressions: Mapping[str, Expression]) -> list[Column]:
-        """``expression(column)`` for each column, under the column's name."""
-        return [expression(F, F.col(quoted(name))).alias(name) for name, expression in expressions.items()]
+    def columns_of(self, spark: SparkSession, expressions: Mapping[str, Expression]) -> list[Column]:
+        """``expression(column)`` for each accumulator, under its name."""
+        columns = []
+        for name, expression in expressions.items():
+            with self.named(spark, name):
+                columns.append(expression(F, F.col(quoted(name))).alias(name))
+        return columns
 
     def combined(self, frame: DataFrame, keys: tuple[str, ...], span: str, of_rows: bool) -> DataFrame:
         """One row a key and span; ``of_rows``: the frame holds lifted values, else accumulators."""
         wanted = {name: c.of_rows if of_rows else c.merge for name, c in self.combines.items()}
-        return frame.groupBy(*map(quoted, keys), quoted(span)).agg(*self.columns_of(wanted))
+        return frame.groupBy(*map(quoted, keys), quoted(span)).agg(*self.columns_of(frame.sparkSession, wanted))
 
-    def results(self) -> list[Column]:
+    def results(self, spark: SparkSession) -> list[Column]:
         """What the accumulators of a row come to."""
-        return [
-            aggregate.finish(F, *[F.col(quoted(f"{name}__{i}")) for i in range(len(aggregate.combines))]).alias(name)
-            for name, aggregate in self.all.items()
-        ]
+        columns = []
+        for name, aggregate in self.all.items():
+            accumulators = [F.col(quoted(f"{name}__{i}")) for i in range(len(aggregate.combines))]
+            with self._named(spark, name):
+                columns.append(aggregate.finish(F, *accumulators).alias(name))
+        return columns
+
+    def named(self, spark: SparkSession, accumulator: str) -> AbstractContextManager[None]:
+        """Let errors of the columns that are made meanwhile name the aggregate of that accumulator."""
+        return self._named(spark, accumulator.rpartition("__")[0])
+
+    def _named(self, spark: SparkSession, result: str) -> AbstractContextManager[None]:
+        return errors_name(spark, label(self.node, result))
 
 
 def lower_window(
@@ -93,15 +112,16 @@ def lower_window(
     inputs: list[DataFrame],
     nulls_in: Callable[[DataFrame], DataFrame],
     restored: dict[str, DataFrame] | None = None,
+    strict: bool = False,
 ) -> tuple[DataFrame, StateLayout]:
     """The stage's result rows and the layout of its state.
 
     ``nulls_in`` makes of rows that go into state rows whose columns may be null as far as the state's may.
     ``restored``: role -> rows of saved accumulators (columns: keys, window column, accumulators) to be taken
-    in beside the live rows.
+    in beside the live rows. ``strict``: inputs of types that an aggregate does not take are refused.
     """
     restored = restored or {}
-    aggregation = Aggregation(node, spec.aggregates)
+    aggregation = Aggregation(node, spec.aggregates, strict)
     keys, window = spec.keys[0], spec.window
     live, types = _live(node, spec, inputs, aggregation, nulls_in)
     if isinstance(window, Session):
@@ -121,7 +141,7 @@ def finished(frame: DataFrame, spec: WindowSpec, span: str, aggregation: Aggrega
     flag = [] if is_early is None else [F.lit(is_early).alias("is_early")]
     keys = map(quoted, spec.keys[0])
     columns: list[Column | str] = [*keys, start.alias("window_start"), end.alias("window_end"), *flag]
-    return frame.select(*columns, *aggregation.results())
+    return frame.select(*columns, *aggregation.results(frame.sparkSession))
 
 
 def _live(

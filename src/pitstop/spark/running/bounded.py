@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pitstop.errors import EngineError
 from pitstop.pipeline.specs import SinkSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.failures import raised_while_computing
 from pitstop.spark.internals.jvm import end_jobs, ended_tasks
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.sinks import sink_kind, write_sink
@@ -34,7 +36,13 @@ class BoundedRun:
             self._environment.ownership.check()
             if self._ended:
                 raise EngineError("The run was told to end.")
-            write_sink(node, lowering.frame(node), 0, self._environment)
+            try:
+                write_sink(node, lowering.frame(node), 0, self._environment)
+            except PySparkException as error:
+                raised = raised_while_computing(error, self._pipeline.nodes, lowering.layouts)
+                if raised is None:
+                    raise
+                raise EngineError(f"The job failed in {raised}", trace=str(error)) from error
             self._sinks += 1
 
     def done(self) -> Hashable:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
-from pitstop.pipeline.combining import MAX, MIN, SUM, Combining
+from pitstop.pipeline.combining import MAX, MIN, MORE, SUM, Combining
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import WindowSpec
 from pitstop.plan.kinds import Form, rules_of
@@ -20,7 +20,7 @@ from pitstop.spark.lowering.window import Aggregation, finished
 from pitstop.spark.state.saved import SavedStage
 
 SPAN = "window"
-_COMBININGS: dict[str, Combining] = {"sum": SUM, "min": MIN, "max": MAX}
+_COMBININGS: dict[str, Combining] = {each.name: each for each in (SUM, MORE, MIN, MAX)}
 
 
 class EarlyResults:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -47,6 +47,8 @@ class RunningQuery:
     """What looks for idle stages; None if none can be idle."""
     tables: tuple[DataFrame, ...]
     """The tables of hash joins, which it keeps in memory."""
+    layouts: Mapping[str, StateLayout] = field(default_factory=dict)
+    """Stage -> the layout of its state."""
 
     @classmethod
     def start(
@@ -86,7 +88,7 @@ class RunningQuery:
         query = stream.option("checkpointLocation", str(checkpoint)).start()
         if idle is not None:
             idle.follow(query)
-        return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()))
+        return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()), lowering.layouts)
 
     @property
     def active(self) -> bool:
@@ -117,7 +119,7 @@ class RunningQuery:
         error = self.query.exception()
         if error is None or (self.writer.closed and ended_at_boundary(error)):
             return None
-        return explain(error, self.writer.failure, self.writer.nodes)
+        return explain(error, self.writer.failure, self.writer.nodes, self.layouts)
 
     def _told(self) -> int:
         seen = self.query.lastProgress

@@ -13,6 +13,7 @@ from pyspark.sql.types import BooleanType, DataType, DecimalType, StructField, S
 
 from pitstop.errors import EngineError, UsageError
 from pitstop.model.layout import StateLayout
+from pitstop.plan.accumulators import MORE
 from pitstop.plan.kinds import Form, rules_of
 from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.plan.model import OperatorSlot
@@ -202,7 +203,7 @@ def _buffers(layout: StateLayout) -> StructType:
     for (name, kind), combining in zip(layout.accumulators, classes, strict=True):
         dtype = type_of(kind)
         schema = schema.add(name, dtype)
-        if combining == "sum" and isinstance(dtype, DecimalType):
+        if combining in ("sum", MORE) and isinstance(dtype, DecimalType):
             schema = schema.add(_empty(name), BooleanType())
     return schema
 

@@ -1,0 +1,110 @@
+"""What aggregates take in: columns of the types that each is for."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    NumericType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+)
+
+from pitstop.errors import PipelineError
+from pitstop.pipeline.aggregates import EVENT_TIME, Aggregate, Takes
+from pitstop.pipeline.nodes import Node
+from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.naming import quoted
+
+_BIGINT_DIGITS = 18
+"""A whole number of so many digits is a bigint."""
+
+
+def inputs_of(node: Node, name: str, aggregate: Aggregate, frame: DataFrame, timestamp: str | None, strict: bool) -> list[Column]:
+    """The inputs of the aggregate whose result is ``name``, as columns; ``timestamp`` is the event time.
+
+    ``strict``: PipelineError if one is of a type that the aggregate does not take.
+    """
+    columns = [F.col(quoted(timestamp or "")) if each is EVENT_TIME else to_column(frame, each) for each in aggregate.inputs]
+    if all(takes is Takes.VALUES for takes in aggregate.takes):
+        return columns
+    kinds = [field.dataType for field in frame.select(*columns).schema.fields]
+    for given, kind, takes in zip(aggregate.inputs, kinds, aggregate.takes, strict=True):
+        if strict and not _is_taken(kind, takes):
+            called, what = (f"'{given}'", given) if isinstance(given, str) else ("its input", "x")
+            raise PipelineError(
+                f"Stage '{node.name}' ({node.location}): aggregate '{name}' ({aggregate.kind}) takes {takes.value}, and "
+                f"{called} is {kind.simpleString()}: {_instead(kind, what)}."
+            )
+    return [
+        one_zero(column, kind) if takes is Takes.TEXTS else column
+        for column, kind, takes in zip(columns, kinds, aggregate.takes, strict=True)
+    ]
+
+
+def one_zero(column: Column, kind: DataType) -> Column:
+    """The column, in whose floats and doubles 0.0 and -0.0, which are two as text or bytes, are one."""
+    if isinstance(kind, (FloatType, DoubleType)):
+        return column + F.lit(0.0).cast(kind)
+    if isinstance(kind, ArrayType) and _has_zeros(kind):
+        return F.transform(column, lambda element: one_zero(element, kind.elementType))
+    if isinstance(kind, MapType) and _has_zeros(kind.valueType):  # of keys Spark makes one itself
+        return F.transform_values(column, lambda key, value: one_zero(value, kind.valueType))
+    if isinstance(kind, StructType) and _has_zeros(kind):
+        fields = [one_zero(column.getField(field.name), field.dataType).alias(field.name) for field in kind.fields]
+        return F.when(column.isNotNull(), F.struct(*fields))
+    return column
+
+
+def _has_zeros(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _has_zeros(kind.elementType)
+    if isinstance(kind, MapType):
+        return _has_zeros(kind.valueType)
+    if isinstance(kind, StructType):
+        return any(_has_zeros(field.dataType) for field in kind.fields)
+    return isinstance(kind, (FloatType, DoubleType))
+
+
+def _is_taken(kind: DataType, takes: Takes) -> bool:
+    if takes in (Takes.VALUES, Takes.TEXTS) or isinstance(kind, NullType):
+        return True
+    if takes is Takes.WHOLE:
+        few = isinstance(kind, DecimalType) and kind.scale == 0 and kind.precision <= _BIGINT_DIGITS
+        return few or isinstance(kind, (ByteType, ShortType, IntegerType, LongType))
+    intervals = (DayTimeIntervalType, YearMonthIntervalType) if takes is Takes.AMOUNTS else ()
+    return isinstance(kind, (NumericType, *intervals))
+
+
+def _instead(kind: DataType, what: str) -> str:
+    """What to write in the place of an input of a type that is not taken."""
+    if isinstance(kind, StringType):
+        return f'make a number of it, as in "cast({what} as bigint)" or "try_cast({what} as double)"'
+    if isinstance(kind, BooleanType):
+        return f'make a number of it: "cast({what} as int)"'
+    if isinstance(kind, TimestampType):
+        return f'make a number of it: "unix_micros({what})" or "unix_millis({what})"'
+    if isinstance(kind, TimestampNTZType):
+        return f'make a number of it: "unix_micros(cast({what} as timestamp))"'
+    if isinstance(kind, DateType):
+        return f'make a number of it: "unix_date({what})"'
+    if isinstance(kind, NumericType):
+        return f'make whole numbers of it, as in "cast(1000 * {what} as bigint)"'
+    return "make a number of it first"
