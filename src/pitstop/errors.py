@@ -7,6 +7,7 @@ PitstopError                 something went wrong; the message says what, where 
 +-- NotFoundError            no job, snapshot or map of that name (HTTP 404)
 +-- ConflictError            the thing exists, but not in a state that allows this (HTTP 409)
 |   +-- IncompatibleError    a new version cannot take over the saved state; carries the report
+|   |   +-- DropError        it would drop some of it, and nobody has allowed that; carries the report
 |   +-- FencedError          another run of the job owns it now
 |   +-- OtherEpochError      a sink has an epoch of that number already, and of other rows
 +-- DeniedError              no or wrong token (HTTP 401)
@@ -100,6 +101,12 @@ class IncompatibleError(ConflictError):
     """A new version cannot take over the saved state (jet.md §2.3)."""
 
     code = "INCOMPATIBLE"
+
+
+class DropError(IncompatibleError):
+    """A new version would drop saved state, or the place of a source, and nobody has said that it may."""
+
+    code = "DROPS_STATE"
 
 
 class FencedError(ConflictError):

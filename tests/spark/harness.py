@@ -9,7 +9,7 @@ import pyspark.cloudpickle
 
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
-from pitstop.model.config import JobConfig, ProcessingGuarantee, StateStore
+from pitstop.model.config import ALL_STAGES, JobConfig, ProcessingGuarantee, StateStore
 from pitstop.model.data_folder import DataFolder
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -59,6 +59,7 @@ class Harness:
         self.report = None
         self.messages = []
         self.kept_in = StateStore.ROCKSDB
+        self.allow_drop = (ALL_STAGES,)
         self.settings = SourceSettings(agreements=str(folder / "agreements"))
 
     @classmethod
@@ -90,7 +91,7 @@ class Harness:
     def restore(self, built, checkpoint, partitions, renamed, rewrite):
         folder = self.folder / "snapshots" / "saved"
         plan = compile_pipeline(self.spark, built, partitions=partitions)
-        config = JobConfig(partitions=partitions, renamed=renamed or {}, state_store=self.kept_in)
+        config = JobConfig(partitions=partitions, renamed=renamed or {}, state_store=self.kept_in, allow_drop=self.allow_drop)
         job = CompiledJob(self.spark, built, config, plan)
         self.report = restore(job, folder, checkpoint, "job", self.settings, feed_all=not rewrite)
         return partitions or manifests.read(folder).partitions

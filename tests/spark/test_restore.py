@@ -6,7 +6,7 @@ import functools
 import pytest
 
 import pitstop as ps
-from pitstop.errors import IncompatibleError, PipelineError, SnapshotError
+from pitstop.errors import DropError, IncompatibleError, PipelineError, SnapshotError
 from pitstop.model.config import StateStore
 from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
@@ -122,6 +122,23 @@ def test_a_rebuilt_checkpoint_tells_when_the_last_saved_epoch_ran(following):
     rebuilt = Checkpoint(target)
     assert harness.report.way == "rebuild"
     assert rebuilt.offsets(rebuilt.committed()).metadata["batchTimestampMs"] == ran
+
+
+@pytest.mark.spark
+def test_a_start_that_would_drop_state_nobody_has_given_up_makes_nothing(following):
+    harness, _ = following(TUMBLING)
+    target = harness.folder / "checkpoint-1"
+    harness.allow_drop = ("numbers",)
+    with pytest.raises(DropError) as refused:
+        harness.restore(pipeline({}, {"fresh": SLIDING}), target, None, None, True)
+    assert str(refused.value) == (
+        "The pipeline would drop what snapshot 'saved' has of stage 'speed'. Nothing was started: if that is meant, say "
+        "--allow-drop=speed (option allow_drop, in SQL allowDrop); what only has another name goes on with --renamed NEW=OLD."
+    )
+    assert not target.exists()
+    harness.allow_drop = ("speed",)
+    harness.restore(pipeline({}, {"fresh": SLIDING}), target, None, None, True)
+    assert Checkpoint(target).committed() >= 0
 
 
 @pytest.mark.spark

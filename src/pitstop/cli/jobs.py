@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from pitstop.cli.context import Call
-from pitstop.cli.register import register
+from pitstop.cli.register import ALLOW_DROP, register
 from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
-from pitstop.model.config import OPTIONS, renamed_stages
+from pitstop.model.config import OPTIONS, renamed_stages, stages_to_drop
 from pitstop.model.job import JobState
 from pitstop.service.api import SubmitRequest
 from pitstop.service.results import JobStatus, UpdateResult
@@ -27,6 +27,15 @@ Entry = Annotated[str | None, typer.Option("--class", "-c", metavar="MODULE:FUNC
 Renamed = Annotated[
     list[str] | None,
     typer.Option("--renamed", metavar="NEW=OLD", help="The new name of a stage and its old one, whose state goes on; repeatable"),
+]
+
+AllowDrop = Annotated[
+    list[str] | None,
+    typer.Option(
+        ALLOW_DROP,
+        metavar="[=NAME,...]",
+        help="Let saved state and places of these stages and sources be dropped, this once; without names, of any",
+    ),
 ]
 
 
@@ -68,10 +77,11 @@ def submit(
     name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="Name of the job")] = None,
     entry: Entry = None,
     renamed: Renamed = None,
+    allow_drop: AllowDrop = None,
     option: Options = None,
 ) -> None:
     """Submit a job and wait until it runs. Options stand before ARTIFACT: what follows it belongs to the job."""
-    options = job_options(option or []) | renamed_option(renamed)
+    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), name, snapshot, options)
     call.say(f"Submitting artifact '{artifact}' with arguments [{', '.join(request.args)}]")
     if name is not None:
@@ -91,16 +101,19 @@ def check(
         str | None, typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Compare with this snapshot")
     ] = None,
     renamed: Renamed = None,
+    allow_drop: AllowDrop = None,
     entry: Entry = None,
     option: Options = None,
 ) -> None:
     """Compile a job and tell, a line a stage, what would become of saved state. Touches nothing.
 
-    Exit code 1 if it would be refused. A job's argument that looks like an option of this command stands after --.
+    Exit code 1 if it would be refused; what an update drops only with --allow-drop is told, and no failure. Beside a job (-j),
+    arguments that are left out are those of its version. A job's argument that looks like an option of this command stands after
+    --.
     """
     if job is not None and snapshot is not None:
         raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
-    options = job_options(option or []) | renamed_option(renamed)
+    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=options)
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
@@ -123,6 +136,7 @@ def update(
     ] = None,
     watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="Go back if it fails so soon after")] = 0.0,
     renamed: Renamed = None,
+    allow_drop: AllowDrop = None,
     entry: Entry = None,
     option: Options = None,
 ) -> None:
@@ -132,7 +146,7 @@ def update(
     it. The old version goes on if the new one is refused, or fails before its first epoch. Arguments that are left out are those
     of the version before.
     """
-    options = job_options(option or []) | renamed_option(renamed)
+    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
     found = call.service().job(job)
     call.say(f"Updating job {describe(found)} to artifact '{artifact}'...")
@@ -181,6 +195,7 @@ def rollback(
     ] = None,
     watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="With --to: back if it fails so soon")] = 0.0,
     renamed: Renamed = None,
+    allow_drop: AllowDrop = None,
 ) -> None:
     """Go back to the version before an update that is being made ready, starts or is watched; with --to, to any earlier one.
 
@@ -190,11 +205,11 @@ def rollback(
     if to is not None:
         call.say(f"Updating job {describe(found)} to what it was as version {to}...")
         with call.waiting("Checking that version, then changing over"):
-            result = call.service().go_back(found.id, to, renamed_option(renamed), watch)
+            result = call.service().go_back(found.id, to, renamed_option(renamed) | drop_option(allow_drop), watch)
         _say_updated(call, result)
         return
-    if watch or renamed:
-        raise UsageError("--watch and --renamed belong to an update: give --to VERSION, too.")
+    if watch or renamed or allow_drop:
+        raise UsageError("--watch, --renamed and --allow-drop belong to an update: give --to VERSION, too.")
     call.say(f"Rolling back job {describe(found)}...")
     call.service().rollback(found.id)
     now = call.service().job(found.id)
@@ -256,6 +271,11 @@ def refuse_ended(asked: str, job: JobStatus) -> None:
 def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
     """``new=old`` pairs as a job option."""
     return {"renamed": renamed_stages(",".join(pairs))} if pairs else {}
+
+
+def drop_option(names: list[str] | None) -> dict[str, Any]:
+    """What may be dropped as a job option."""
+    return {"allow_drop": list(stages_to_drop(",".join(names)))} if names else {}
 
 
 def job_options(pairs: list[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from pitstop.cli.context import Call, Output
 
@@ -25,6 +26,8 @@ Verbosity = Annotated[bool, typer.Option("--verbosity", "-v", help="Show the ful
 OutputFormat = Annotated[Output | None, typer.Option("--output", "-o", help="How results are written [default: table]")]
 
 Command = Callable[..., None]
+ALLOW_DROP = "--allow-drop"
+"""Takes names only behind ``=``: alone it is about all, and what follows it is the next argument."""
 
 
 def register(app: typer.Typer, function: Command, name: str | None = None, **context_settings: Any) -> None:
@@ -48,7 +51,34 @@ def register(app: typer.Typer, function: Command, name: str | None = None, **con
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [context, *(parameter.replace(kind=keyword) for parameter in own), *shared]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    app.command(name, context_settings=context_settings or None)(command)
+    app.command(name, cls=_Command, context_settings=context_settings or None)(command)
+
+
+class _Command(TyperCommand):
+    """A command whose ``--allow-drop`` may stand without a value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = [option for option in self.params if isinstance(option, TyperOption)]
+        if any(ALLOW_DROP in option.opts for option in own):
+            taking = {name for option in own if not option.is_flag for name in option.opts} - {ALLOW_DROP}
+            args = with_value(args, taking, ctx.allow_interspersed_args)
+        return super().parse_args(ctx, args)
+
+
+def with_value(args: list[str], taking: set[str], interspersed: bool) -> list[str]:
+    """Arguments in which ``--allow-drop`` has its value. ``taking``: options whose value is the next argument.
+
+    Unless ``interspersed``, what follows the first argument that is no option is the job's own.
+    """
+    found: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--" or not (interspersed or arg.startswith("-")):
+            return [*found, arg, *rest]
+        found.append(f"{ALLOW_DROP}=*" if arg == ALLOW_DROP else arg)
+        if arg in taking:
+            found += [value for value in (next(rest, None),) if value is not None]
+    return found
 
 
 def silence(stream: TextIO) -> None:

@@ -216,8 +216,9 @@ class JobHandle:
 
         A suspended job stays suspended, and starts with the new version when it is resumed.
         ``entry`` and ``args`` default to those of the version before; ``config`` goes over its options, and may say
-        ``renamed={"new": "old"}``. IncompatibleError before anything stops; EngineError if the new version failed before
-        it was up, or within ``watch_seconds`` after: the old one then goes on.
+        ``renamed={"new": "old"}``, and ``allow_drop=["speed"]`` or ``allow_drop=True``: without it DropError if any saved state
+        would be dropped. IncompatibleError before anything stops; EngineError if the new version failed before it was up, or
+        within ``watch_seconds`` after: the old one then goes on.
         """
         request = SubmitRequest(str(artifact), None, entry, tuple(args), None, snapshot, dict(config or {}))
         return self._service.update(self.id, request, watch_seconds)

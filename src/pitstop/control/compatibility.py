@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.control.ports import Registry, Standby, Workers
-from pitstop.errors import ConflictError, IncompatibleError
-from pitstop.model.config import renamed_stages
+from pitstop.errors import ConflictError, DropError, IncompatibleError
+from pitstop.model.config import renamed_stages, stages_to_drop
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.report import Report
@@ -57,6 +57,8 @@ class Judge:
             stays = "stays as it is" if job.state is JobState.SUSPENDED else "goes on"
             fits = f"The new version does not fit job '{job.display_name}', which {stays}"
             raise IncompatibleError(f"{fits}: {report.reasons}.", report=report.to_dict())
+        if report.needs_allow_drop:
+            raise DropError(_drops(job, report), report=report.to_dict())
         return report
 
     def _against_job(self, job: Job, compiled: Compilation, options: dict[str, Any]) -> Report:
@@ -68,13 +70,20 @@ class Judge:
         state = self._state_of(job)
         partitions = Checkpoint(state, self._files).partitions() if state is not None else old.plan.get("partitions")
         watermark = self._registry.progress(job.id).watermark_ms
-        renamed = renamed_stages(options.get("renamed") or {})
-        report = compare(old.plan, compiled.plan, partitions, renamed, watermark)
+        report = compare(old.plan, compiled.plan, partitions, _renamed(options), watermark, allow_drop=_allowed(options))
         return report.with_details(compiled.migrations)
 
     def _against_snapshot(self, path: str, compiled: Compilation, options: dict[str, Any]) -> Report:
-        saved, renamed = manifest.read(path), renamed_stages(options.get("renamed") or {})
-        report = compare(saved.plan, compiled.plan, saved.partitions, renamed, saved.watermark_ms, saved.imported)
+        saved = manifest.read(path)
+        report = compare(
+            saved.plan,
+            compiled.plan,
+            saved.partitions,
+            _renamed(options),
+            saved.watermark_ms,
+            saved.imported,
+            _allowed(options),
+        )
         return report.with_details(compiled.migrations)
 
     def _state_of(self, job: Job | None) -> Path | None:
@@ -91,3 +100,20 @@ class Judge:
 def _compared(job: Job) -> Version:
     """The version whose state a new one would take over."""
     return job.saved if job.state is JobState.SUSPENDED else job.version
+
+
+def _renamed(options: dict[str, Any]) -> dict[str, str]:
+    return renamed_stages(options.get("renamed") or {})
+
+
+def _allowed(options: dict[str, Any]) -> tuple[str, ...]:
+    return stages_to_drop(options.get("allow_drop") or ())
+
+
+def _drops(job: Job, report: Report) -> str:
+    stays = "stays as it is" if job.state is JobState.SUSPENDED else "goes on as it was"
+    what = f"The new version would drop what job '{job.display_name}' has saved of {report.drops}"
+    if report.takes_over_nothing:
+        nothing = f"Nothing that job '{job.display_name}' has saved is in the new version"
+        what = f"{nothing}, so this looks like another job: {report.drops} would be dropped"
+    return f"{what}. The job {stays}: {report.leave_to_drop}."

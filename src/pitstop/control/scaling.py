@@ -77,8 +77,9 @@ def without_quorum(job: Job, size: int | None, now: float) -> Decision | None:
 
 def as_update(job: Job, request: Rescale) -> UpdateJob:
     """The update that rescaling is: to the same version."""
-    # What was renamed when the version came has its new name in the saved state.
-    options = {key: value for key, value in job.version.options.items() if key != "initial_snapshot"} | {"renamed": {}}
+    # What was renamed when the version came has its new name in the saved state, and what was dropped is not in it.
+    options = {key: value for key, value in job.version.options.items() if key not in ("initial_snapshot", "allow_drop")}
+    options |= {"renamed": {}}
     if request.state_store is not None:
         options |= {"state_store": request.state_store.value}
     return UpdateJob(job.version.source, options, request.snapshot)

@@ -299,7 +299,8 @@ def _resumable(old: Version, snapshot: str) -> Version:
     """The version to roll back to: on its own checkpoint, or from the snapshot if its guarantee is ``none``."""
     if old.config.processing_guarantee is not ProcessingGuarantee.NONE:
         return old
-    options = {key: value for key, value in old.options.items() if key != "renamed"} | {"initial_snapshot": snapshot}
+    own = {key: value for key, value in old.options.items() if key not in ("renamed", "allow_drop")}
+    options = own | {"initial_snapshot": snapshot}
     return dataclasses.replace(old, options=options, config=JobConfig.from_options(options, base=old.config))
 
 

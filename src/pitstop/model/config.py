@@ -63,6 +63,7 @@ class JobConfig:
     requirements: tuple[str, ...] = ()
     spark: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
+    allow_drop: tuple[str, ...] = ()
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], base: Self | None = None) -> Self:
@@ -150,6 +151,29 @@ def renamed_stages(value: Any) -> dict[str, str]:
             raise UsageError(f"A renamed stage is told as new=old, not '{pair}'.")
         found[new] = old
     return found
+
+
+ALL_STAGES = "*"
+"""In ``allow_drop``: whatever is dropped."""
+
+
+def stages_to_drop(value: Any) -> tuple[str, ...]:
+    """Names of stages and sources, from a list or from text with commas; ``*`` for all of them, from true, too."""
+    if isinstance(value, str):
+        value = _read_json(value) if value.strip().lower() in ("true", "false") or "[" in value else value.split(",")
+    if isinstance(value, bool):
+        return (ALL_STAGES,) if value else ()
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise UsageError("The job option 'allow_drop' is true, or a list of stages and sources, such as [\"speed\"].")
+    names = tuple(dict.fromkeys(name.strip() for name in value if name.strip()))
+    return (ALL_STAGES,) if ALL_STAGES in names else names
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text.strip().lower() if "[" not in text else text)
+    except ValueError:
+        return None
 
 
 _BY_UPDATE = "saved state depends on it: update the job to the same artifact with this option"
@@ -352,6 +376,15 @@ OPTIONS: tuple[Option, ...] = (
         form="a JSON object of new name to old name, or new=old,new=old",
         meaning="Stages whose saved state goes on under another name.",
         fixed=_BY_UPDATE,
+    ),
+    Option(
+        "allow_drop",
+        "allow_drop",
+        lambda _, value: stages_to_drop(value),
+        form="true for all, or a JSON list of names, or names with commas between them",
+        meaning="Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. "
+        "Without it a version that would drop any is refused. It is asked for anew each time.",
+        fixed="a version drops state when it takes it over: update the job with this option",
     ),
 )
 """Every job option. To add one: its field in JobConfig, its record here, and the code that acts on it."""

@@ -30,6 +30,10 @@ class Way(StrEnum):
     """Another structure: a new checkpoint is laid down and each stage's state brought into it."""
 
 
+DROPPED_SOURCE = "C05"
+"""The rule of a source that is dropped with its place."""
+
+
 @described
 @dataclass(frozen=True)
 class StageVerdict:
@@ -61,6 +65,8 @@ class Report:
     """Shuffle partitions before and after; None: not said."""
     renamed: dict[str, str] = field(default_factory=dict)
     """New name -> old name, of the stages whose state goes on under another name."""
+    needs_allow_drop: tuple[str, ...] = ()
+    """Stages and sources that would be dropped without leave: the option ``allow_drop`` names none of them."""
 
     @property
     def refused(self) -> bool:
@@ -74,6 +80,27 @@ class Report:
     def reasons(self) -> str:
         """Why it is refused, with the rule of each refusal."""
         return "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in self.refusals)
+
+    @property
+    def drops(self) -> str:
+        """What would be dropped without leave, in words."""
+        lines = [line for line in self.lines if line.stage in self.needs_allow_drop and line.verdict is Verdict.DROPPED]
+        sources = [f"'{line.stage}'" for line in lines if line.rule == DROPPED_SOURCE]
+        stages = [f"'{line.stage}'" for line in lines if line.rule != DROPPED_SOURCE]
+        kinds = (("stage", stages), ("source", sources))
+        return " and ".join(f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}" for kind, names in kinds if names)
+
+    @property
+    def takes_over_nothing(self) -> bool:
+        """True if there was something to take over, and none of it is."""
+        return bool(self.of(Verdict.DROPPED)) and not self.of(Verdict.RESTORED) and not self.of(Verdict.CONVERTED)
+
+    @property
+    def leave_to_drop(self) -> str:
+        """How to let it be dropped after all, in words, and what may be meant instead."""
+        renamed = "; what only has another name goes on with --renamed NEW=OLD" if self.of(Verdict.NEW) else ""
+        names = ",".join(self.needs_allow_drop)
+        return f"if that is meant, say --allow-drop={names} (option allow_drop, in SQL allowDrop){renamed}"
 
     def of(self, verdict: Verdict) -> tuple[str, ...]:
         """Names of the stages with this verdict."""
@@ -93,6 +120,7 @@ class Report:
             "way": self.way.value,
             "lines": [line.to_dict() for line in self.lines],
             "partitions": list(self.partitions),
+            "needs_allow_drop": list(self.needs_allow_drop),
         }
 
     def text(self) -> str:
@@ -102,4 +130,7 @@ class Report:
             f"{line.stage:<{width}}  {line.verdict.value:<9}  {line.detail}" + (f" [{line.rule}]" if line.rule else "")
             for line in self.lines
         ]
+        if self.needs_allow_drop:
+            other = "Nothing saved is taken over: this looks like another job. " if self.takes_over_nothing else ""
+            rows.append(f"{other}An update that would drop {self.drops} is refused: {self.leave_to_drop}.")
         return "\n".join(rows) if rows else "Nothing to restore: neither version keeps state."

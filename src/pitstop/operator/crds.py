@@ -168,6 +168,7 @@ _FIXED_OF_A_JOB = (
     "arguments",
     "options",
     "initialSnapshotResourceName",
+    "allowDrop",
 )
 
 HAZELCAST = Kind(

@@ -151,6 +151,12 @@ def digest_of(artifact: str) -> str | None:
     return f"sha256:{folder}" if _SHA256.fullmatch(folder) else None
 
 
+def options_of(spec: JetJobSpec) -> dict[str, Any]:
+    """The options with which its job is submitted."""
+    allowed = {"allow_drop": list(spec.allow_drop)} if spec.allow_drop is not None else {}
+    return dict(spec.options or {}) | allowed
+
+
 def failed(seen: SeenJob, reason: str) -> JetJobStatus:
     """What the status of a job is to say that could not be submitted."""
     return _waiting(seen, JobPhase.FAILED, reason)

@@ -317,6 +317,13 @@ class JetJobSpec(Part):
     initial_snapshot_resource_name: Annotated[
         ResourceName | None, Field(description="The JetJobSnapshot from whose state it starts. Cannot be changed later")
     ] = None
+    allow_drop: Annotated[
+        list[Text] | None,
+        Field(
+            max_length=64,
+            description="Stages and sources of that snapshot whose state or place it may drop; * for all. Cannot be changed",
+        ),
+    ] = None
     bucket_config: Annotated[BucketConfig | None, Field(description="Where its code is; cannot be added later")] = None
     remote_url: Annotated[
         str | None,

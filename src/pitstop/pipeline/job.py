@@ -24,6 +24,11 @@ class JobDefinition:
                 "What a job requires is needed before its code is loaded: write it into the head of the file (# /// script), "
                 "into requirements.txt of the archive, or give it at submission (-O requirements=...)."
             )
+        if self.config.allow_drop:
+            raise UsageError(
+                "What may be dropped is said when a version is submitted or updated (--allow-drop), and not in its code: the "
+                "next version would drop it unasked."
+            )
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 

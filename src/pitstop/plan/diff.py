@@ -6,8 +6,9 @@ from collections.abc import Collection
 from typing import Any
 
 from pitstop.errors import UsageError
+from pitstop.model.config import ALL_STAGES
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.model.report import Report, StageVerdict, Verdict, Way
+from pitstop.model.report import DROPPED_SOURCE, Report, StageVerdict, Verdict, Way
 from pitstop.plan.folders import moved_folder
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import judge_stage
@@ -22,16 +23,18 @@ def compare(
     renamed: dict[str, str] | None = None,
     watermark_ms: int | None = None,
     imported: Collection[str] = (),
+    allow_drop: Collection[str] = (),
 ) -> Report:
     """Judge a new plan against the plan whose state it is to take over (both as dicts).
 
     ``renamed``: new name -> old name; a stage of that name takes over the old one's state or offset. ``watermark_ms``
-    is that of the saved state; ``imported`` names the stages of it whose state was put there as rows. UsageError if
-    ``renamed`` names a stage that is not there.
+    is that of the saved state; ``imported`` names the stages of it whose state was put there as rows; ``allow_drop`` those that
+    may be dropped, or ``*`` for all. UsageError if ``renamed`` or ``allow_drop`` names a stage that is not there.
     """
     before, after = Plan.from_dict(old), Plan.from_dict(new)
     names = dict(renamed or {})
     _check_renamed(names, before, after)
+    _check_dropped(allow_drop, before)
     lines = [*_sources(before, after, names), *_stateful(before, after, names, watermark_ms, imported), *_sinks(before, after)]
     rescaled = after.partitions is not None and old_partitions is not None and after.partitions != old_partitions
     kept = all(line.verdict is not Verdict.CONVERTED for line in lines)
@@ -39,7 +42,16 @@ def compare(
     if not same:
         moves = any(line.verdict is Verdict.RESTORED and line.stage in after.stateful for line in lines)
         lines = [_unless_fixed(line, after, moves) for line in lines]
-    return Report(tuple(lines), Way.RESUME if same else Way.REBUILD, (old_partitions, after.partitions), names)
+    way = Way.RESUME if same else Way.REBUILD
+    return Report(tuple(lines), way, (old_partitions, after.partitions), names, _without_leave(lines, allow_drop))
+
+
+def _without_leave(lines: list[StageVerdict], allow_drop: Collection[str]) -> tuple[str, ...]:
+    """Names of what would be dropped without leave, stages before sources."""
+    if ALL_STAGES in allow_drop:
+        return ()
+    dropped = [line for line in lines if line.verdict is Verdict.DROPPED and line.stage not in allow_drop]
+    return tuple(line.stage for line in sorted(dropped, key=lambda line: line.rule == DROPPED_SOURCE))
 
 
 def _same_schemas(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
@@ -87,6 +99,12 @@ def _check_renamed(renamed: dict[str, str], before: Plan, after: Plan) -> None:
         raise UsageError("Two stages cannot both be the renamed one: each state has one heir.")
 
 
+def _check_dropped(allow_drop: Collection[str], before: Plan) -> None:
+    for name in allow_drop:
+        if name != ALL_STAGES and name not in before.stateful and name not in before.sources:
+            raise UsageError(f"The saved state has no stage or source '{name}' that could be dropped (allow_drop).")
+
+
 def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVerdict]:
     lines = []
     for name, stage in after.sources.items():
@@ -101,7 +119,7 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
             where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else ""
             lines.append(StageVerdict(name, Verdict.RESTORED, f"source, goes on from the saved offset{where}", "C03"))
     lines += [
-        StageVerdict(name, Verdict.DROPPED, "source, its offset is ignored", "C05")
+        StageVerdict(name, Verdict.DROPPED, "source, its offset is ignored", DROPPED_SOURCE)
         for name in before.sources
         if name not in after.sources and name not in renamed.values()
     ]

@@ -89,7 +89,7 @@ class UpdatedModel(BaseModel):
 class CheckBody(ArtifactBody):
     """A new version to compare with what is saved."""
 
-    options: dict[str, Any] = Field(default_factory=dict, description="Job options: renamed stages")
+    options: dict[str, Any] = Field(default_factory=dict, description="Job options: renamed stages, and what may be dropped")
 
     job: str | None = Field(None, description="The job to compare with, by name or id")
     snapshot: str | None = Field(None, description="The snapshot to compare with")
@@ -136,6 +136,10 @@ class ReportModel(BaseModel):
     way: Way = Field(description="The checkpoint is resumed, or laid down anew")
     lines: list[StageVerdict] = Field(description="A verdict for each stage that keeps something")
     partitions: tuple[int | None, int | None] = Field(description="Shuffle partitions before and after")
+    needs_allow_drop: list[str] = Field(
+        description="Stages and sources that would be dropped: such an update is refused (DROPS_STATE) unless the option "
+        "`allow_drop` is true, or names them"
+    )
 
 
 class DiffModel(BaseModel):

@@ -82,7 +82,10 @@ class Service(Protocol):
         ...
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
-        """Compile a new version and compare it with a job or a snapshot, stage by stage; touches nothing."""
+        """Compile a new version and compare it with a job or a snapshot, stage by stage; touches nothing.
+
+        Beside a job, entry and arguments default to those of its version, as in an update.
+        """
         ...
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
@@ -91,8 +94,9 @@ class Service(Protocol):
         A suspended job stays suspended: the new version starts when it is resumed. A job that has failed is suspended with it.
 
         ``request``: what to run (entry and arguments default to those of the version before), options over those it was
-        submitted with, and the name of the snapshot to take. IncompatibleError before anything stops; EngineError if the
-        new version failed before it was up, or within ``watch_seconds`` after.
+        submitted with, and the name of the snapshot to take. IncompatibleError before anything stops, its DropError if it would
+        drop what the option ``allow_drop`` does not name; EngineError if the new version failed before it was up, or within
+        ``watch_seconds`` after.
         """
         ...
 

@@ -149,6 +149,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         found = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
         options = {key: value for key, value in request.options.items() if value is not None}
+        request = updates.with_args_of(found, request) if found is not None else request
         source = self._kept(request, JobConfig.from_options(options))
         checked = self._judge.check(source, options, found, record)
         return CheckResult(checked.plan, checked.report, checked.report.text() if checked.report else _fresh(checked.plan))

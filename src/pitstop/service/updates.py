@@ -11,18 +11,18 @@ from pitstop.control.ports import Registry
 from pitstop.control.trying import an_update, tried
 from pitstop.errors import VersionError
 from pitstop.kit.ids import check_name
-from pitstop.model.config import JobConfig, renamed_stages
+from pitstop.model.config import JobConfig, renamed_stages, stages_to_drop
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.operation import UpdateJob
 from pitstop.service.api import SubmitRequest
 
-OF_ONE_START = ("initial_snapshot", "renamed")
+OF_ONE_START = ("initial_snapshot", "renamed", "allow_drop")
 """Options that say where a version starts from, not what it is."""
 
 
 def options_after(job: Job, request: SubmitRequest) -> dict[str, Any]:
     """The new version's options: what is asked for goes over what the job was submitted with. UsageError if one is wrong."""
-    before = {key: value for key, value in job.version.options.items() if key != "renamed"}
+    before = {key: value for key, value in job.version.options.items() if key not in ("renamed", "allow_drop")}
     return JobConfig.over(before, checked_options(request, before))
 
 
@@ -33,6 +33,8 @@ def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = N
         options.pop("renamed", None)
     else:
         options["renamed"] = renamed_stages(options["renamed"])
+    if "allow_drop" in options:
+        options["allow_drop"] = list(stages_to_drop(options["allow_drop"]))
     JobConfig.from_options(JobConfig.over(before or {}, options))
     return options
 

@@ -37,6 +37,7 @@ OPTIONS = {
     "maxProcessorAccumulatedRecords": SqlOption("max_accumulated_records", number=True),
     "timeoutMillis": SqlOption("timeout_ms", number=True),
     "renamedStages": SqlOption("renamed", alterable=False),
+    "allowDrop": SqlOption("allow_drop", alterable=False),
 }
 """By what SQL calls them."""
 

@@ -1,6 +1,8 @@
 """Artifacts whose comments say what their job does, one directive a line:
 
 ``# stage: speed bigint``   it has a window stage of that name with an accumulator of that Spark type
+``# source: drops``         the name of its source, else ``source``
+``# sink: out``             it has a sink of that name
 ``# fails: No such column`` it fails with that sentence before it runs
 ``# completes``             it comes to its end at once
 ``# hangs``                 it stays in STARTING
@@ -17,7 +19,7 @@ from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot, Plan, PlanStage
 
-_DIRECTIVE = re.compile(r"^# (stage|fails|completes|hangs|breaks)(?:: *(.*))?$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^# (stage|source|sink|fails|completes|hangs|breaks)(?:: *(.*))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -35,16 +37,18 @@ class Script:
         stages = [words.split() for directive, words in found if directive == "stage"]
         if any(len(words) != 2 for words in stages):
             raise UsageError(f"{artifact}: write '# stage: name type'.")
-        return cls(_plan(stages), dict(found))
+        does = dict(found)
+        return cls(_plan(stages, does.get("source", "source"), does.get("sink")), does)
 
 
-def _plan(stages: list[list[str]]) -> Plan:
-    source = PlanStage("source", StageKind.SOURCE, "source", (), "csv_tail")
+def _plan(stages: list[list[str]], name: str, sink: str | None) -> Plan:
+    source = PlanStage(name, StageKind.SOURCE, "source", (), "csv_tail")
     windows = [
-        PlanStage(name, StageKind.WINDOW, "window_aggregate", ("source",), f"window of {kind}", layout=_layout(kind))
-        for name, kind in stages
+        PlanStage(stage, StageKind.WINDOW, "window_aggregate", (name,), f"window of {kind}", layout=_layout(kind))
+        for stage, kind in stages
     ]
-    return Plan((source, *windows), tuple(OperatorSlot(stage.name, "frames") for stage in windows))
+    sinks = [PlanStage(sink, StageKind.SINK, "sink", (name,), "sink files", transactional=True)] if sink is not None else []
+    return Plan((source, *windows, *sinks), tuple(OperatorSlot(stage.name, "frames") for stage in windows))
 
 
 def _layout(kind: str) -> StateLayout:

@@ -328,6 +328,41 @@ def test_check_prints_the_report_and_its_exit_code_is_the_verdict(cli, state, ar
     assert cli("check", refused) == (0, "The pipeline is sound; nothing to compare with. Stages: source, speed.\n", "")
 
 
+TWO, ONE = "# stage: speed bigint\n# stage: old double", "# stage: speed bigint"
+REFUSED = (
+    "ERROR: The new version would drop what job 'hello-world' has saved of stage 'old'. The job goes on as it was: if that is "
+    "meant, say --allow-drop=old (option allow_drop, in SQL allowDrop).\n"
+)
+
+
+def test_an_update_that_drops_state_wants_allow_drop_alone_or_with_names_before_the_job(cli, state, artifact):
+    running(state, text=TWO)
+    one = artifact(ONE, "one.py")
+    code, out, _ = cli("check", "-j", JOB, one)
+    assert (code, out.splitlines()[-1].startswith("An update that would drop stage 'old' is refused: ")) == (0, True)
+    code, _, err = cli("update", JOB, one)
+    assert (code, REFUSED in err) == (1, True)
+    # Behind the artifact it is the job's.
+    assert cli("update", JOB, one, "--allow-drop")[0] == 1
+    assert cli("update", "--allow-drop=speed", JOB, one)[0] == 1
+    code, out, _ = cli("update", "--allow-drop=old,speed", JOB, one)
+    assert (code, "Version 2 runs" in out) == (0, True)
+    assert cli("update", JOB, artifact("", "none.py"))[0] == 1
+    assert cli("update", "--allow-drop", JOB, artifact("", "none.py"))[0] == 0
+
+
+def test_check_counts_what_may_be_dropped(cli, state, artifact):
+    running(state, text=TWO)
+    code, out, _ = cli("check", "-j", JOB, artifact(ONE), "--allow-drop")
+    assert (code, "is refused" in out) == (0, False)
+
+
+def test_going_back_alone_drops_nothing(cli, state):
+    running(state)
+    code, _, err = cli("rollback", "--allow-drop", JOB)
+    assert (code, "belong to an update: give --to VERSION" in err) == (1, True)
+
+
 @pytest.mark.parametrize("output", ["json", "yaml"])
 @pytest.mark.parametrize(
     ("command", "expected"),

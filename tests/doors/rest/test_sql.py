@@ -102,6 +102,23 @@ def test_a_job_is_made_once_if_it_is_not_to_be_made_twice(ask):
     assert ask(SEED.replace("JOB", "JOB IF NOT EXISTS"))[0] == 200
 
 
+@pytest.mark.parametrize("allowed", ["true", "speed, old"])
+def test_an_update_drops_state_only_if_an_option_allows_it(ask, state, allowed):
+    ask(MAPPINGS)
+    doors.running(state, "a", text="# stage: speed bigint\n# stage: old double")
+    body = "AS INSERT INTO log SELECT * FROM numbers"
+    status, problem = ask(f"UPDATE JOB a {body}")
+    assert (status, problem["code"]) == (409, "DROPS_STATE")
+    assert "say --allow-drop=speed,old (option allow_drop, in SQL allowDrop)" in problem["message"]
+    assert problem["details"]["report"]["needs_allow_drop"] == ["speed", "old"]
+    status, lines = ask(f"UPDATE JOB a OPTIONS ('allowDrop' = '{allowed}') {body}")
+    assert (status, [line["row"][:2] for line in lines[1:-1]]) == (
+        200,
+        [["source", "restored"], ["speed", "dropped"], ["old", "dropped"]],
+    )
+    assert state.job("a").version == 2
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [

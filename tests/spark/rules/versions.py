@@ -4,6 +4,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import IncompatibleError
+from pitstop.model.config import ALL_STAGES
 from pitstop.plan.diff import Verdict
 from pitstop.snapshots import manifest as manifests
 from pitstop.spark.lowering.compile import compile_pipeline
@@ -114,5 +115,5 @@ def refused(harness, one, job, rule, **options):
 def refused_now(harness, job):
     manifest = manifests.read(harness.folder / "snapshots" / "saved")
     with pytest.raises(IncompatibleError) as caught:
-        judge(manifest, compile_pipeline(harness.spark, job.pipeline))
+        judge(manifest, compile_pipeline(harness.spark, job.pipeline), allow_drop=(ALL_STAGES,))
     return str(caught.value)

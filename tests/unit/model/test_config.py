@@ -62,6 +62,32 @@ def test_requirements_are_a_list_or_lines(written, read):
     assert to_json(config) == config.to_dict()
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (True, ("*",)),
+        (" True ", ("*",)),
+        ("*", ("*",)),
+        (["speed", "*"], ("*",)),
+        (False, ()),
+        ("false", ()),
+        ("", ()),
+        ([], ()),
+        ("speed, trips,,speed", ("speed", "trips")),
+        ('["speed", "true"]', ("speed", "true")),
+    ],
+)
+def test_what_may_be_dropped_is_a_list_or_all(written, read):
+    config = JobConfig.from_options({"allow_drop": written})
+    assert config.allow_drop == read
+    assert from_json(JobConfig, to_json(config)) == config
+
+
+def test_what_may_be_dropped_is_said_with_each_version_and_not_in_its_code():
+    with pytest.raises(UsageError, match=r"^What may be dropped is said when a version is submitted or updated \(--allow-drop\)"):
+        ps.job(allow_drop=True)(lambda: None)
+
+
 @pytest.mark.parametrize("written", [7, {"six": 1}, [7], "[", "[1]"])
 def test_requirements_that_are_no_list_are_refused(written):
     with pytest.raises(UsageError, match=r"^The job option 'requirements' is "):
@@ -111,6 +137,7 @@ GOOD = {
     "requirements": ["six"],
     "spark": {"spark.sql.ansi.enabled": "false"},
     "renamed": "new=old",
+    "allow_drop": "speed,trips",
 }
 NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000}
 DURATIONS = ("snapshot_interval", "timeout", "compile_timeout", "first_epoch_timeout", "epoch_timeout")
@@ -150,6 +177,7 @@ BAD_VALUES = {
         ({"spark.sql.shuffle.partitions": 9}, "use the option partitions"),
     ],
     "renamed": [("new", "A renamed stage is told as new=old, not 'new'"), ("=old", "A renamed stage is told as new=old")],
+    "allow_drop": [(value, "The job option 'allow_drop' is true, or a list") for value in (7, {"speed": True}, [7], "[", "[1]")],
 }
 
 

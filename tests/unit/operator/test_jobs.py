@@ -19,6 +19,7 @@ from pitstop.operator.jobs import (
     is_elsewhere,
     job_id,
     number_of,
+    options_of,
     source_of,
 )
 from pitstop.operator.resources import Hazelcast, JetJob, JetJobSnapshot
@@ -67,6 +68,13 @@ def actual(status, **more):
         progress=Progress(),
     )
     return dataclasses.replace(found, **more)
+
+
+def test_what_a_job_may_drop_goes_over_its_options():
+    options = {"processing_guarantee": "none", "allow_drop": "speed"}
+    assert options_of(jet_job(options=options).spec) == options
+    assert options_of(jet_job(options=options, allowDrop=["*"]).spec) == options | {"allow_drop": ["*"]}
+    assert options_of(jet_job().spec) == {}
 
 
 def test_a_job_that_is_not_there_is_submitted():

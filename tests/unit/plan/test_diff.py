@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.diff import Verdict, Way, compare
 from pitstop.plan.model import OperatorSlot, Plan, PlanStage, SourceSlot
@@ -129,6 +130,51 @@ def test_a_renamed_stage_is_recognised_and_refused():
     report = compare(plan({"speed": LAYOUT}), plan({"velocity": LAYOUT}))
     assert report.refused
     assert "looks renamed to 'velocity'" in report.text()
+
+
+DROPPING = (
+    plan({"speed": LAYOUT, "old": _other("max")}, ("alpha", "beta")),
+    plan({"speed": LAYOUT}, ("alpha",)),
+)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "needs"),
+    [((), ("old", "beta")), (("old",), ("beta",)), (("beta", "old"), ()), (("*",), ()), (("speed",), ("old", "beta"))],
+)
+def test_what_is_dropped_needs_leave_by_name_or_for_all(allowed, needs):
+    report = compare(*DROPPING, allow_drop=allowed)
+    assert (report.needs_allow_drop, report.refused, report.of(Verdict.DROPPED)) == (needs, False, ("beta", "old"))
+    assert ("--allow-drop=" in report.text()) is bool(needs)
+
+
+def test_the_report_tells_what_an_update_would_drop_and_how_to_let_it():
+    report = compare(*DROPPING)
+    assert report.text().splitlines()[-1] == (
+        "An update that would drop stage 'old' and source 'beta' is refused: if that is meant, say --allow-drop=old,beta (option "
+        "allow_drop, in SQL allowDrop)."
+    )
+    assert report.to_dict()["needs_allow_drop"] == ["old", "beta"]
+
+
+def test_of_something_new_beside_what_is_dropped_it_is_told_that_it_may_have_been_renamed():
+    before, after = plan({"speed": LAYOUT}, ("alpha", "beta")), plan({"speed": LAYOUT}, ("alpha", "gamma"))
+    assert "what only has another name goes on with --renamed NEW=OLD" in compare(before, after).leave_to_drop
+    renamed = compare(before, after, renamed={"gamma": "beta"})
+    assert renamed.needs_allow_drop == ()
+
+
+def test_a_version_that_takes_nothing_over_looks_like_another_job():
+    report = compare(plan({"speed": LAYOUT}), plan({"other": _other("min")}, ("beta",)))
+    assert report.takes_over_nothing
+    assert "Nothing saved is taken over: this looks like another job." in report.text()
+    assert not compare(*DROPPING).takes_over_nothing
+    assert not compare(plan({}, ()), plan({"speed": LAYOUT})).takes_over_nothing
+
+
+def test_what_is_not_there_cannot_be_dropped():
+    with pytest.raises(UsageError, match=r"^The saved state has no stage or source 'spede' that could be dropped"):
+        compare(*DROPPING, allow_drop=("spede",))
 
 
 def test_a_plan_reads_back_the_same():

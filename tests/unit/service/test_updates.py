@@ -1,10 +1,13 @@
 """What going back to an earlier version asks for."""
 
+from pitstop.control.scaling import as_update
 from pitstop.model.config import JobConfig
-from pitstop.model.job import JobSource, Version
-from pitstop.service.updates import checked_options, request_of
+from pitstop.model.job import Job, JobSource, JobState, Version
+from pitstop.model.operation import Rescale
+from pitstop.service.api import SubmitRequest
+from pitstop.service.updates import checked_options, options_after, request_of
 
-OPTIONS = {"partitions": 3, "requirements": ["six"], "initial_snapshot": "s", "renamed": {"a": "b"}}
+OPTIONS = {"partitions": 3, "requirements": ["six"], "initial_snapshot": "s", "renamed": {"a": "b"}, "allow_drop": ["*"]}
 VERSION = Version(1, JobSource("/a/job.py", "m:f", ("x",)), OPTIONS, JobConfig())
 
 
@@ -13,3 +16,11 @@ def test_an_earlier_version_is_asked_for_with_its_code_and_options_but_not_with_
     assert (found.artifact_name, found.entry, found.args) == ("/a/job.py", "m:f", ("x",))
     assert checked_options(found) == {"partitions": 5, "requirements": ["six"], "renamed": {"c": "d"}}
     assert "renamed" not in checked_options(request_of(VERSION, {}))
+
+
+def test_what_one_version_was_allowed_to_drop_the_next_one_is_not():
+    job = Job("id", "job", 0.0, VERSION, JobState.RUNNING)
+    assert options_after(job, SubmitRequest("job.py")) == {"partitions": 3, "requirements": ["six"], "initial_snapshot": "s"}
+    assert options_after(job, SubmitRequest("job.py", options={"allow_drop": "speed"}))["allow_drop"] == ["speed"]
+    assert "allow_drop" not in checked_options(request_of(VERSION, {}))
+    assert "allow_drop" not in as_update(job, Rescale("s")).options

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -55,3 +57,45 @@ def test_a_run_of_an_older_release_keeps_its_process_and_its_lease(url):
     registry = SqlRegistry(database, ManualClock(90.0))
     assert (registry.handle_of("j", 7), registry.lease_left("j", 7)) == ("4711@1763783547.25", 9.5)
     assert registry.handle_of("k", 1) == "4712@1763783548.0"
+
+
+def _version(number, **options):
+    config = {"initial_snapshot": options.get("initial_snapshot")}
+    return {"number": number, "source": {"artifact": "/d/a.py"}, "options": options, "config": config, "plan": {"stages": []}}
+
+
+def test_what_an_older_release_has_begun_may_drop_state_as_it_did(url):
+    database = open_database(url)
+    migrate(database, "0017")
+    phase = {"kind": "asked", "target": _version(3, initial_snapshot="before-3"), "standby": None, "before": None}
+    update = {"operation": 7, "watch_seconds": 0.0, "phase": phase, "report": None}
+    bodies = {
+        "new": {"version": _version(1, initial_snapshot="saved"), "update": None},
+        "updating": {"version": _version(2), "update": update},
+        "uncompiled": {"version": _version(1) | {"plan": None}, "update": None},
+    }
+    insert = text("INSERT INTO jobs (id, name, active, token, submission_time, body) VALUES (:id, :id, true, 1, 5.0, :body)")
+    columns = "id, job_id, verb, args, state, created, finished"
+    asked = text(f"INSERT INTO operations ({columns}) VALUES (:id, 'new', 'update', :args, 's', 1, :end)")
+    with database.write() as connection:
+        for job, body in bodies.items():
+            connection.execute(insert, {"id": job, "body": json.dumps(body)})
+        for number, end in ((7, None), (6, 2.0)):
+            args = json.dumps({"options": {"partitions": 2}, "snapshot": "s", "source": {"artifact": "/d/a.py"}})
+            connection.execute(asked, {"id": number, "args": args, "end": end})
+    migrate(database)
+    with database.read() as connection:
+        found = {row.id: _read(row.body) for row in connection.execute(text("SELECT id, body FROM jobs"))}
+        requests = {row.id: _read(row.args)["options"] for row in connection.execute(text("SELECT id, args FROM operations"))}
+    assert found["new"]["version"]["options"] == {"initial_snapshot": "saved", "allow_drop": ["*"]}
+    assert found["updating"]["version"]["options"] == {}
+    assert found["updating"]["update"]["phase"]["target"]["config"]["allow_drop"] == ["*"]
+    assert found["uncompiled"]["version"]["options"] == {"allow_drop": ["*"]}
+    assert requests == {7: {"partitions": 2, "allow_drop": ["*"]}, 6: {"partitions": 2}}
+    migrate(database, "0017")
+    with database.read() as connection:
+        assert {row.id: _read(row.body) for row in connection.execute(text("SELECT id, body FROM jobs"))} == bodies
+
+
+def _read(body):
+    return json.loads(body) if isinstance(body, str) else body

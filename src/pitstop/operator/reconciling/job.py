@@ -21,6 +21,7 @@ from pitstop.operator.jobs import (
     is_owed,
     job_id,
     observed,
+    options_of,
 )
 from pitstop.operator.kube.api import Object
 from pitstop.operator.reconciling.surroundings import (
@@ -172,7 +173,7 @@ def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> None
             artifact_bytes=code.content,
             entry=entry_of(spec.main_class),
             args=tuple(spec.arguments or ()),
-            options=dict(spec.options or {}),
+            options=options_of(spec),
             name=seen.job_name,
             initial_snapshot=seen.snapshot_name,
             id=job_id(seen.uid),

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pitstop.errors import IncompatibleError
+from pitstop.errors import DropError, IncompatibleError
 from pitstop.model.config import StateStore
 from pitstop.model.data_folder import CHECKPOINT_PREFIX
 from pitstop.model.report import Report, Way
@@ -49,12 +49,25 @@ BUILDING, ROWS, READING = ".building", ".rows", ".reading"
 """Behind the name of a checkpoint: one that is being made, the rows that go into that, a view of what it is made from."""
 
 
-def judge(manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None = None) -> Report:
-    """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused."""
-    report = compare(manifest.plan, plan.to_dict(), manifest.partitions, renamed, manifest.watermark_ms, manifest.imported)
+def judge(
+    manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None = None, allow_drop: Collection[str] = ()
+) -> Report:
+    """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused, DropError if it drops anything else
+    than it may."""
+    report = compare(
+        manifest.plan, plan.to_dict(), manifest.partitions, renamed, manifest.watermark_ms, manifest.imported, allow_drop
+    )
     if report.refused:
         said = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
         raise IncompatibleError(said, report=report.to_dict())
+    if report.needs_allow_drop:
+        told = f"The pipeline would drop what snapshot '{manifest.name}' has of {report.drops}"
+        if report.takes_over_nothing:
+            told = (
+                f"Nothing of snapshot '{manifest.name}' is in the pipeline, so it looks like another job's: {report.drops} would "
+                "be dropped"
+            )
+        raise DropError(f"{told}. Nothing was started: {report.leave_to_drop}.", report=report.to_dict())
     return report
 
 
@@ -76,7 +89,7 @@ def restore(
     Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
     """
     manifest = manifests.read(snapshot)
-    report = judge(manifest, job.plan, job.config.renamed)
+    report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop)
     manifests.verify(snapshot, manifest, job_name)
     check_whole_state(Checkpoint(snapshot / manifests.FILES), manifest.epoch, manifest.name)
     partitions = job.plan.partitions or manifest.partitions

@@ -4,11 +4,14 @@ import pytest
 
 from pitstop.errors import (
     ConflictError,
+    DropError,
     EngineError,
     IncompatibleError,
+    UsageError,
 )
 from pitstop.model.job import JobState
 from pitstop.model.report import Verdict
+from pitstop.testing.workers import ScriptedWorkers
 from tests.doors.doors import brought_to, request, running
 
 S = JobState
@@ -35,6 +38,55 @@ def test_a_check_knows_the_stages_that_are_renamed(pair):
     job = running(state, text="# stage: speed bigint")
     renamed = request(text="# stage: pace bigint", options={"renamed": {"pace": "speed"}})
     assert service.check(renamed, job=job).report.of(Verdict.RESTORED) == ("source", "pace")
+
+
+def test_a_check_of_a_new_version_takes_the_arguments_and_the_entry_of_the_job(pair, monkeypatch):
+    service, state = pair
+    job = running(state, text="# stage: speed bigint", args=("a", "b"), entry="m:f")
+    compiled, compile_task = [], ScriptedWorkers.compile
+    monkeypatch.setattr(ScriptedWorkers, "compile", lambda self, task: compiled.append(task.source) or compile_task(self, task))
+    service.check(request(text="# stage: speed bigint"), job=job)
+    service.check(request(text="# stage: speed bigint", args=("c",)), job=job)
+    service.check(request(text="# stage: speed bigint"))
+    assert [(source.args, source.entry) for source in compiled] == [(("a", "b"), "m:f"), (("c",), "m:f"), ((), None)]
+
+
+TWO, ONE = "# stage: speed bigint\n# stage: old double", "# stage: speed bigint"
+
+
+def test_an_update_that_drops_state_is_refused_with_the_list_and_the_job_goes_on(pair):
+    service, state = pair
+    job = running(state, text=TWO)
+    checked = service.check(request(text=ONE), job=job).report
+    assert (checked.refused, checked.needs_allow_drop, checked.of(Verdict.DROPPED)) == (False, ("old",), ("old",))
+    with pytest.raises(DropError, match=r"would drop what job 'hello-world' has saved of stage 'old'\. The job goes on as"):
+        service.update(job, request(text=ONE))
+    found = service.job(job)
+    assert (found.status, found.version, found.token, found.updating) == (S.RUNNING, 1, 1, False)
+    assert service.snapshots() == []
+    with pytest.raises(DropError, match="this looks like another job"):
+        service.update(job, request(text="# source: drops\n# stage: slow string"))
+
+
+@pytest.mark.parametrize("allowed", [True, ["old"], "old", "true"])
+def test_a_drop_is_allowed_for_one_update_and_not_for_the_next_one(pair, allowed):
+    service, state = pair
+    job = running(state, text=f"{TWO}\n# stage: more double")
+    with pytest.raises(DropError, match="of stage 'more'"):
+        service.update(job, request(text=TWO, options={"allow_drop": ["old"]}))
+    service.update(job, request(text=TWO, options={"allow_drop": ["more"]}))
+    assert service.update(job, request(text=ONE, options={"allow_drop": allowed})).report.of(Verdict.DROPPED) == ("old",)
+    with pytest.raises(DropError, match="of stage 'speed'"):
+        service.update(job, request(text=""))
+    with pytest.raises(DropError, match="of stage 'speed'"):
+        service.update(job, request(text="", options={"allow_drop": False}))
+
+
+def test_what_is_not_there_cannot_be_allowed_to_be_dropped(pair):
+    service, state = pair
+    job = running(state, text=TWO)
+    with pytest.raises(UsageError, match="has no stage or source 'odl' that could be dropped"):
+        service.update(job, request(text=ONE, options={"allow_drop": "odl"}))
 
 
 def test_a_suspended_job_is_updated_and_stays_suspended(pair):
