@@ -29,6 +29,7 @@ from tests.contract.stores import DATABASES, STORES
 
 KEYS = st.sampled_from(["a", "b", "c", "ключ", "x y"])
 CHANGES = st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers().map(json.dumps))), max_size=12)
+ORDERED = st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers().map(json.dumps)), st.integers(0, 9)), max_size=12)
 
 
 @pytest.fixture
@@ -47,6 +48,7 @@ class MapAgainstModel(RuleBasedStateMachine):
         self.store = STORES[self.kind](Path(self.folder.name)).maps
         self.capacity = 10_000
         self.entries, self.events, self.epoch = {}, [], -1
+        self.orders = {}
         self.kept = 0
 
     @rule(changes=CHANGES)
@@ -63,6 +65,15 @@ class MapAgainstModel(RuleBasedStateMachine):
             assert not self.store.write_epoch("m", changes, mark, None)
         self._expect(changes)
 
+    @rule(rows=ORDERED)
+    def put_what_is_not_older(self, rows):
+        self.store.write_epoch("m", [row[:2] for row in rows], None, None, [f"I:{row[2]}" for row in rows])
+        for key, value, order in rows:
+            if order >= self.orders.get(key, 0):
+                self._expect([(key, value)])
+                if value is not None:
+                    self.orders[key] = order
+
     @rule(capacity=st.integers(0, 20))
     def shrink_or_grow_the_journal(self, capacity):
         self.store.configure(MapConfig("m", capacity))
@@ -76,6 +87,7 @@ class MapAgainstModel(RuleBasedStateMachine):
 
     def _expect(self, changes):
         for key, value in changes:
+            self.orders.pop(key, None)
             old = self.entries.get(key)
             if old is None and value is None:
                 continue
@@ -210,6 +222,48 @@ def test_of_an_update_that_fails_nothing_is_written(maps):
     assert maps.names() == ["m"]
     assert [entry.value for entry in maps.entries("m")] == ["1"]
     assert maps.write_epoch("m", [("a", "2")], EpochId("l", "s", 0), None), "the epoch is not marked as written"
+
+
+def test_an_entry_goes_back_to_nothing_older_and_what_is_older_leaves_no_trace(store):
+    maps, clock = store.maps, store.clock
+    maps.configure(MapConfig("m", ttl_seconds=10))
+    assert maps.write_epoch("m", [("a", "1"), ("a", "3"), ("a", "2")], EpochId("l", "s", 0), None, ["T:1", "T:3", "T:2"])
+    before = maps.get("m", "a")
+    assert (before.value, before.version) == ("3", 2)
+    clock.advance(4)
+    assert maps.write_epoch("m", [("a", "0"), ("a", None), ("b", "0")], EpochId("l", "s", 1), None, ["T:2", "T:1", "T:0"])
+    assert maps.get("m", "a") == before
+    assert maps.size("m") == 2
+    told = [(event.kind.value, event.key, event.new_value) for event in maps.journal("m", 0, 10).events]
+    assert told == [("ADDED", "a", "1"), ("UPDATED", "a", "3"), ("ADDED", "b", "0")]
+    assert maps.write_epoch("m", [("a", "4")], EpochId("l", "s", 2), None, ["T:3"]), "of two that are equally new the later wins"
+    assert (maps.get("m", "a").value, maps.get("m", "a").version) == ("4", 3)
+
+
+def test_a_removal_that_is_not_older_removes_and_leaves_no_order_behind(maps):
+    maps.write_epoch("m", [("a", "1"), ("a", None)], None, None, ["T:5", "T:6"])
+    assert maps.get("m", "a") is None
+    maps.write_epoch("m", [("a", "2")], None, None, ["T:4"])
+    assert maps.get("m", "a").value == "2"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda maps: maps.put_all("m", [("a", "2")]),
+        lambda maps: maps.put_if("m", [("a", "2")], 1),
+        lambda maps: maps.write_epoch("m", [("a", "2")], None, None),
+        lambda maps: maps.update_epoch("m", [("a", "2")], lambda old, new: new, None, None),
+        lambda maps: maps.write_epoch("m", [("a", "2")], None, None, ["I:1"]),
+    ],
+    ids=["put", "put if", "sink without order", "sink with a function", "sink by values of another kind"],
+)
+def test_who_writes_without_an_order_or_by_another_one_wins_and_so_does_the_next_write(maps, write):
+    maps.write_epoch("m", [("a", "1")], None, None, ["T:5"])
+    write(maps)
+    assert maps.get("m", "a").value == "2"
+    maps.write_epoch("m", [("a", "3")], None, None, ["T:4"])
+    assert maps.get("m", "a").value == "3"
 
 
 def test_what_one_sink_wrote_says_nothing_of_another_sink_or_lineage(maps):

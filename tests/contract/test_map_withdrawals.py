@@ -137,3 +137,26 @@ def test_an_entry_with_the_longest_key_comes_back(store, watched):
     watched((key, "2"))
     assert store.maps.withdraw(7) == 1
     assert [(entry.key, entry.value) for entry in store.maps.entries("m")] == [(key, "1")]
+
+
+def test_an_entry_that_comes_back_has_the_order_that_it_had(store, watched):
+    maps = store.maps
+    maps.write_epoch("m", [("a", "1"), ("b", "1"), ("plain", "1")], None, None, ["T:5", "T:5", "T:5"])
+    maps.put_all("m", [("plain", "2")])
+    store.clock.advance(5)
+    maps.write_epoch("m", [("a", "2"), ("b", None), ("plain", "3")], None, Fence("j", 1), ["T:8", "T:8", "T:8"])
+    assert maps.withdraw(7) == 3
+    maps.write_epoch("m", [("a", "0"), ("b", "0"), ("plain", "0")], None, None, ["T:4", "T:4", "T:4"])
+    assert {entry.key: entry.value for entry in maps.entries("m")} == {"a": "1", "b": "1", "plain": "0"}
+    maps.write_epoch("m", [("a", "6"), ("b", "6")], None, None, ["T:6", "T:6"])
+    assert {entry.key: entry.value for entry in maps.entries("m")} == {"a": "6", "b": "6", "plain": "0"}
+
+
+def test_what_a_version_found_too_old_to_write_is_not_withdrawn(store, watched):
+    maps = store.maps
+    maps.write_epoch("m", [("a", "1")], None, None, ["T:5"])
+    before = whole(store), maps.bounds("m")
+    store.clock.advance(5)
+    maps.write_epoch("m", [("a", "2")], None, Fence("j", 1), ["T:4"])
+    assert maps.withdraw(7) == 0
+    assert (whole(store), maps.bounds("m")) == before

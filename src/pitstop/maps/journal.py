@@ -5,15 +5,17 @@ Both stores (SQL and in memory) apply changes by these functions, so that their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 
 from pitstop.maps.model import EventKind
+from pitstop.maps.order import is_older
 
 Update = Callable[[str | None, str | None], str | None]
 """``update(old value, new value)`` gives the value to store; None removes the entry."""
 
-Stored = tuple[str, float, int]
-"""(value, created, version) of an entry. Plain tuples: they are made a hundred thousand times a second."""
+Stored = tuple[str, float, int, str | None]
+"""(value, created, version, order) of an entry. Plain tuples: they are made a hundred thousand times a second."""
 
 Event = tuple[int, str, str, str | None, str | None, float]
 """(sequence, kind, key, old value, new value, seconds since the epoch), as JournalEvent without its cost."""
@@ -28,31 +30,41 @@ def apply_changes(
     newest: int,
     at: float,
     update: Update | None = None,
+    orders: Sequence[str] | None = None,
 ) -> list[Event]:
     """Apply changes in order and return their events, numbered from ``newest + 1`` without gaps.
 
+    ``orders`` has the order of each change (maps.order): one that is older than the entry leaves it as it is, and leaves no
+    event. Without orders, an entry has none afterwards.
+
     ``stored`` holds what the map has of the keys that change (a missing key or None: no entry); it is brought up to
-    date in place, None standing for a removed entry. Afterwards its keys are just those that changed, or were there
-    before. Removing what is not there leaves no event.
+    date in place, None standing for a removed entry. Afterwards its keys are just those that changed. Removing what is not
+    there leaves no event.
     """
     events: list[Event] = []
     emit, find, sequence = events.append, stored.get, newest
-    for key, value in changes:
+    for (key, value), order in zip(changes, repeat(None) if orders is None else orders):  # noqa: B905 (one has no end)
         old = find(key)
+        if order is not None and old is not None and is_older(order, old[3]):
+            continue
         before = None if old is None else old[0]
         after = value if update is None else update(before, value)
         if after is not None:
             sequence += 1
             if old is None:
-                stored[key] = (after, at, 1)
+                stored[key] = (after, at, 1, order)
                 emit((sequence, _ADDED, key, None, after, at))
             else:
-                stored[key] = (after, old[1], old[2] + 1)
+                stored[key] = (after, old[1], old[2] + 1, order)
                 emit((sequence, _UPDATED, key, before, after, at))
         elif old is not None:
             sequence += 1
             stored[key] = None
             emit((sequence, _REMOVED, key, before, None, at))
+    if orders is not None:
+        changed = {event[2] for event in events}
+        for key in [key for key in stored if key not in changed]:
+            del stored[key]
     return events
 
 

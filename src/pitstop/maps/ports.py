@@ -121,9 +121,18 @@ class MapStore(Protocol):
         ...
 
     def write_epoch(
-        self, name: str, changes: Sequence[tuple[str, str | None]], epoch: EpochId | None, fence: Fence | None
+        self,
+        name: str,
+        changes: Sequence[tuple[str, str | None]],
+        epoch: EpochId | None,
+        fence: Fence | None,
+        orders: Sequence[str] | None = None,
     ) -> bool:
         """Apply changes in order (None removes) and mark the epoch, in one transaction.
+
+        ``orders`` has the order of each change (maps.order), which is kept beside the entry: a change that is older than what
+        the entry holds is left out. An entry that is removed leaves no order behind. Any other write takes the entry's order
+        away: whoever writes next wins.
 
         Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in; OtherEpochError
         if by its digest that is one of another checkpoint. While the

@@ -114,22 +114,32 @@ class MapWriter:
         return self._expire(self._cursor.execute(limited, arguments).fetchall())
 
     def change(
-        self, changes: Sequence[tuple[str, str | None]], update: Update | None = None, withdrawable: int | None = None
+        self,
+        changes: Sequence[tuple[str, str | None]],
+        update: Update | None = None,
+        withdrawable: int | None = None,
+        orders: Sequence[str] | None = None,
     ) -> None:
-        """Apply changes in order; ``update`` as in MapStore.update_epoch, ``withdrawable`` as in model.job.Job."""
+        """Apply changes in order; ``update`` and ``orders`` as in MapStore, ``withdrawable`` as in model.job.Job."""
         keys = {key for key, _ in changes}
         self._expire_all_of(keys)
         with keeping_old(self._cursor, self._map.id, withdrawable, keys):
-            self._apply(changes, keys, update)
+            self._apply(changes, keys, update, orders)
 
-    def _apply(self, changes: Sequence[tuple[str, str | None]], keys: set[str], update: Update | None) -> None:
-        rows = self._select("key, value, created, version", keys, _LIVE)
-        stored: dict[str, Stored | None] = {key: (value, created, version) for key, value, created, version in rows}
-        before = len(stored)
-        events = apply_changes(changes, stored, self._newest, self._now, update)
+    def _apply(
+        self,
+        changes: Sequence[tuple[str, str | None]],
+        keys: set[str],
+        update: Update | None,
+        orders: Sequence[str] | None,
+    ) -> None:
+        rows = self._select("key, value, created, version, ordering", keys, _LIVE)
+        stored: dict[str, Stored | None] = {key: (value, *facts) for key, value, *facts in rows}
+        present = set(stored)
+        events = apply_changes(changes, stored, self._newest, self._now, update, orders)
         self._newest += len(events)
         self._events += events
-        self._stored += self._write(stored) - before
+        self._stored += self._write(stored) - len(present & stored.keys())
 
     def put_back(self, old: Sequence[OldEntry]) -> int:
         """Make entries what they were; returns how many that changes."""
@@ -208,17 +218,18 @@ class MapWriter:
             if entry is None:
                 gone.append((key,))
             else:
-                puts.append((key, entry[0], entry[1], now, expires, entry[2]))
+                puts.append((key, entry[0], entry[1], now, expires, entry[2], entry[3]))
         self._put(puts)
         self._delete(gone)
         return len(puts)
 
     def _put(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Store rows of key, value, created, updated, expires and version."""
+        """Store rows of key, value, created, updated, expires, version and order."""
         self._cursor.executemany(
-            "INSERT INTO map_entries (map_id, key, value, created, updated, expires, version) "
-            f"VALUES ({self._map.id:d}, ?, ?, ?, ?, ?, ?) ON CONFLICT (map_id, key) DO UPDATE SET value = excluded.value, "
-            "created = excluded.created, updated = excluded.updated, expires = excluded.expires, version = excluded.version",
+            "INSERT INTO map_entries (map_id, key, value, created, updated, expires, version, ordering) "
+            f"VALUES ({self._map.id:d}, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (map_id, key) DO UPDATE SET value = excluded.value, "
+            "created = excluded.created, updated = excluded.updated, expires = excluded.expires, version = excluded.version, "
+            "ordering = excluded.ordering",
             rows,
         )
 

@@ -16,6 +16,11 @@ BATCH = 1000
 _LOOKUP = 500
 _UNTOUCHED = "COALESCE(e.version, 0) = COALESCE(u.left_version, 0) AND COALESCE(e.updated, 0) = COALESCE(u.left_updated, 0)"
 """The entry is as the version has left it. An entry that is not there counts as version 0."""
+_CHANGED = (
+    "NOT (COALESCE(u.version, 0) = COALESCE(u.left_version, 0) AND COALESCE(u.updated, 0) = COALESCE(u.left_updated, 0) "
+    "AND COALESCE(u.value, '') = COALESCE(e.value, ''))"
+)
+"""The version has changed it: what it wrote was not older than the entry."""
 _WITH_ENTRY = "map_undo u LEFT JOIN map_entries e ON e.map_id = u.map_id AND e.key = u.key"
 
 
@@ -29,10 +34,11 @@ class OldEntry:
     updated: float | None
     expires: float | None
     version: int | None
+    ordering: str | None
 
     @property
     def row(self) -> tuple[Any, ...]:
-        return (self.key, self.value, self.created, self.updated, self.expires, self.version)
+        return (self.key, self.value, self.created, self.updated, self.expires, self.version, self.ordering)
 
     def removed(self) -> OldEntry:
         """Its time has run out since."""
@@ -64,8 +70,8 @@ def _keep(cursor: Cursor, map_id: int, operation: int, keys: list[str]) -> None:
     )
     found, arguments = cursor.keyed("map_entries", map_id, keys)
     cursor.execute(
-        "INSERT INTO map_undo (operation, map_id, key, value, created, updated, expires, version) "
-        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version FROM {found} "
+        "INSERT INTO map_undo (operation, map_id, key, value, created, updated, expires, version, ordering) "
+        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version, ordering FROM {found} "
         "ON CONFLICT (operation, map_id, key) DO NOTHING",
         arguments,
     )
@@ -100,7 +106,8 @@ def take_old(cursor: Cursor, operation: int) -> tuple[str, list[OldEntry]] | Non
         return take_old(cursor, operation)  # the map was dropped meanwhile, and this with it
     (name,) = found
     rows = cursor.execute(
-        f"SELECT u.key, u.value, u.created, u.updated, u.expires, u.version, {_UNTOUCHED} FROM {_WITH_ENTRY} "
+        f"SELECT u.key, u.value, u.created, u.updated, u.expires, u.version, u.ordering, {_UNTOUCHED} AND {_CHANGED} "
+        f"FROM {_WITH_ENTRY} "
         "WHERE u.operation = ? AND u.map_id = ? ORDER BY u.key LIMIT ?",
         (operation, first, BATCH),
     ).fetchall()

@@ -163,9 +163,14 @@ class SqlMapStore:
                 return total
 
     def write_epoch(
-        self, name: str, changes: Sequence[tuple[str, str | None]], epoch: EpochId | None, fence: Fence | None
+        self,
+        name: str,
+        changes: Sequence[tuple[str, str | None]],
+        epoch: EpochId | None,
+        fence: Fence | None,
+        orders: Sequence[str] | None = None,
     ) -> bool:
-        return self._change(name, changes, None, epoch, fence)
+        return self._change(name, changes, None, epoch, fence, orders)
 
     def update_epoch(
         self,
@@ -202,6 +207,7 @@ class SqlMapStore:
         update: Update | None,
         epoch: EpochId | None,
         fence: Fence | None,
+        orders: Sequence[str] | None = None,
     ) -> bool:
         with self._database.write_rows() as cursor:
             withdrawable = rows.check_fence(cursor, fence) if fence is not None else None
@@ -209,7 +215,7 @@ class SqlMapStore:
             if epoch is not None and not rows.mark_epoch(cursor, name, found.id, epoch):
                 return False
             writer = MapWriter(cursor, found, self._now())
-            writer.change(changes, update, withdrawable)
+            writer.change(changes, update, withdrawable, orders)
             writer.finish()
         return True
 

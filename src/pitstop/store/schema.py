@@ -204,6 +204,8 @@ map_entries = Table(
     Column("updated", Float, nullable=False),
     Column("expires", Float),
     Column("version", Whole, nullable=False),
+    # Of a sink that keeps the newest of a key (maps.order); null: the next write wins.
+    Column("ordering", Text),
     # What has expired is found at each write, however large the map. Maps without expiry have no rows in it.
     Index(
         "map_entries_by_expiry",
@@ -240,6 +242,7 @@ map_undo = Table(
     Column("updated", Float),
     Column("expires", Float),
     Column("version", Whole),
+    Column("ordering", Text),
     # Of the entry as that version has left it: another one shows that somebody else has written since.
     Column("left_updated", Float),
     Column("left_version", Whole),

@@ -25,10 +25,17 @@ class _Map:
     newest: int = 0
     epochs: dict[tuple[str, str], tuple[int, str | None]] = field(default_factory=dict)
     """(lineage, sink) -> the last epoch that it has written, and that epoch's digest."""
+    orders: dict[str, str] = field(default_factory=dict)
+    """Key -> the order of its entry, of those that have one."""
 
     @property
     def bounds(self) -> JournalBounds:
         return JournalBounds(self.incarnation, self.newest - len(self.events) + 1, self.newest)
+
+    def keep_order(self, key: str, order: str | None) -> None:
+        self.orders.pop(key, None)
+        if order is not None:
+            self.orders[key] = order
 
     def record(self, events: Sequence[Event]) -> None:
         self.newest += len(events)
@@ -47,8 +54,8 @@ class MemoryMapStore:
     def __init__(self, registry: MemoryRegistry | None = None, clock: Clock | None = None) -> None:
         self._registry, self._clock = registry, clock or SystemClock()
         self._maps: dict[str, _Map] = {}
-        self._old: dict[int, dict[tuple[str, str], tuple[Entry | None, Entry | None]]] = {}
-        """Update -> (map, key) -> the entry before its version wrote it, and as that has left it."""
+        self._old: dict[int, dict[tuple[str, str], tuple[Entry | None, str | None, Entry | None]]] = {}
+        """Update -> (map, key) -> the entry before its version wrote it, its order, and the entry as that has left it."""
         self._lock = threading.RLock()
 
     def configure(self, config: MapConfig) -> None:
@@ -148,9 +155,14 @@ class MemoryMapStore:
         return JournalSlice(told, lost(max(0, after), bounds.oldest), bounds)
 
     def write_epoch(
-        self, name: str, changes: Sequence[tuple[str, str | None]], epoch: EpochId | None, fence: Fence | None
+        self,
+        name: str,
+        changes: Sequence[tuple[str, str | None]],
+        epoch: EpochId | None,
+        fence: Fence | None,
+        orders: Sequence[str] | None = None,
     ) -> bool:
-        return self._change(name, changes, None, epoch, fence)
+        return self._change(name, changes, None, epoch, fence, orders)
 
     def update_epoch(
         self,
@@ -169,6 +181,7 @@ class MemoryMapStore:
         update: Update | None,
         epoch: EpochId | None,
         fence: Fence | None,
+        orders: Sequence[str] | None = None,
     ) -> bool:
         with self._lock:
             withdrawable = self._check_fence(fence)
@@ -182,43 +195,48 @@ class MemoryMapStore:
             expired = expirations(due, found.newest)
             gone = {key for key, *_ in due}
             here = [found.entries[key] for key in {key for key, _ in changes} - gone if key in found.entries]
-            stored: dict[str, Stored | None] = {entry.key: (entry.value, entry.created, entry.version) for entry in here}
-            events = apply_changes(changes, stored, found.newest + len(expired), now, update)
+            stored: dict[str, Stored | None] = {
+                entry.key: (entry.value, entry.created, entry.version, found.orders.get(entry.key)) for entry in here
+            }
+            events = apply_changes(changes, stored, found.newest + len(expired), now, update, orders)
             # Nothing fails from here on: the map is there, its epoch marked, and all changes made, or none of it.
             self._maps[name] = found
             if epoch is not None and written is not None:
                 found.epochs[written] = epoch.epoch, epoch.digest
             for key in gone:
                 del found.entries[key]
-            before = {key: found.entries.get(key) for key, _ in changes}
+            before = {key: (found.entries.get(key), found.orders.get(key)) for key, _ in changes}
             self._store(found, stored, now)
             found.record([*expired, *events])
             if withdrawable is not None:
                 self._keep_old(withdrawable, found, before)
             return True
 
-    def _keep_old(self, operation: int, found: _Map, before: dict[str, Entry | None]) -> None:
+    def _keep_old(self, operation: int, found: _Map, before: dict[str, tuple[Entry | None, str | None]]) -> None:
         kept = self._old.setdefault(operation, {})
-        for key, entry in before.items():
-            old, left = kept.get((found.config.name, key), (entry, entry))
-            # What somebody else has written since the version did is what the entry goes back to.
-            kept[found.config.name, key] = (old if left == entry else entry, found.entries.get(key))
+        for key, (entry, order) in before.items():
+            old, its_order, left = kept.get((found.config.name, key), (entry, order, entry))
+            if left != entry:  # what somebody else has written since the version did is what the entry goes back to
+                old, its_order = entry, order
+            kept[found.config.name, key] = (old, its_order, found.entries.get(key))
 
     def withdraw(self, operation: int) -> int:
         with self._lock:
             total, now = 0, self._clock.now()
-            for (name, key), (old, left) in sorted(self._old.pop(operation, {}).items()):
+            for (name, key), (old, order, left) in sorted(self._old.pop(operation, {}).items()):
                 found = self._maps[name]
                 self._expire(found)
                 entry = found.entries.get(key)
                 wanted = old if old is not None and self._lives(old) else None
-                if entry == left and (entry is not None or wanted is not None):
+                if entry == left and old != left and (entry is not None or wanted is not None):
                     total += 1
                     before, after = (each.value if each is not None else None for each in (entry, wanted))
                     found.record([change_of(found.newest + 1, key, before, after, now)])
                     found.entries.pop(key, None)
+                    found.orders.pop(key, None)
                     if wanted is not None:
                         found.entries[key] = wanted
+                        found.keep_order(key, order)
             return total
 
     def forget_withdrawable(self) -> None:
@@ -234,6 +252,7 @@ class MemoryMapStore:
                 found.entries.pop(key, None)
             else:
                 found.entries[key] = Entry(key, entry[0], entry[1], now, None if ttl is None else now + ttl, entry[2])
+            found.keep_order(key, None if entry is None else entry[3])
 
     def _made(self, name: str) -> _Map:
         if name not in self._maps:

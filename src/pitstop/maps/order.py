@@ -1,0 +1,16 @@
+"""The order of an entry: a text that says which of two writes of a key is the newer one, kept beside the entry.
+
+Texts of one form compare as the values do that they stand for. A form is the kinds of these values, a letter each, and ends
+in ``:``; writes of different forms cannot be compared, and then the later write wins.
+"""
+
+from __future__ import annotations
+
+
+def is_older(order: str, held: str | None) -> bool:
+    """True if a write of this order is older than what an entry holds; None: the entry was written without an order."""
+    return held is not None and order < held and _form(order) == _form(held)
+
+
+def _form(order: str) -> str:
+    return order.partition(":")[0]
