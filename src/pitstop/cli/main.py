@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pitstop.cli import artifacts, cluster, jobs, maps, operating, page, pgwire, show, snapshots, sql, states
+from pitstop.cli import artifacts, backups, cluster, jobs, maps, operating, page, pgwire, show, snapshots, sql, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
@@ -264,6 +264,7 @@ artifacts.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")
+backups.add_to(app)
 register(app, completion)
 
 

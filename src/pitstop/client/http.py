@@ -34,6 +34,7 @@ from pitstop.service.history import JobHistory, Step
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
 from pitstop.service.kept_artifacts import Artifact
 from pitstop.service.results import (
+    Backup,
     CheckResult,
     ClusterInfo,
     FoundEntries,
@@ -287,6 +288,11 @@ class HttpService:
 
     def remove_member(self, name: str) -> None:
         self._send("DELETE", f"/cluster/members/{quote(name, safe='')}")
+
+    def backup(self, folder: str) -> Backup:
+        # It takes as long as the disk does.
+        timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
+        return self._ask(Backup, "POST", "/backups", json={"folder": folder}, timeout=timeout)
 
     def shut_down(self) -> None:
         self._send("POST", "/cluster/shutdown")

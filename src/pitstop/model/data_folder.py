@@ -205,6 +205,11 @@ class DataFolder:
         return self._own / "queries.log"
 
     @property
+    def backup(self) -> Path:
+        """What the server is just copying into a backup, as links. Goes away with that, and at the next backup."""
+        return self._own / "backup"
+
+    @property
     def spares(self) -> Path:
         """Warm spares, each with a folder of its own."""
         return self._own / "spares"
@@ -271,6 +276,12 @@ class JobFolder:
     def withdrawable(self) -> Path:
         """Where versions that may be gone back from have written files: a folder for each update, by its operation."""
         return self.root / "withdrawable"
+
+    @property
+    def outputs(self) -> Path:
+        """Where file sinks of the job's versions have written: a note for each lineage and sink. Written by runners; read when a
+        data folder was put back, to find what is later than it."""
+        return self.root / "outputs"
 
     def checkpoint(self, lineage: str) -> Path:
         """A checkpoint of Spark. Written by runners; removed when the job ends, or goes on with another lineage."""

@@ -88,12 +88,12 @@ class SnapshotManifest:
 def _files(data: list[dict[str, Any]]) -> tuple[SnapshotFile, ...]:
     files = tuple(SnapshotFile(**file) for file in data)
     for file in files:
-        if not _stays_below(file.path):
+        if not stays_below(file.path):
             raise SnapshotError(f"The manifest names a file outside of its snapshot ({file.path!r}): it was tampered with.")
     return files
 
 
-def _stays_below(path: str) -> bool:
+def stays_below(path: str) -> bool:
     """True for the path of a file below a folder, written as plainly as it can be."""
     return path.isprintable() and not set(path.split("/")) & {"", ".", ".."}
 

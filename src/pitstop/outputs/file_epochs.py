@@ -25,6 +25,8 @@ from pitstop.errors import OtherEpochError
 from pitstop.kit.private import usual_mode
 
 CONTROL = "_pitstop"
+ASIDE = "withdrawn-"
+"""What begins the names of folders, beside those of lineages, with files that were set aside."""
 _EPOCH = re.compile(r"(\d+)[.-]")
 
 
@@ -38,6 +40,8 @@ class WrittenFiles:
     """File below that folder -> its name below the sink's folder."""
     digest: str | None = None
     """Of the epoch. None: it has none, or a release wrote it that knew none."""
+    job: str | None = None
+    """Id of the job that has written it. None: a release wrote it that did not say so."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,10 @@ class FileEpochs:
         """Where the run writes the epoch's files aside."""
         return self.control / f"{epoch}{run}.staging"
 
+    def name(self, epoch: int, number: int, suffix: str) -> str:
+        """The name in the sink's folder of one of the epoch's files."""
+        return f"{self.sink}-{self.lineage}-{epoch:08d}-{number:03d}{suffix}"
+
     def is_committed(self, epoch: int, digest: str | None = None) -> bool:
         """True if the epoch is written. OtherEpochError if it is another one by its digest, where both are known."""
         try:
@@ -74,15 +82,19 @@ class FileEpochs:
         if last > epoch:
             raise self._other_epoch(last)
 
-    def commit(self, epoch: int, written: WrittenFiles, ownership: Ownership, notes: Path | None) -> bool:
+    def commit(
+        self, epoch: int, written: WrittenFiles, ownership: Ownership, notes: Path | None, outputs: Path | None = None
+    ) -> bool:
         """Commit an epoch; FencedError if the run has lost its job. Returns True if it may have to be withdrawn.
 
-        Where the files are is noted below ``notes`` then, so that they can be. OtherEpochError if somebody else has
-        committed it meanwhile, or a later one.
+        Where the files are is noted below ``notes`` then, so that they can be, and below ``outputs`` in any case, so that a
+        data folder that is put back finds them. OtherEpochError if somebody else has committed it meanwhile, or a later one.
         """
         path = self._manifest(epoch)
         temporary = path.with_name(f"{written.staging}.tmp")
         _write(temporary, dataclasses.asdict(written))
+        if outputs is not None:
+            self._note(outputs)
         with ownership.held() as update:
             if update is not None and notes is not None:
                 self._note(notes / str(update))
@@ -127,6 +139,36 @@ class FileEpochs:
         shutil.rmtree(self.control, ignore_errors=True)
         return count
 
+    def set_aside_after(self, last: int, aside: Path) -> int:
+        """Move all files of later epochs into a folder; returns how many. May be cut off and done again.
+
+        Most manifests are forgotten by then: the names of files tell.
+        """
+        count = 0
+        own = re.compile(re.escape(f"{self.sink}-{self.lineage}-") + r"(\d{8,})-\d{3,}(?:\D.*)?")
+        for folder, folders, names in os.walk(self.folder):
+            if folder == self.folder and CONTROL in folders:
+                folders.remove(CONTROL)
+            for name in names:
+                told = own.fullmatch(name)
+                if told is not None and int(told[1]) > last:
+                    path = Path(folder) / name
+                    target = aside / path.relative_to(self.folder)
+                    open_folder(target.parent)
+                    path.rename(target)
+                    self._remove_empty_folders(path.parent)
+                    count += 1
+        for path in self.control.glob("*"):  # last: while a manifest is there, this is not done
+            number = _EPOCH.match(path.name)
+            if number is not None and int(number[1]) > last:
+                _remove(path)
+        return count
+
+    def last_writer(self) -> str | None:
+        """The id of the job that has committed its last epoch, if that is known."""
+        last = max(self._committed(), default=None)
+        return self._read(self._manifest(last)).job if last is not None else None
+
     def _remove_empty_folders(self, folder: Path) -> None:
         """The folder of a partition goes with its last file."""
         with contextlib.suppress(OSError):  # not empty, or gone
@@ -156,7 +198,7 @@ class FileEpochs:
         old = not isinstance(found.get("moves"), dict)
         if old:
             return WrittenFiles(f"{path.stem}.staging", found)
-        return WrittenFiles(found["staging"], found["moves"], found.get("digest"))
+        return WrittenFiles(found["staging"], found["moves"], found.get("digest"), found.get("job"))
 
     def _note(self, folder: Path) -> None:
         note = folder / f"{self.lineage}-{self.sink}.json"
@@ -169,6 +211,13 @@ class FileEpochs:
 def noted(folder: Path) -> list[FileEpochs]:
     """Whose files are noted in a folder of notes."""
     return [FileEpochs(**json.loads(note.read_text())) for note in sorted(folder.glob("*.json"))]
+
+
+def lineages_in(folder: Path, sink: str) -> list[FileEpochs]:
+    """All that a sink of that name has written into a folder, by lineage."""
+    controls = sorted((folder / CONTROL).glob("*"))
+    lineages = [path.name for path in controls if not path.name.startswith(ASIDE) and (path / sink).is_dir()]
+    return [FileEpochs(str(folder), lineage, sink) for lineage in lineages]
 
 
 def open_folder(folder: Path) -> None:

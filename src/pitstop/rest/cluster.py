@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.model.audit import AuditEntry
-from pitstop.rest.models import MemberModel
+from pitstop.rest.models import BackupRequest, MemberModel
 from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
 from pitstop.service.api import ServerService
-from pitstop.service.results import ClusterInfo, MemberInfo
+from pitstop.service.results import Backup, ClusterInfo, MemberInfo
 from pitstop.service.settings import ServerSettings
 
 
@@ -54,6 +54,12 @@ def router(service: ServerService) -> APIRouter:
     async def remove_member(name: Annotated[str, Path(description="Its name")]) -> None:
         """Lets it leave; what it was doing is done by the others."""
         await working(service.remove_member, name)
+
+    @routes.post("/backups", status_code=201, summary="Take a backup")
+    async def take_backup(request: BackupRequest) -> Backup:
+        """Copies jobs with their state, maps, snapshots, code and settings, all as they are at one moment, into a folder of the
+        server's machine. Jobs go on meanwhile. Answers once all is on the disk."""
+        return await working(service.backup, request.folder)
 
     @routes.post("/cluster/shutdown", status_code=204, summary="Shut down the cluster")
     async def shut_down() -> None:

@@ -163,6 +163,12 @@ class MemberModel(BaseModel):
     name: str = Field(description="Its name")
 
 
+class BackupRequest(_Request):
+    """Where a backup goes."""
+
+    folder: str = Field(description="Absolute path of a new or empty folder on the server's machine")
+
+
 class MapSettingsBody(_Request):
     """Settings of a map; what is left out stays as it is."""
 

@@ -78,6 +78,7 @@ class SparkEngine:
             log=log,
             ownership=ownership,
             notes=self._settings.data.job(job.id).withdrawable,
+            outputs=self._settings.data.job(job.id).outputs,
             fence=Fence(job.id, job.token),
             maps=self._maps,
             sources=self._settings.sources(job.id, job.display_name),

@@ -35,6 +35,18 @@ def only_server(data: DataFolder) -> Iterator[None]:
         yield
 
 
+def is_served(data: DataFolder) -> bool:
+    """True if a server of this machine holds the data folder."""
+    try:
+        with data.control_lock.open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
 def _owner(path: Path) -> str:
     try:
         return str(json.loads(path.read_text())["pid"])

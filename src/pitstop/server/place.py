@@ -47,8 +47,8 @@ def _check_at_rest(data: DataFolder, database: Database, before: str) -> None:
     alive = next(filter(is_alive, _processes(data, database)), None)
     if alive is not None:
         raise ConflictError(
-            f"{moved}, and a process of it still runs ({alive}): put it back and end its jobs first ('pitstop cluster shutdown'), "
-            "or take a copy by 'pitstop backup' and 'pitstop restore' (docs/backup.md)."
+            f"{moved}, and a process of it still runs ({alive}): put it back and end its jobs first ('pitstop cluster "
+            "shutdown'), or take a copy by 'pitstop backup' and 'pitstop restore' (docs/backup.md)."
         )
     leader = SqlLeadership(database, "").leader() if database.wake() is not None else None
     if leader is not None:

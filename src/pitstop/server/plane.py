@@ -28,6 +28,7 @@ from pitstop.model.cluster import LOOPBACK, ClusterSettings, address_for_others
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import Retention
 from pitstop.outputs.kept import KeptOutputs
+from pitstop.server.backup import Backups
 from pitstop.server.cluster import OwnCluster, ServedCluster, WithMaster
 from pitstop.server.leading import Lead, Leading, Loop, SoleLeader
 from pitstop.server.members import OneMember
@@ -118,6 +119,7 @@ class ControlPlane:
             dependencies=dependencies,
             retention=settings.keep,
             queries=self._queries,
+            backups=Backups(self._database, data),
         )
 
     def start(self, end: Callable[[], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from pitstop.control.ports import Waiter
@@ -19,6 +20,7 @@ from pitstop.service.history import JobHistory, Step
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
 from pitstop.service.kept_artifacts import Artifact
 from pitstop.service.results import (
+    Backup,
     CheckResult,
     ClusterInfo,
     FoundEntries,
@@ -322,6 +324,13 @@ class Service(Protocol):
         """Let a member leave. NotFoundError if there is none of that name, ConflictError if it is the last one."""
         ...
 
+    def backup(self, folder: str) -> Backup:
+        """Copy all that the server keeps into a new or empty folder of its machine, as it is at one moment; jobs go on meanwhile.
+
+        ``folder`` is an absolute path. UsageError for another one, or if the store is in PostgreSQL.
+        """
+        ...
+
     def sql(self, statements: str) -> Iterator[Result]:
         """Carry out statements of SQL, with ``;`` between them, each once the result of the one before was taken.
 
@@ -345,6 +354,14 @@ class Cluster(Protocol):
 
     def shut_down(self) -> None:
         """Begin to; returns at once."""
+        ...
+
+
+class BackupDesk(Protocol):
+    """Takes backups of a server."""
+
+    def take(self, target: Path) -> Backup:
+        """As Service.backup."""
         ...
 
 

@@ -41,7 +41,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.service import updates
-from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, Cluster, SubmitRequest
+from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, BackupDesk, Cluster, SubmitRequest
 from pitstop.service.artifacts import store_artifact, usual_name
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.audit import AuditTrail
@@ -51,7 +51,7 @@ from pitstop.service.job_views import version_of
 from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.reads import Reads
-from pitstop.service.results import CheckResult, ClusterInfo, JobStatus, UpdateResult
+from pitstop.service.results import Backup, CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
 from pitstop.service.selecting import NoQueries, Queries
 from pitstop.service.sql_results import Result
@@ -66,7 +66,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``cluster`` is the server's.
     ``now`` and ``new_id`` stamp new jobs; ``dependencies`` gives the packages that they need (None: they must bring them
-    along), ``queries`` carries SELECT out.
+    along), ``queries`` carries SELECT out, ``backups`` takes backups.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         dependencies: Dependencies | None = None,
         retention: Retention = USUAL,
         queries: Queries | None = None,
+        backups: BackupDesk | None = None,
     ) -> None:
         Reads.__init__(self, registry, data, changes, retention)
         MapVerbs.__init__(self, maps)
@@ -92,6 +93,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
         self._audit, self._statements = audit, Statements(self, catalog, queries or NoQueries())
+        self._backups = backups
         self._dependencies = dependencies or Dependencies(data, NothingInstalled())
 
     def note_audit(self, entries: Sequence[AuditEntry]) -> None:
@@ -291,6 +293,11 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     def shut_down(self) -> None:
         self._cluster.shut_down()
+
+    def backup(self, folder: str) -> Backup:
+        if self._backups is None:
+            raise UsageError("This service takes no backups: a server does.")
+        return self._backups.take(Path(folder))
 
     # SQL
 

@@ -25,6 +25,23 @@ if TYPE_CHECKING:
 
 @described
 @dataclass(frozen=True)
+class Backup:
+    """A backup that was taken."""
+
+    folder: str
+    """The folder on the server's machine that holds it."""
+    created: Moment
+    """When it was taken: all of it is as it was then."""
+    bytes: int
+    """Size of its files."""
+    jobs: int
+    """How many jobs it has that have not ended."""
+    snapshots: int
+    """How many named snapshots it has."""
+
+
+@described
+@dataclass(frozen=True)
 class JobStatus:
     """A job as doors show it, with the progress of its run."""
 

@@ -17,7 +17,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.snapshots import manifest as manifests
-from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.checkpoint import WRITING, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 _ATTEMPTS = 5
@@ -52,6 +52,28 @@ def copy_checkpoint(checkpoint: Checkpoint, folder: Path, name: str) -> Snapshot
     manifest = _copy_with_retries(checkpoint, folder, name, None)
     manifests.write(folder, manifest, checkpoint.files)
     return manifest
+
+
+def link_checkpoint(checkpoint: Checkpoint, target: Path) -> None:
+    """Make ``target`` what a run that died at this moment would leave: the last committed epoch, and the one planned behind it.
+
+    SnapshotError if the checkpoint keeps changing while it is copied.
+    """
+    files = checkpoint.files
+    for _ in range(_ATTEMPTS):
+        files.remove(target)
+        epoch = checkpoint.committed()
+        planned = [Path("offsets") / name for name in (f"{epoch + 1}", f".{epoch + 1}.crc")]
+        try:
+            for path in checkpoint.files_of(epoch):
+                files.copy(checkpoint.path / path, target / path)
+            for path in (*planned, Path(WRITING)):
+                if files.facts(checkpoint.path / path) is not None:
+                    files.copy(checkpoint.path / path, target / path)
+            return
+        except FileNotFoundError:  # Spark forgets old epochs meanwhile
+            continue
+    raise SnapshotError(f"The state in {checkpoint.path} kept changing while it was copied: try again.")
 
 
 def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:

@@ -6,9 +6,6 @@ A manifest begins with the checksum of all its other bytes (docs/snapshot-format
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,12 +13,11 @@ from typing import Any
 from pitstop.errors import SnapshotError
 from pitstop.model.snapshot import MANIFEST_VERSION, SnapshotFile, SnapshotManifest
 from pitstop.snapshots.files import LOCAL_FILES, Files, checksum
+from pitstop.snapshots.sealed import SealError, seal, unseal
 
 MANIFEST = "manifest.json"
 FILES, IMPORTED = "checkpoint", "imported"
 
-_BEFORE_SUM, _AFTER_SUM = b'{\n "sha256": "', b'",\n'
-_SUM = re.compile(rb"\A" + re.escape(_BEFORE_SUM) + rb"([0-9a-f]{64})" + re.escape(_AFTER_SUM))
 _FIELDS = frozenset(field.name for field in dataclasses.fields(SnapshotManifest))
 
 
@@ -39,27 +35,19 @@ def read(path: Path | str, files: Files = LOCAL_FILES) -> SnapshotManifest:
 
 def write(folder: Path, manifest: SnapshotManifest, files: Files = LOCAL_FILES) -> None:
     """Write the manifest, whole or not at all: a snapshot exists once this file does."""
-    fields = json.dumps(manifest.to_dict(), indent=1).encode().removeprefix(b"{\n")
-    digest = _digest(_BEFORE_SUM, _AFTER_SUM + fields)
-    files.write(folder / MANIFEST, _BEFORE_SUM + digest + _AFTER_SUM + fields)
+    files.write(folder / MANIFEST, seal(manifest.to_dict()))
 
 
 def _parsed(content: bytes, name: str) -> dict[str, Any]:
     """The fields of a manifest; SnapshotError if it is not as it was written, ValueError if it is none."""
-    told = _SUM.match(content)
-    if told is not None and _digest(content[: told.start(1)], content[told.end(1) :]) != told[1]:
-        raise SnapshotError(f'snapshot "{name}" is damaged: its manifest does not match its checksum.')
-    fields = json.loads(content)
-    if not isinstance(fields, dict):
-        raise ValueError("it has no fields")
+    try:
+        fields, sealed = unseal(content)
+    except SealError:
+        raise SnapshotError(f'snapshot "{name}" is damaged: its manifest does not match its checksum.') from None
     # Releases that wrote no checksum knew no field that this one does not: an unknown one was the checksum once.
-    if told is None and fields.get("format") == MANIFEST_VERSION and not fields.keys() <= _FIELDS:
+    if not sealed and fields.get("format") == MANIFEST_VERSION and not fields.keys() <= _FIELDS:
         raise SnapshotError(f'snapshot "{name}" is damaged: its manifest does not begin with its checksum.')
     return fields
-
-
-def _digest(*parts: bytes) -> bytes:
-    return hashlib.sha256(b"".join(parts)).hexdigest().encode()
 
 
 def described(files: Files, folder: Path, paths: Iterable[Path]) -> tuple[SnapshotFile, ...]:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Table, select, update
+from sqlalchemy import Column, Table, delete, select, update
 
 from pitstop.control.ports import RunHandle
 from pitstop.store import schema
 from pitstop.store.database import Database
 
 _NAMES = frozenset({"artifact", "dependencies", "path"})
-"""How records call paths of the data folder: of a job's code, of its packages, of a snapshot. No other path is touched: an argument
-of a job may well lead into the folder."""
+"""How records call paths of the data folder: of a job's code, of its packages, of a snapshot. No other path is touched, also no
+argument of a job that leads into the folder."""
 _RECORDS: tuple[Column[Any], ...] = (
     schema.jobs.c.body,
     schema.job_versions.c.body,
@@ -22,6 +22,8 @@ _RECORDS: tuple[Column[Any], ...] = (
     schema.operations.c.result,
     schema.observations.c.payload,
 )
+_GONE = "restored/0/0"
+"""The handle of a process of a boot that no machine has had (launchers.processes)."""
 
 
 def noted_place(database: Database) -> str | None:
@@ -56,6 +58,18 @@ def run_handles(database: Database) -> list[RunHandle]:
     """The handles of all runs that have ever claimed a job which is still there."""
     with database.read() as connection:
         return [RunHandle(handle) for handle in connection.execute(select(schema.leases.c.handle)).scalars()]
+
+
+def forget_processes(database: Database) -> None:
+    """Let no process be known that runs anything: the store was put back from a copy, and those of the original may be there.
+
+    Each run has died, as far as the control plane can see.
+    """
+    with database.write() as connection:
+        connection.execute(update(schema.leases).values(handle=_GONE, expires=0.0))
+        connection.execute(update(schema.leadership).values(expires=0.0))
+        for table in (schema.members, schema.assignments, schema.kills):
+            connection.execute(delete(table))
 
 
 def _moved(record: Any, before: str, after: str) -> Any:

@@ -19,6 +19,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.retention import USUAL, Retention
 from pitstop.outputs.kept import KeptOutputs
+from pitstop.server.backup import Backups
 from pitstop.service.changes import Changes
 from pitstop.service.local import LocalService
 from pitstop.service.results import ClusterInfo, MemberInfo
@@ -56,7 +57,19 @@ class ScriptedService(LocalService):
             self.registry, self._launcher, workers, _Clock(now), wake, data, outputs, changes.notify, retention=retention
         )
         super().__init__(
-            self.registry, maps, workers, data, wake, changes, _Cluster(), audit, catalog, now, new_id, retention=retention
+            self.registry,
+            maps,
+            workers,
+            data,
+            wake,
+            changes,
+            _Cluster(),
+            audit,
+            catalog,
+            now,
+            new_id,
+            retention=retention,
+            backups=Backups(self._database, data),
         )
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()

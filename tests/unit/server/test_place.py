@@ -15,7 +15,7 @@ from pitstop.model.operation import UpdateJob
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.server.place import settle_place
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.database import open_database
 from pitstop.store.leadership import SqlLeadership
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
@@ -87,7 +87,8 @@ def test_it_is_refused_while_a_run_of_the_folder_goes_on(tmp_path, url):
     with pytest.raises(ConflictError, match=r"^The data folder .*/after was moved or copied from .*/before, and a process of it"):
         settle_place(after, url)
     with closing(open_database(url)) as database:
-        assert SqlRegistry(database).get_job(ID).version.source.artifact == str(before.artifact("abc", "job.py")), "nothing changed"
+        source = SqlRegistry(database).get_job(ID).version.source
+    assert source.artifact == str(before.artifact("abc", "job.py")), "nothing is changed"
 
 
 def test_it_is_refused_while_another_server_uses_the_store(tmp_path, url):

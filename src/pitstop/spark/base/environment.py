@@ -58,6 +58,8 @@ class Environment:
     """Whether the run still has its job."""
     notes: Path | None = None
     """Folder for notes of what a version has written that may be gone back from; None if it never is."""
+    outputs: Path | None = None
+    """Folder for notes of where its file sinks write; None: nobody asks for them."""
     fence: Fence | None = None
     maps: MapStore | None = None
     sources: SourceSettings = field(default_factory=SourceSettings)

@@ -31,9 +31,10 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     if sink.partition_by:
         writer = writer.partitionBy(*sink.partition_by)
     writer.save(str(staging))
-    written = WrittenFiles(staging.name, _moves(staging, context), context.digest)
-    context.run.begins()
-    withdrawable = epochs.commit(context.epoch, written, context.run.ownership, context.run.notes)
+    run = context.run
+    written = WrittenFiles(staging.name, _moves(staging, epochs, context.epoch), context.digest, run.job_id)
+    run.begins()
+    withdrawable = epochs.commit(context.epoch, written, run.ownership, run.notes, run.outputs)
     epochs.put_in_place(context.epoch)
     # An epoch is replayed only if it is the last one; one more is kept for good measure.
     epochs.forget_before(context.epoch - 1, manifests=not withdrawable)
@@ -60,7 +61,7 @@ def write_aside(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     write_files(dataclasses.replace(sink, path=str(context.run.work_dir / "files" / context.stage)), rows, context)
 
 
-def _moves(staging: Path, context: EpochContext) -> dict[str, str]:
+def _moves(staging: Path, epochs: FileEpochs, epoch: int) -> dict[str, str]:
     """File below the staging folder -> its name below the sink's folder."""
     moves = {}
     found = [p for p in sorted(staging.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
@@ -69,8 +70,7 @@ def _moves(staging: Path, context: EpochContext) -> dict[str, str]:
             continue
         relative = path.relative_to(staging)
         suffix = "".join(part for part in Path(path.name.split(".", 1)[1]).suffixes) or path.suffix
-        name = f"{context.stage}-{context.lineage}-{context.epoch:08d}-{number:03d}{suffix}"
-        moves[str(relative)] = str(relative.parent / name)
+        moves[str(relative)] = str(relative.parent / epochs.name(epoch, number, suffix))
     return moves
 
 

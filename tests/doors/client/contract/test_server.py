@@ -7,6 +7,7 @@ from pitstop.errors import (
     ConflictError,
     IncompatibleError,
     NotFoundError,
+    UsageError,
 )
 from pitstop.kit.version import __version__
 from pitstop.model.job import JobState
@@ -59,6 +60,18 @@ def test_a_server_tells_how_much_it_keeps(pair):
     keep = pair[0].settings().keep
     assert [setting.name for setting in keep] == [kept.name for kept in KEPT]
     assert KeepSetting("result-time", "7 days", "7 days", KEPT[1].meaning) in keep
+
+
+def test_a_backup_is_taken_of_all_there_is(pair, tmp_path):
+    service, state = pair
+    running(state)
+    taken = service.backup(str(tmp_path / "backup"))
+    assert (taken.folder, taken.jobs, taken.snapshots) == (str(tmp_path / "backup"), 1, 0)
+    assert taken.bytes == sum(
+        path.stat().st_size for path in (tmp_path / "backup").rglob("*") if path.is_file() and path.name != "backup.json"
+    )
+    with pytest.raises(UsageError, match=r"^The backup cannot go into .*/backup: give a new folder"):
+        service.backup(str(tmp_path / "backup"))
 
 
 def test_members_are_added_and_leave(pair):

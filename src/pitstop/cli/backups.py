@@ -1,0 +1,75 @@
+"""Commands that take a backup, put it back, and bring outputs in line with a data folder that was put back."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pitstop.cli.context import Call
+from pitstop.cli.register import register
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup")]
+Data = Annotated[Path, typer.Option(help="Data folder, that no server uses")]
+
+
+def backup(call: Call, folder: Folder) -> None:
+    """Copy all that the server keeps into a new folder of its machine, as it is at one moment; jobs go on (docs/backup.md)."""
+    taken = call.service().backup(str(folder.absolute()))
+    if call.structured:
+        call.show(asdict(taken))
+        return
+    call.say(
+        f"Backup of {taken.jobs} jobs and {taken.snapshots} snapshots ({taken.bytes:,} bytes) in {taken.folder}. "
+        f"Put it back with: pitstop restore {taken.folder} --data DATA"
+    )
+
+
+def restore(
+    call: Call,
+    folder: Folder,
+    data: Annotated[Path, typer.Option(help="New or empty folder, which a server then serves")],
+    keep_outputs: Annotated[
+        bool, typer.Option("--keep-outputs", help="Leave in the outputs what jobs have written after the backup")
+    ] = False,
+) -> None:
+    """Put a backup into a new data folder, and take out of its jobs' outputs what is later; jobs go on at the next start."""
+    told, place = _restoring().restore_backup(folder, data, keep_outputs), data.absolute()
+    call.say(f"The backup is in {place}. Start the server with: pitstop serve --data {place}")
+    _tell(call, told)
+
+
+def withdraw(call: Call, data: Data) -> None:
+    """Take out of the outputs what is later than a data folder that was put back by other means than 'pitstop restore'."""
+    _tell(call, _restoring().withdraw_later(data))
+
+
+def _restoring() -> Any:
+    # Imported by name, as the server: a layer above the command line, and only these commands need it.
+    return importlib.import_module("pitstop.server.restoring")
+
+
+def _tell(call: Call, told: Iterable[Any]) -> None:
+    if call.structured:
+        call.show([asdict(each) for each in told])
+        return
+    for each in told:
+        if each.files is None:
+            call.warn(
+                f"Sink '{each.sink}' of job {each.job_id}: its folder {each.folder} is not there. If it comes back with rows "
+                "that are later than the backup, run 'pitstop withdraw' before the job goes on."
+            )
+        elif each.files:
+            call.say(
+                f"Sink '{each.sink}' of job {each.job_id}: {each.files} later files of {each.folder} are now in {each.aside}"
+            )
+
+
+def add_to(app: typer.Typer) -> None:
+    """The commands on the command line."""
+    for command in (backup, restore, withdraw):
+        register(app, command)

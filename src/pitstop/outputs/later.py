@@ -1,0 +1,74 @@
+"""What file sinks have written later than the saved state of a data folder, which was put back from an older copy.
+
+The jobs will write those rows again, in other epochs: so the files are set aside, below ``_pitstop`` in the folder of their sink,
+where no reader looks. Nothing is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitstop.errors import OtherEpochError
+from pitstop.model.data_folder import DataFolder
+from pitstop.outputs.file_epochs import ASIDE, CONTROL, FileEpochs, lineages_in, noted
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.epoch_digest import digest_of
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """What became of the files in the folder of a sink."""
+
+    job_id: str
+    sink: str
+    folder: str
+    files: int | None
+    """How many were set aside; None: there is no such folder here."""
+    aside: str
+    """Where they are now."""
+
+
+def set_aside_later(data: DataFolder) -> list[SetAside]:
+    """Set aside what all jobs have written after the epochs that the data folder knows of; no run may go on meanwhile.
+
+    May be cut off and done again.
+    """
+    stamp = f"{ASIDE}{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+    told = []
+    for folder in sorted(data.jobs.glob("*")):
+        notes = noted(data.job(folder.name).outputs)
+        for place, sink in sorted({(note.folder, note.sink) for note in notes}):
+            aside, files = Path(place) / CONTROL / stamp, None
+            if Path(place).is_dir():
+                here = [note for note in notes if (note.folder, note.sink) == (place, sink)]
+                files = _set_aside(data, folder.name, here, Path(place), sink, aside)
+            told.append(SetAside(folder.name, sink, place, files, str(aside)))
+    return told
+
+
+def _set_aside(data: DataFolder, job_id: str, notes: Iterable[FileEpochs], place: Path, sink: str, aside: Path) -> int:
+    """``notes`` are those of that sink in that folder."""
+    count, known = 0, set()
+    for epochs in notes:
+        known.add(epochs.lineage)
+        checkpoint = Checkpoint(data.job(job_id).checkpoint(epochs.lineage))
+        if checkpoint.planned() >= 0:  # else it is over, or a batch: it has written all that it ever will
+            count += epochs.set_aside_after(_last_of(checkpoint, epochs), aside)
+    for later in lineages_in(place, sink):
+        # A version that the job had later.
+        if later.lineage not in known and later.last_writer() == job_id:
+            count += later.set_aside_after(-1, aside)
+    return count
+
+
+def _last_of(checkpoint: Checkpoint, epochs: FileEpochs) -> int:
+    """The last epoch that a run from this checkpoint does not write, or finds written already."""
+    committed, planned = checkpoint.committed(), checkpoint.planned()
+    with contextlib.suppress(OtherEpochError):
+        if planned > committed and epochs.is_committed(planned, digest_of(checkpoint, planned)):
+            return planned
+    return committed
