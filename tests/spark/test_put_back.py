@@ -53,6 +53,8 @@ def go_on(harness, checkpoint, rows, step, told, sinks):
     failure = running.failure()
     if failure is None:
         running.stop(60)
+    elif failure.details.get("away"):  # the machine is too busy: a run of a job is started again, too
+        return go_on(harness, checkpoint, rows, step, told, sinks)
     return failure
 
 

@@ -202,6 +202,9 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "snapshot",
         "cluster",
         "ui",
+        "backup",
+        "restore",
+        "withdraw",
         "completion",
     ]
     out = bare("--help")[1]
