@@ -14,6 +14,7 @@ from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
 from pitstop.model.config import OPTIONS, renamed_stages, stages_to_drop
 from pitstop.model.job import JobState
+from pitstop.model.operation import StateAtStart
 from pitstop.service.api import SubmitRequest
 from pitstop.service.results import JobStatus, UpdateResult
 
@@ -196,20 +197,33 @@ def rollback(
     watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="With --to: back if it fails so soon")] = 0.0,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
+    state: Annotated[
+        StateAtStart,
+        typer.Option("--state", help="With --to: from the present state, its own latest snapshot, or with empty what is missing"),
+    ] = StateAtStart.PRESENT,
+    write_again: Annotated[
+        bool, typer.Option("--write-again", help="With --to: rows may be written into sinks that have them already")
+    ] = False,
 ) -> None:
     """Go back to the version before an update that is being made ready, starts or is watched; with --to, to any earlier one.
 
-    With --to the job is updated to the code, arguments and options of that version, and goes on from the present state.
+    With --to the job is updated to the code, arguments and options of that version, and goes on from the present state, if that
+    has all that the version keeps and reads. --state snapshot starts from the latest snapshot of that version, which the update
+    away from it has taken, and reads again what came since; --write-again allows that rows come twice into sinks which have got
+    them already.
     """
     found = call.service().job(job)
     if to is not None:
         call.say(f"Updating job {describe(found)} to what it was as version {to}...")
+        options = renamed_option(renamed) | drop_option(allow_drop)
         with call.waiting("Checking that version, then changing over"):
-            result = call.service().go_back(found.id, to, renamed_option(renamed) | drop_option(allow_drop), watch)
+            result = call.service().go_back(found.id, to, options, watch, state, write_again)
         _say_updated(call, result)
         return
-    if watch or renamed or allow_drop:
-        raise UsageError("--watch, --renamed and --allow-drop belong to an update: give --to VERSION, too.")
+    if watch or renamed or allow_drop or write_again or state is not StateAtStart.PRESENT:
+        raise UsageError(
+            "--watch, --renamed, --allow-drop, --state and --write-again belong to an update: give --to VERSION, too."
+        )
     call.say(f"Rolling back job {describe(found)}...")
     call.service().rollback(found.id)
     now = call.service().job(found.id)

@@ -17,6 +17,7 @@ from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
 from pitstop.model.job import JobState, Progress
 from pitstop.model.job_event import JobEvent, StateChange
+from pitstop.model.operation import StateAtStart
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.history import JobHistory, Step
@@ -239,12 +240,22 @@ class JobHandle:
         """The versions that it has and had, the newest first; by default 50 are kept."""
         return self._service.versions(self.id)
 
-    def go_back(self, version: int, watch_seconds: float = 0.0, **options: Any) -> UpdateResult:
+    def go_back(
+        self,
+        version: int,
+        watch_seconds: float = 0.0,
+        state: StateAtStart | Literal["present", "snapshot", "empty"] = "present",
+        write_again: bool = False,
+        **options: Any,
+    ) -> UpdateResult:
         """Update it to the code, arguments and options of an earlier version; ``options`` go over these.
 
-        It becomes a new version, and goes on from the state of the present one. Raises as :meth:`update`.
+        It becomes a new version, and goes on from the state of the present one; IncompatibleError if that has not all of its
+        stages and sources. ``state="snapshot"`` starts it from its own latest snapshot, and reads again what came since;
+        ``"empty"`` lets begin empty what the present state has not. Where rows would then be written into a sink that may have
+        them, it wants ``write_again=True``. Raises as :meth:`update`.
         """
-        return self._service.go_back(self.id, version, options, watch_seconds)
+        return self._service.go_back(self.id, version, options, watch_seconds, StateAtStart(state), write_again)
 
     def verbs(self) -> list[JobVerb]:
         """What can be asked of it, and what each would be refused with as it is now; nothing is asked for."""

@@ -26,6 +26,7 @@ from pitstop.kit.version import __version__
 from pitstop.maps.model import Entry, EventKind, JournalEvent
 from pitstop.model.audit import USER_HEADER, AuditEntry
 from pitstop.model.job import JobState
+from pitstop.model.operation import StateAtStart
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
@@ -177,9 +178,15 @@ class HttpService:
         return self._get(list[JobVersion], _job(name_or_id) + "/versions")
 
     def go_back(
-        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+        self,
+        name_or_id: str,
+        version: int,
+        options: dict[str, Any] | None = None,
+        watch_seconds: float = 0.0,
+        start: StateAtStart = StateAtStart.PRESENT,
+        write_again: bool = False,
     ) -> UpdateResult:
-        body = {"options": options or {}, "watch_seconds": watch_seconds}
+        body = {"options": options or {}, "watch_seconds": watch_seconds, "state": start.value, "write_again": write_again}
         timeout = _timeout(UPDATE_SECONDS + watch_seconds)
         return self._ask(UpdateResult, "POST", f"{_job(name_or_id)}/versions/{version}/go-back", json=body, timeout=timeout)
 

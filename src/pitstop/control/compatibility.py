@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pitstop.control.going_back import check_present, check_snapshot, own_snapshot, told_of_snapshot, written_since
 from pitstop.control.ports import Registry, Standby, Workers
-from pitstop.errors import ConflictError, DropError, IncompatibleError
+from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
 from pitstop.model.config import renamed_stages, stages_to_drop
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
-from pitstop.model.report import Report
+from pitstop.model.operation import GoingBack
+from pitstop.model.report import Report, StageVerdict, Verdict
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile
 from pitstop.plan.diff import compare
@@ -44,21 +47,54 @@ class Judge:
             return Checked(compiled.plan, self._against_job(job, compiled, options))
         return Checked(compiled.plan, None)
 
-    def judge_update(self, job: Job, source: JobSource, options: dict[str, Any], standby: Standby | None) -> Report:
+    def judge_update(
+        self,
+        job: Job,
+        source: JobSource,
+        options: dict[str, Any],
+        standby: Standby | None,
+        back: GoingBack | None = None,
+        start_from: str | None = None,
+    ) -> Report:
         """What an update of the job would do, compiled by the standby if there is one, which keeps what it has compiled.
 
+        ``back``: the earlier version that it is; ``start_from``: the snapshot from which it starts instead of the present state.
         Raises what is wrong with the version; IncompatibleError, with the report, if any stage is refused.
         """
-        state = self._state_of(job)
+        record = self._registry.get_snapshot(start_from) if start_from is not None else None
+        if start_from is not None and record is None:
+            raise NotFoundError(f"Didn't find a snapshot named '{start_from}'")
+        state = Path(record.path) if record is not None else self._state_of(job)
         task = Compile(source, options, str(state) if state is not None else None, job.id, job.display_name)
         compiled = standby.compile(task) if standby is not None else self._workers.compile(task)
-        report = self._against_job(job, compiled, options)
+        allowed = options | ({"allow_drop": list(back.allow_drop)} if back is not None and record is not None else {})
+        report = self._against_job(job, compiled, allowed)
+        if record is not None and back is not None:
+            # What the present state would be refused for is left behind with it; what is dropped of it is asked for all the same.
+            left, report = report, self._against_snapshot(record.path, compiled, options)
+            report = dataclasses.replace(report, needs_allow_drop=left.needs_allow_drop, lines=_with_dropped(report, left))
         if report.refused:
             stays = "stays as it is" if job.state is JobState.SUSPENDED else "goes on"
             fits = f"The new version does not fit job '{job.display_name}', which {stays}"
             raise IncompatibleError(f"{fits}: {report.reasons}.", report=report.to_dict())
+        if back is not None:
+            report = self._checked_back(job, back, report, compiled.plan, record)
         if report.needs_allow_drop:
             raise DropError(_drops(job, report), report=report.to_dict())
+        return report
+
+    def _checked_back(
+        self, job: Job, back: GoingBack, report: Report, plan: dict[str, Any], record: SnapshotRecord | None
+    ) -> Report:
+        """What becomes of the state of a version that is gone back to; IncompatibleError if anything would be lost or doubled."""
+        versions = [kept.version for kept in self._registry.versions(job.id)]
+        sinks = written_since(back.version, plan, [*versions, job.version])
+        if record is not None:
+            check_snapshot(job, back, report, sinks, record)
+            return told_of_snapshot(report, manifest.read(record.path))
+        earlier = next((version for version in versions if version.number == back.version), None)
+        own = own_snapshot(self._registry, job, earlier) if earlier is not None else None
+        check_present(job, back, report, plan, sinks, own)
         return report
 
     def _against_job(self, job: Job, compiled: Compilation, options: dict[str, Any]) -> Report:
@@ -108,6 +144,11 @@ def _renamed(options: dict[str, Any]) -> dict[str, str]:
 
 def _allowed(options: dict[str, Any]) -> tuple[str, ...]:
     return stages_to_drop(options.get("allow_drop") or ())
+
+
+def _with_dropped(report: Report, left: Report) -> tuple[StageVerdict, ...]:
+    """The lines of a start from a snapshot, and what is dropped of the present state."""
+    return (*report.lines, *(line for line in left.lines if line.verdict is Verdict.DROPPED))
 
 
 def _drops(job: Job, report: Report) -> str:

@@ -47,12 +47,13 @@ class Preparer:
         standby = self._workers.hold(WARM_SECONDS) if job.state is JobState.RUNNING else None
         if standby is not None:
             self._keep(operation_id, standby.id)
-        report = self._judge.judge_update(job, request.source, request.options, standby)
+        report = self._judge.judge_update(job, request.source, request.options, standby, request.back, request.start_from)
         prepared = UpdatePrepared(operation_id, request, report, job.version.number, rescales=rescales)
         if standby is None or job.version.lineage is None:
             return prepared
         # A rehearsal restores the whole state: as long again for one that is too large for the memory, whose job may hold still.
-        if not moves_state(operation.request):
+        # It restores the present state, which a version that starts from another snapshot may not fit.
+        if not moves_state(operation.request) and request.start_from is None:
             standby.rehearse(Rehearse(job.version.lineage, last_sizes(self._registry, job)))
         return dataclasses.replace(prepared, standby=standby.id)
 

@@ -40,7 +40,8 @@ def _versions(job: Job) -> list[tuple[Version, str | None]]:
     if isinstance(phase, Asked):
         found.append((phase.target, phase.target.config.initial_snapshot))
     elif isinstance(phase, Starting | Watched):
-        found.append((phase.previous, phase.previous.config.initial_snapshot if _keeps_state(phase.previous) else now))
+        taken = (job.update.snapshot if job.update is not None else None) or now
+        found.append((phase.previous, phase.previous.config.initial_snapshot if _keeps_state(phase.previous) else taken))
     return found
 
 

@@ -118,7 +118,7 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
     if update is None or not isinstance(update.phase, Starting):
         return job, ()
     gap = max(0.0, (fact.committed_at or now) - update.phase.stopped_at)
-    snapshot = str(job.version.options["initial_snapshot"])
+    snapshot = update.snapshot or str(job.version.options["initial_snapshot"])
     if update.rescales:
         return _rescaled(job, update.phase.previous), (
             answered(update.operation),
@@ -228,7 +228,7 @@ def without_new_version(job: Job, phase: Starting | Watched) -> tuple[Version, t
     The job's ``withdrawal`` is that update then, and the run of the new version is fenced.
     """
     assert job.update is not None
-    old = _resumable(phase.previous, job.version.options["initial_snapshot"])
+    old = _resumable(phase.previous, job.update.snapshot or job.version.options["initial_snapshot"])
     lineage = job.version.lineage
     dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != phase.previous.lineage else []
     return old, (Withdraw(job.update.operation), *dropped)
@@ -251,7 +251,7 @@ def under_way(job: Job) -> bool:
 
 
 def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
-    options: dict[str, Any] = fact.request.options | {"initial_snapshot": fact.request.snapshot}
+    options: dict[str, Any] = fact.request.options | {"initial_snapshot": fact.request.start_from or fact.request.snapshot}
     number = job.version.number if fact.rescales else job.version.number + 1
     target = Version(number, fact.request.source, options, JobConfig.from_options(options))
     phase = Asked(target, fact.standby, before)
@@ -259,7 +259,7 @@ def _asked(job: Job, fact: UpdatePrepared, before: Starting | None) -> Job:
         job,
         preparation=None,
         termination=Termination(Mode.UPDATE, fact.operation),
-        update=Update(fact.operation, fact.request.watch_seconds, phase, fact.report, fact.rescales),
+        update=Update(fact.operation, fact.request.watch_seconds, phase, fact.report, fact.rescales, fact.request.snapshot),
         update_failure=None,
         moves_failed=job.moves_failed if fact.rescales else 0,
     )

@@ -199,6 +199,8 @@ class Update:
     """What becomes of each stage."""
     rescales: bool = False
     """True if the new version is the old one, to be started for the members that there are now, or with its state on disk."""
+    snapshot: str | None = None
+    """The name under which the old version's state is saved; None: the one from which the new version starts."""
 
 
 @dataclass(frozen=True)

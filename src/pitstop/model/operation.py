@@ -85,6 +85,30 @@ class CancelAndExport:
     snapshot: str
 
 
+class StateAtStart(StrEnum):
+    """What an earlier version starts from when it is gone back to."""
+
+    PRESENT = "present"
+    """The state that the job has now. It is refused if that has not all of the version's stages and sources."""
+    SNAPSHOT = "snapshot"
+    """The latest snapshot that was taken of that version: what came since is read again."""
+    EMPTY = "empty"
+    """The state that the job has now. What it has not starts empty, and is read from its beginning."""
+
+
+@dataclass(frozen=True)
+class GoingBack:
+    """An update to an earlier version of the job."""
+
+    version: int
+    """Its number."""
+    start: StateAtStart = StateAtStart.PRESENT
+    write_again: bool = False
+    """Rows may be written into sinks that have them already."""
+    allow_drop: tuple[str, ...] = ()
+    """Of the present state, where the version starts from its own snapshot: that has nothing to drop."""
+
+
 @dataclass(frozen=True)
 class UpdateJob:
     """Put a new version in the place of the one that runs, or is suspended."""
@@ -97,6 +121,10 @@ class UpdateJob:
     """The name under which the old version's state is saved, and from which the new one starts."""
     watch_seconds: float = 0.0
     """How long after its start a failure of the new version still brings back the old one."""
+    back: GoingBack | None = None
+    """The earlier version that it is; None if it is a new one."""
+    start_from: str | None = None
+    """The name of another snapshot from which the new version starts."""
 
 
 @dataclass(frozen=True)

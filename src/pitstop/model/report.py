@@ -30,8 +30,8 @@ class Way(StrEnum):
     """Another structure: a new checkpoint is laid down and each stage's state brought into it."""
 
 
-DROPPED_SOURCE = "C05"
-"""The rule of a source that is dropped with its place."""
+DROPPED_SOURCE, NEW_SOURCE = "C05", "C04"
+"""The rules of a source that is dropped with its place, and of one that is read from its configured start."""
 
 
 @described

@@ -8,7 +8,7 @@ from typing import Any
 from pitstop.errors import UsageError
 from pitstop.model.config import ALL_STAGES
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.model.report import DROPPED_SOURCE, Report, StageVerdict, Verdict, Way
+from pitstop.model.report import DROPPED_SOURCE, NEW_SOURCE, Report, StageVerdict, Verdict, Way
 from pitstop.plan.folders import moved_folder
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import judge_stage
@@ -110,7 +110,7 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
     for name, stage in after.sources.items():
         old = before.sources.get(renamed.get(name, name))
         if old is None:
-            lines.append(StageVerdict(name, Verdict.NEW, "source, reads from its configured start", "C04"))
+            lines.append(StageVerdict(name, Verdict.NEW, "source, reads from its configured start", NEW_SOURCE))
         elif old.description != stage.description:
             detail = f"was a source of kind {old.description} and is now {stage.description}: give it another name"
             lines.append(StageVerdict(name, Verdict.REFUSED, detail, "C03"))

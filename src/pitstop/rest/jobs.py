@@ -117,8 +117,8 @@ def _add_go_back(routes: APIRouter, service: ServerService, waiters: Waiters) ->
         body: GoBackBody,
         request: Request,
     ) -> UpdateResult:
-        """An update to its code, arguments and options, as a new version, which goes on from the state of the present one."""
-        asked = await bringing(service.ask_go_back, job, version, body.options, body.watch_seconds)
+        """An update to its code, arguments and options, as a new version, from the present state, or as `state` says."""
+        asked = await bringing(service.ask_go_back, job, version, body.options, body.watch_seconds, body.state, body.write_again)
         return await waiters.answer(asked, request)
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 from pitstop.kit.log_levels import LogLevel
 from pitstop.maps.model import LONGEST_SECONDS, MOST_EVENTS
 from pitstop.model.config import OPTIONS
+from pitstop.model.operation import StateAtStart
 from pitstop.model.options import Option
 from pitstop.model.report import StageVerdict, Way
 from pitstop.service.results import Difference
@@ -72,6 +73,12 @@ class GoBackBody(_Request):
 
     options: UpdateOptions = Field(default_factory=dict, description="Job options over those of that version")
     watch_seconds: float = Field(0.0, ge=0, le=LONGEST_WATCH, description="Go back again if it fails so soon after its start")
+    state: StateAtStart = Field(
+        StateAtStart.PRESENT,
+        description="What it starts from: the present state, which must have all of its stages and sources; its own latest "
+        "snapshot, so that what came since is read again; or the present state, with what that lacks empty",
+    )
+    write_again: bool = Field(False, description="Rows may be written into sinks that have them already")
 
 
 class UpdatedModel(BaseModel):

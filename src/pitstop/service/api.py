@@ -11,7 +11,7 @@ from pitstop.control.ports import Waiter
 from pitstop.maps.model import Entry
 from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
-from pitstop.model.operation import Operation, Request
+from pitstop.model.operation import Operation, Request, StateAtStart
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.asked import Asked, Sign
@@ -177,11 +177,18 @@ class Service(Protocol):
         ...
 
     def go_back(
-        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+        self,
+        name_or_id: str,
+        version: int,
+        options: dict[str, Any] | None = None,
+        watch_seconds: float = 0.0,
+        start: StateAtStart = StateAtStart.PRESENT,
+        write_again: bool = False,
     ) -> UpdateResult:
         """Update the job to the code, arguments and options of an earlier version. ``options`` go over these.
 
-        Otherwise as :meth:`update`: it becomes a new version, and goes on from the state of the present one.
+        Otherwise as :meth:`update`: it becomes a new version, and goes on from the state of the present one, or as ``start``
+        says. IncompatibleError if it would lack any of its state, or write rows again without ``write_again``.
         """
         ...
 
@@ -411,7 +418,13 @@ class ServerService(Service, Protocol):
     def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]: ...
 
     def ask_go_back(
-        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+        self,
+        name_or_id: str,
+        version: int,
+        options: dict[str, Any] | None = None,
+        watch_seconds: float = 0.0,
+        start: StateAtStart = StateAtStart.PRESENT,
+        write_again: bool = False,
     ) -> Asked[UpdateResult]: ...
 
     def ask_job_events(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pitstop.control.compatibility import Judge
+from pitstop.control.going_back import own_snapshot
 from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
 from pitstop.control.scaling import quorum_of
 from pitstop.control.snapshot_use import is_unread, job_that_needs
@@ -25,12 +26,14 @@ from pitstop.model.operation import (
     Configure,
     Discard,
     Export,
+    GoingBack,
     Operation,
     OperationState,
     Request,
     Restart,
     Resume,
     Rollback,
+    StateAtStart,
     Submit,
     Suspend,
     Updated,
@@ -166,12 +169,24 @@ class LocalService(Reads, MapVerbs, LogLevels):
         return self._ask_update(job, request, updates.options_after(job, request), watch_seconds)
 
     def go_back(
-        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+        self,
+        name_or_id: str,
+        version: int,
+        options: dict[str, Any] | None = None,
+        watch_seconds: float = 0.0,
+        start: StateAtStart = StateAtStart.PRESENT,
+        write_again: bool = False,
     ) -> UpdateResult:
-        return wait(self.ask_go_back(name_or_id, version, options, watch_seconds), self.changes)
+        return wait(self.ask_go_back(name_or_id, version, options, watch_seconds, start, write_again), self.changes)
 
     def ask_go_back(
-        self, name_or_id: str, version: int, options: dict[str, Any] | None = None, watch_seconds: float = 0.0
+        self,
+        name_or_id: str,
+        version: int,
+        options: dict[str, Any] | None = None,
+        watch_seconds: float = 0.0,
+        start: StateAtStart = StateAtStart.PRESENT,
+        write_again: bool = False,
     ) -> Asked[UpdateResult]:
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(self._registry, job)
@@ -179,12 +194,27 @@ class LocalService(Reads, MapVerbs, LogLevels):
         if wanted.number == job.version.number:
             raise ConflictError(f"Version {version} is what job '{job.display_name}' has now.")
         request = updates.request_of(wanted, options or {})
-        return self._ask_update(job, request, updates.checked_options(request), watch_seconds)
-
-    def _ask_update(self, job: Job, request: SubmitRequest, options: dict[str, Any], watch_seconds: float) -> Asked[UpdateResult]:
-        wanted = updates.update_request(
-            job, self._kept(request, JobConfig.from_options(options)), options, request, watch_seconds
+        own = own_snapshot(self._registry, job, wanted) if start is StateAtStart.SNAPSHOT else None
+        if start is StateAtStart.SNAPSHOT and own is None:
+            raise NotFoundError(f"There is no snapshot of version {version} of job '{job.display_name}' any more.")
+        back = GoingBack(wanted.number, start, write_again)
+        return self._ask_update(
+            job, request, updates.checked_options(request), watch_seconds, back, own.name if own is not None else None
         )
+
+    def _ask_update(
+        self,
+        job: Job,
+        request: SubmitRequest,
+        options: dict[str, Any],
+        watch_seconds: float,
+        back: GoingBack | None = None,
+        start_from: str | None = None,
+    ) -> Asked[UpdateResult]:
+        source = self._kept(request, JobConfig.from_options(options))
+        wanted = updates.update_request(job, source, options, request, watch_seconds, back, start_from)
+        if wanted.snapshot == start_from:
+            raise ConflictError(f"Snapshot '{start_from}' would be replaced by the one that the update takes.")
         with self._registry.transaction():
             self._refuse_if_exporting(wanted.snapshot, but=job)
             operation = self._registry.add_operation(job.id, wanted)

@@ -13,7 +13,7 @@ from pitstop.errors import VersionError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import JobConfig, renamed_stages, stages_to_drop
 from pitstop.model.job import Job, JobSource, JobState, Version
-from pitstop.model.operation import UpdateJob
+from pitstop.model.operation import GoingBack, UpdateJob
 from pitstop.service.api import SubmitRequest
 
 OF_ONE_START = ("initial_snapshot", "renamed", "allow_drop")
@@ -48,11 +48,21 @@ def request_of(version: Version, options: Mapping[str, Any]) -> SubmitRequest:
 
 
 def update_request(
-    job: Job, source: JobSource, options: dict[str, Any], request: SubmitRequest, watch_seconds: float
+    job: Job,
+    source: JobSource,
+    options: dict[str, Any],
+    request: SubmitRequest,
+    watch_seconds: float,
+    back: GoingBack | None = None,
+    start_from: str | None = None,
 ) -> UpdateJob:
     """What is asked of the control loop."""
+    if back is not None and start_from is not None:
+        # Of the snapshot that it starts from nothing is dropped.
+        back = dataclasses.replace(back, allow_drop=tuple(options.get("allow_drop") or ()))
+        options = {key: value for key, value in options.items() if key != "allow_drop"}
     snapshot = request.initial_snapshot or f"{job.name}-before-{job.version.number + 1}"
-    return UpdateJob(source, options, check_name("snapshot", snapshot), watch_seconds)
+    return UpdateJob(source, options, check_name("snapshot", snapshot), watch_seconds, back, start_from)
 
 
 def refuse_unless_updatable(registry: Registry, job: Job) -> None:

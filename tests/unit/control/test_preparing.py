@@ -8,9 +8,13 @@ from pitstop.control.preparing import Preparer
 from pitstop.model.config import JobConfig, StateStore
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
-from pitstop.model.operation import Rescale, UpdateJob
+from pitstop.model.operation import GoingBack, Rescale, StateAtStart, UpdateJob
+from pitstop.model.report import Verdict
+from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.model import Plan
+from pitstop.snapshots import manifest as manifests
 from pitstop.testing.registry import MemoryRegistry
+from pitstop.testing.scripts import Script
 from pitstop.testing.workers import ScriptedWorkers
 
 
@@ -65,6 +69,19 @@ def test_state_that_moves_to_disk_is_restored_once_without_a_rehearsal_that_woul
     asked = registry.add_operation(job.id, Rescale("rescaling-id", StateStore.ROCKSDB))
     assert preparer.prepare(job, asked.id).standby == "warm"
     assert warm.done == ["compiled"]
+
+
+def test_a_version_that_starts_from_another_snapshot_is_not_rehearsed_on_the_present_state(world, tmp_path):
+    preparer, warm, registry, job = world
+    folder = tmp_path / "saved"
+    plan = Script.read(job.version.source.artifact).plan.to_dict()
+    manifests.write(folder, SnapshotManifest("saved", "id", "job", "L0", 4, 5.0, None, plan, 2, "p", {}, {}, {}))
+    registry.add_snapshot(SnapshotRecord("saved", "id", "job", 5.0, 1, str(folder), 4))
+    back = GoingBack(1, StateAtStart.SNAPSHOT)
+    asked = registry.add_operation(job.id, UpdateJob(job.version.source, {}, "before", back=back, start_from="saved"))
+    prepared = preparer.prepare(job, asked.id)
+    assert (prepared.standby, warm.done) == ("warm", ["compiled"])
+    assert prepared.report.of(Verdict.RESTORED) == ("source", "speed")
 
 
 def test_a_suspended_job_needs_no_warm_runner(world):

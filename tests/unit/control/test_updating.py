@@ -175,6 +175,20 @@ def test_an_old_version_that_keeps_no_checkpoint_goes_on_from_the_snapshot():
     assert old.version.config.processing_guarantee is ProcessingGuarantee.NONE
 
 
+def test_an_earlier_version_starts_from_its_own_snapshot_and_the_one_before_would_go_on_from_what_was_taken():
+    operation = wish()
+    request = dataclasses.replace(operation.request, start_from="of-then")
+    old = running(JobConfig(processing_guarantee=ProcessingGuarantee.NONE))
+    job = prepared(old, dataclasses.replace(operation, request=request)).job
+    job = decide(job, seen(job, Stopped(100.0, RECORD)), 101.0).job
+    job = compiled(decide(job, Due(), 101.0).job)
+    assert job.version.options["initial_snapshot"] == "of-then"
+    up = decide(job, seen(job, Running(0, 102.5, None)), 103.0)
+    assert answers(up)[0].result.snapshot == "s"
+    back = decide(job, seen(job, BOOM), 103.0).job
+    assert (back.version.number, back.version.config.initial_snapshot) == (1, "s")
+
+
 def test_a_new_version_that_dies_again_and_again_brings_back_the_old_one():
     job = changed_over()[1]
     for _ in range(MOST_ATTEMPTS - 1):

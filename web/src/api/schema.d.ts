@@ -572,7 +572,7 @@ export interface paths {
         put?: never;
         /**
          * Go back to an earlier version
-         * @description An update to its code, arguments and options, as a new version, which goes on from the state of the present one.
+         * @description An update to its code, arguments and options, as a new version, from the present state, or as `state` says.
          */
         post: operations["go_back"];
         delete?: never;
@@ -1423,6 +1423,8 @@ export interface components {
              * @description Job options over those of that version
              */
             options?: {
+                /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                allow_drop?: unknown;
                 /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                 auto_scaling?: unknown;
                 /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -1461,11 +1463,22 @@ export interface components {
                 timeout?: unknown;
             };
             /**
+             * @description What it starts from: the present state, which must have all of its stages and sources; its own latest snapshot, so that what came since is read again; or the present state, with what that lacks empty
+             * @default present
+             */
+            state: components["schemas"]["StateAtStart"];
+            /**
              * Watch Seconds
              * @description Go back again if it fails so soon after its start
              * @default 0
              */
             watch_seconds: number;
+            /**
+             * Write Again
+             * @description Rows may be written into sinks that have them already
+             * @default false
+             */
+            write_again: boolean;
         };
         /**
          * GraphColumn
@@ -1562,6 +1575,12 @@ export interface components {
          * @description The options of a job; docs/options.md says what each one means.
          */
         JobConfig: {
+            /**
+             * Allow Drop
+             * @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time.
+             * @default []
+             */
+            allow_drop: string[];
             /**
              * Auto Scaling
              * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none.
@@ -2467,6 +2486,12 @@ export interface components {
              */
             lines: components["schemas"]["StageVerdict"][];
             /**
+             * Needs Allow Drop
+             * @description Stages and sources that would be dropped without leave: the option ``allow_drop`` names none of them.
+             * @default []
+             */
+            needs_allow_drop: string[];
+            /**
              * Partitions
              * @description Shuffle partitions before and after; None: not said.
              * @default [
@@ -2498,6 +2523,11 @@ export interface components {
              * @description A verdict for each stage that keeps something
              */
             lines: components["schemas"]["StageVerdict"][];
+            /**
+             * Needs Allow Drop
+             * @description Stages and sources that would be dropped: such an update is refused (DROPS_STATE) unless the option `allow_drop` is true, or names them
+             */
+            needs_allow_drop: string[];
             /**
              * Partitions
              * @description Shuffle partitions before and after
@@ -2824,6 +2854,12 @@ export interface components {
             /** @description What becomes of its state. */
             verdict: components["schemas"]["Verdict"];
         };
+        /**
+         * StateAtStart
+         * @description What an earlier version starts from when it is gone back to.
+         * @enum {string}
+         */
+        StateAtStart: "present" | "snapshot" | "empty";
         /**
          * StateChange
          * @description The job's state has changed.
@@ -3154,7 +3190,7 @@ export interface operations {
                     job?: string | null;
                     /**
                      * Options
-                     * @description Job options: renamed stages
+                     * @description Job options: renamed stages, and what may be dropped
                      */
                     options?: {
                         [key: string]: unknown;
@@ -3195,7 +3231,7 @@ export interface operations {
                         job?: string | null;
                         /**
                          * Options
-                         * @description Job options: renamed stages
+                         * @description Job options: renamed stages, and what may be dropped
                          */
                         options?: {
                             [key: string]: unknown;
@@ -3573,6 +3609,8 @@ export interface operations {
                      * @description Job options over those in the code; null leaves them
                      */
                     options?: {
+                        /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                        allow_drop?: unknown;
                         /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -3656,6 +3694,8 @@ export interface operations {
                          * @description Job options over those in the code; null leaves them
                          */
                         options?: {
+                            /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                            allow_drop?: unknown;
                             /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -4410,6 +4450,8 @@ export interface operations {
                      * @description Job options over those of the version before
                      */
                     options?: {
+                        /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                        allow_drop?: unknown;
                         /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -4487,6 +4529,8 @@ export interface operations {
                          * @description Job options over those of the version before
                          */
                         options?: {
+                            /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                            allow_drop?: unknown;
                             /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */

@@ -19,6 +19,7 @@ const EVIL = ["plain", "two words", "it's", "$(reboot)", 'a"b', "new\nline", "-v
 // Modules with commands also ask the server, where there is a page.
 vi.hoisted(() => vi.stubGlobal("window", { location: { origin: "http://127.0.0.1:8701" } }));
 /** What can name a job, a snapshot, a map or a stage. */
+const BACK = { options: {}, state: "present" as const, write_again: false };
 const NAMES = ["plain", "two words", "ä€.1_-"];
 
 type Line = { line: string; means: string[] };
@@ -62,7 +63,7 @@ const MADE: Record<string, Line[]> = {
     job.exportCommand(named("speeds"), { name, cancel: true }),
     ["speeds", name],
   ]),
-  goBackCommand: lines(NAMES, (name) => [job.goBackCommand(named(name), 3, 60, {}), [name, "3", "60"]]),
+  goBackCommand: lines(NAMES, (name) => [job.goBackCommand(named(name), 3, 60, BACK), [name, "3", "60"]]),
   configureCommand: lines(EVIL, (value) => [
     job.configureCommand(named("speeds"), { value }),
     ["speeds", `value=${value}`],

@@ -3,8 +3,10 @@
 import pytest
 from sqlalchemy import delete
 
-from pitstop.errors import ConflictError, NotFoundError
+from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
 from pitstop.model.job import JobState
+from pitstop.model.operation import StateAtStart
+from pitstop.model.report import Verdict
 from pitstop.service.api import SubmitRequest
 from pitstop.store import schema
 from tests.doors.doors import MOMENT, request, running
@@ -36,6 +38,70 @@ def test_an_earlier_version_is_gone_back_to_with_its_code_arguments_and_options(
 
     service.go_back(job, 2, {"timeout": "3 hours"})
     assert service.job(job).config.timeout_ms == 3 * 3_600_000
+
+
+FIVE, WRONG = "# stage: speed bigint\n# sink: out", "# source: drops\n# stage: rain string\n# sink: wet"
+GONE = (
+    r"^Version 1 of job 'hello-world' would start without its state: the present one has nothing of 'source', 'speed', and "
+    r"'source' would be read from the beginning\. The job goes on as it was\. Its own state is in snapshot "
+    r"'hello-world-before-2' of 2020-03-15 14:37:01\+00:00: --state snapshot goes back to that, reads again what came since; "
+    r"--state empty starts without it all the same, with --write-again\. What only has another name"
+)
+
+
+def test_after_an_update_to_the_wrong_file_a_job_goes_back_to_its_version_with_its_state(pair):
+    service, state = pair
+    job = running(state, text=FIVE)
+    service.update(job, request(text=WRONG, options={"allow_drop": True}))
+    with pytest.raises(IncompatibleError, match=GONE) as refused:
+        service.go_back(job, 1)
+    assert (refused.value.code, refused.value.details["snapshot"]) == ("INCOMPATIBLE", "hello-world-before-2")
+    assert (service.job(job).version, service.job(job).status) == (2, JobState.RUNNING)
+    with pytest.raises(IncompatibleError, match="from the beginning, and write all that comes of it into 'out' once more"):
+        service.go_back(job, 1, {"allow_drop": True}, start=StateAtStart.EMPTY)
+    with pytest.raises(DropError, match="of stage 'rain' and source 'drops'"):
+        service.go_back(job, 1, start=StateAtStart.SNAPSHOT)
+    done = service.go_back(job, 1, {"allow_drop": ["rain", "drops"]}, start=StateAtStart.SNAPSHOT)
+    assert (done.version, done.snapshot) == (3, "hello-world-before-3")
+    assert done.report.of(Verdict.RESTORED) == ("source", "speed")
+    assert "as of snapshot 'hello-world-before-2' (2020-03-15 14:37:01+00:00): what came since is read again" in done.text
+    now = service.job(job)
+    assert (now.version, now.config.initial_snapshot, now.config.allow_drop) == (3, "hello-world-before-2", ())
+    assert service.snapshot("hello-world-before-3").stages.keys() <= {"rain"}
+
+
+def test_rows_are_written_once_more_only_if_that_is_asked_for(pair):
+    service, state = pair
+    job = running(state, text=FIVE)
+    service.update(job, request(text="# stage: rain string\n# sink: out", options={"allow_drop": "speed"}))
+    with pytest.raises(IncompatibleError, match=r"reads again what came since, and writes its rows into 'out' once more"):
+        service.go_back(job, 1, {"allow_drop": True})
+    with pytest.raises(IncompatibleError, match=r"and write its rows into 'out' once more: say --write-again if that is meant"):
+        service.go_back(job, 1, {"allow_drop": True}, start=StateAtStart.SNAPSHOT)
+    assert service.job(job).version == 2
+    service.go_back(job, 1, {"allow_drop": True}, start=StateAtStart.SNAPSHOT, write_again=True)
+    assert service.job(job).config.initial_snapshot == "hello-world-before-2"
+
+
+def test_what_the_present_state_lacks_starts_empty_only_if_that_is_asked_for(pair):
+    service, state = pair
+    job = running(state, text=f"{FIVE}\n# stage: old double")
+    service.update(job, request(text=FIVE, options={"allow_drop": "old"}))
+    state.delete_snapshot("hello-world-before-2")
+    with pytest.raises(IncompatibleError, match=r"nothing of 'old'\. .* no snapshot of that version any more; --state empty"):
+        service.go_back(job, 1)
+    with pytest.raises(NotFoundError, match="There is no snapshot of version 1 of job 'hello-world' any more"):
+        service.go_back(job, 1, start=StateAtStart.SNAPSHOT)
+    assert service.go_back(job, 1, start=StateAtStart.EMPTY).report.of(Verdict.NEW) == ("old",)
+
+
+def test_going_back_drops_what_the_earlier_version_has_not_only_if_it_may(pair):
+    service, state = pair
+    job = running(state, text=FIVE)
+    service.update(job, request(text=f"{FIVE}\n# stage: more double"))
+    with pytest.raises(DropError, match="of stage 'more'"):
+        service.go_back(job, 1)
+    assert service.go_back(job, 1, {"allow_drop": "more"}).report.of(Verdict.DROPPED) == ("more",)
 
 
 def test_what_cannot_be_gone_back_to_is_told(pair):

@@ -22,10 +22,25 @@ export function exportCommand(job: Named, body: { name: string; cancel: boolean 
   };
 }
 
-export function goBackCommand(job: Named, version: number, seconds: number, body: object): Command {
+export type GoBack = { options: { allow_drop?: boolean }; state: "present" | "snapshot"; write_again: boolean };
+
+export function goBackCommand(job: Named, version: number, seconds: number, body: GoBack): Command {
   const watch = seconds > 0 ? ["--watch", String(seconds)] : [];
+  const start = body.state === "snapshot" ? ["--state", "snapshot"] : [];
+  const again = body.write_again ? ["--write-again"] : [];
+  const drop = body.options.allow_drop ? ["--allow-drop"] : [];
   return {
-    cli: ["pitstop", "rollback", "--to", String(version), ...watch, ...operands(called(job))],
+    cli: [
+      "pitstop",
+      "rollback",
+      "--to",
+      String(version),
+      ...watch,
+      ...start,
+      ...again,
+      ...drop,
+      ...operands(called(job)),
+    ],
     method: "POST",
     path: pathTo("jobs", job.id, "versions", String(version), "go-back"),
     body,

@@ -84,13 +84,13 @@ function Compared({ manifest, graph, other }: { manifest: SnapshotManifest; grap
             <Title order={2} size="h4" mb="xs" className="breaks">
               The state of {manifest.name} under the pipeline of {other}
             </Title>
-            <ReportTable report={report as AnyReport} />
+            <ReportTable report={report as unknown as AnyReport} />
           </section>
           {after && (
             <TwoPlans
               before={{ title: manifest.name, graph }}
               after={{ title: other, graph: after }}
-              report={report as AnyReport}
+              report={report as unknown as AnyReport}
               renamed={NOTHING}
             />
           )}

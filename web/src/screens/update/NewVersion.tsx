@@ -13,7 +13,7 @@ import { useViewerRefusal } from "../../parts/viewer";
 import { Checking } from "./Checking";
 import { Compatibility } from "./Compatibility";
 import { checkCommand, useCheck } from "./check";
-import { carried, type Draft, draftRefusal, EMPTY_DRAFT, optionsBefore } from "./draft";
+import { carried, type Draft, draftRefusal, EMPTY_DRAFT, mayDrop, optionsBefore } from "./draft";
 import { Notice } from "./Notice";
 import { OptionsForm } from "./OptionsForm";
 import { RunForm } from "./RunForm";
@@ -51,6 +51,12 @@ export function NewVersion({ job, saved, onRun }: Props) {
     run(next);
   };
   const { found } = check;
+  const needsDrop = found?.checked.report?.needs_allow_drop ?? [];
+  const drop = () => {
+    const next = mayDrop(draft, needsDrop);
+    setDraft(next);
+    run(next);
+  };
   const stale = found !== null && found.asked.draft !== draft;
   const command = checkCommand({ ...asked, against: { job: job.name ?? job.id } });
   return (
@@ -86,6 +92,16 @@ export function NewVersion({ job, saved, onRun }: Props) {
           {stale && (
             <Notice color="yellow" title="This was before your last change">
               Check it again.
+            </Notice>
+          )}
+          {needsDrop.length > 0 && (
+            <Notice color="yellow" title={`It would drop what is saved of ${needsDrop.join(", ")}`}>
+              An update does so only if you allow it.
+              <Group mt="xs">
+                <ActionButton refused={viewer} disabled={check.pending} variant="default" onClick={drop}>
+                  Allow it to be dropped
+                </ActionButton>
+              </Group>
             </Notice>
           )}
           <Compatibility
@@ -124,6 +140,8 @@ function unchecked(check: ReturnType<typeof useCheck>, stale: boolean): string |
   if (stale) return "It was changed since it was checked: check it again.";
   if (check.found.checked.report?.refused)
     return "A stage is refused: the new version would not start from this state.";
+  if (check.found.checked.report?.needs_allow_drop?.length)
+    return "It would drop saved state: allow that, or keep the stages and sources.";
   return null;
 }
 

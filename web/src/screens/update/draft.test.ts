@@ -7,6 +7,7 @@ import {
   draftRefusal,
   draftWords,
   EMPTY_DRAFT,
+  mayDrop,
   notCarried,
   optionsBefore,
 } from "./draft";
@@ -42,6 +43,13 @@ test("words of the command line", () => {
     options: ["-c", "j:f", "--renamed", "speeds=speed", "-O", "partitions=4"],
     last: ["/j.py", "x"],
   });
+});
+
+test("what may be dropped is sent with this version, and named on the command line", () => {
+  const dropping = mayDrop(mayDrop(DRAFT, ["old"]), ["pings", "old"]);
+  expect(draftOptions(dropping).allow_drop).toEqual(["old", "pings"]);
+  expect(draftWords(dropping).options).toContain("--allow-drop=old,pings");
+  expect(optionsBefore({ allow_drop: ["old"] })).toEqual({});
 });
 
 test("each state has one heir, and each stage inherits once", () => {

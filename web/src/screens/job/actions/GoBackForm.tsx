@@ -1,4 +1,4 @@
-import { NumberInput, Text } from "@mantine/core";
+import { Checkbox, NumberInput, Text } from "@mantine/core";
 import { useState } from "react";
 import { answered, api, type Job, type JobVersion } from "../../../api/client";
 import { useAsked } from "../api/act";
@@ -10,7 +10,15 @@ type Props = { job: Job; version: JobVersion; refused: string | null; onClose: (
 /** Updates a job to the code, arguments and options of an earlier version. */
 export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
   const [seconds, setSeconds] = useState(0);
-  const body = { watch_seconds: seconds, options: {} };
+  const [fromSnapshot, setFromSnapshot] = useState(false);
+  const [writeAgain, setWriteAgain] = useState(false);
+  const [allowDrop, setAllowDrop] = useState(false);
+  const body = {
+    watch_seconds: seconds,
+    options: allowDrop ? { allow_drop: true } : {},
+    state: fromSnapshot ? ("snapshot" as const) : ("present" as const),
+    write_again: writeAgain,
+  };
   const mutation = useAsked(
     () =>
       answered(
@@ -37,6 +45,24 @@ export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
         {version.number} ({version.artifact}), as version {job.version + 1}. It goes on from the present state: no event
         is missed. If the state does not fit, that is refused and version {job.version} goes on.
       </Text>
+      <Checkbox
+        label="Start from its own snapshot"
+        description="The latest that was taken of it, such as by the update away from it. What came since is read again."
+        checked={fromSnapshot}
+        onChange={(event) => setFromSnapshot(event.currentTarget.checked)}
+      />
+      <Checkbox
+        label="Allow that present state is dropped"
+        description="Of stages and sources that it does not have."
+        checked={allowDrop}
+        onChange={(event) => setAllowDrop(event.currentTarget.checked)}
+      />
+      <Checkbox
+        label="Allow that rows are written again"
+        description="Into sinks that have them already: files get them doubled."
+        checked={writeAgain}
+        onChange={(event) => setWriteAgain(event.currentTarget.checked)}
+      />
       <NumberInput
         label="Watch it for so many seconds"
         description={`If it fails within that time, version ${job.version} comes back by itself. 0: it is not watched.`}

@@ -1,0 +1,109 @@
+"""Going back to an earlier version, from the present state or the version's own snapshot: nothing is written twice unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from pitstop.control.ports import Registry
+from pitstop.errors import IncompatibleError, SnapshotError
+from pitstop.model.job import Job, Version
+from pitstop.model.layout import StageKind
+from pitstop.model.operation import GoingBack, StateAtStart
+from pitstop.model.report import NEW_SOURCE, Report, Verdict
+from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
+from pitstop.plan.model import Plan
+from pitstop.snapshots import manifest as manifests
+
+
+def own_snapshot(registry: Registry, job: Job, version: Version) -> SnapshotRecord | None:
+    """The latest snapshot that was taken of this version, such as by the update away from it; None if there is none any more."""
+    found = [record for record in registry.snapshots() if record.job_id == job.id and _is_of(record, version)]
+    return max(found, key=lambda record: record.epoch, default=None)
+
+
+def _is_of(record: SnapshotRecord, version: Version) -> bool:
+    try:
+        return version.lineage is not None and manifests.read(record.path).lineage == version.lineage
+    except SnapshotError:
+        return False
+
+
+def written_since(version: int, plan: dict[str, Any], later: Iterable[Version]) -> tuple[str, ...]:
+    """Sinks of a version's plan that versions after it have had, too: they have rows of what came since."""
+    others = {name for other in later if other.number > version and other.plan is not None for name in _sinks(other.plan)}
+    return tuple(name for name in _sinks(plan) if name in others)
+
+
+def check_present(
+    job: Job, back: GoingBack, report: Report, plan: dict[str, Any], sinks: tuple[str, ...], own: SnapshotRecord | None
+) -> None:
+    """Raise IncompatibleError if the version would begin with less than it had, or write rows again, and nobody has asked for it.
+
+    ``report``: what becomes of the present state. ``sinks``: what would get rows again from its own snapshot.
+    """
+    missing = report.of(Verdict.NEW)
+    sources = [line.stage for line in report.lines if line.verdict is Verdict.NEW and line.rule == NEW_SOURCE]
+    if back.start is StateAtStart.EMPTY:
+        if sources and _sinks(plan) and not back.write_again:
+            raise _refusal(
+                f"Version {back.version} of job '{job.display_name}' would read {_named(sources)} from the beginning, and write "
+                f"all that comes of it into {_named(_sinks(plan))} once more: say --write-again if that is meant.",
+                report,
+                own,
+            )
+        return
+    if not missing:
+        return
+    told = (
+        f"Version {back.version} of job '{job.display_name}' would start without its state: the present one has nothing of "
+        f"{_named(missing)}"
+    )
+    told += f", and {_named(sources)} would be read from the beginning" if sources else ""
+    told += ". The job goes on as it was"
+    empty = "--state empty starts without it all the same" + (", with --write-again" if sources and _sinks(plan) else "")
+    if own is None:
+        raise _refusal(f"{told}. There is no snapshot of that version any more; {empty}.", report, own)
+    again = f", and writes its rows into {_named(sinks)} once more (--write-again)" if sinks else ""
+    raise _refusal(
+        f"{told}. Its own state is in snapshot '{own.name}' of {_moment(own.created)}: --state snapshot goes back to that, reads "
+        f"again what came since{again}; {empty}. What only has another name goes on with --renamed NEW=OLD.",
+        report,
+        own,
+    )
+
+
+def check_snapshot(job: Job, back: GoingBack, report: Report, sinks: tuple[str, ...], own: SnapshotRecord) -> None:
+    """Raise IncompatibleError if rows would be written once more, and nobody has asked for it."""
+    if sinks and not back.write_again:
+        raise _refusal(
+            f"Version {back.version} of job '{job.display_name}' would read again what came since snapshot '{own.name}' "
+            f"({_moment(own.created)}), and write its rows into {_named(sinks)} once more: say --write-again if that is meant, "
+            "or go on from the present state. The job goes on as it was.",
+            report,
+            own,
+        )
+
+
+def told_of_snapshot(report: Report, saved: SnapshotManifest) -> Report:
+    """The report, saying of each source that it is read from an earlier place."""
+    sources = Plan.from_dict(saved.plan).sources
+    since = f"as of snapshot '{saved.name}' ({_moment(saved.created)}): what came since is read again"
+    return report.with_details({line.stage: since for line in report.lines if line.stage in sources})
+
+
+def _refusal(sentence: str, report: Report, own: SnapshotRecord | None) -> IncompatibleError:
+    return IncompatibleError(sentence, report=report.to_dict(), snapshot=own.name if own is not None else None)
+
+
+def _sinks(plan: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(stage.name for stage in Plan.from_dict(plan).stages if stage.kind is StageKind.SINK)
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
