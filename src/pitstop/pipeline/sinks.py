@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.errors import UsageError
 
@@ -47,11 +47,37 @@ class SinkWriter(Protocol):
 
 
 @dataclass(frozen=True)
+class RowOrder:
+    """How a sink can tell which of two of its rows is the newer one."""
+
+    columns: tuple[str, ...] = ()
+    """``window_end`` of results of windows, with ``is_early`` if there are early ones; else the event time. None: rows have no
+    time."""
+    stage: str | None = None
+    """The last stage before the sink whose rows have these columns, as far as names tell; None: perhaps its own rows do."""
+    shuffled: bool = False
+    """Behind a stage with state rows of one epoch come in no order that a second run of the epoch must have, too."""
+
+
+@dataclass(frozen=True)
 class Sink:
     """Where rows are to go. A kind of sink is a frozen subclass with what its user says; see docs/extending.md."""
 
     kind: ClassVar[str]
     """Names the SinkKind by which the engine writes it."""
+
+    def fed(self, order: RowOrder) -> Self:
+        """The same sink, told in which order its rows are."""
+        return self
+
+    @property
+    def takes_order(self) -> RowOrder:
+        """What of the order of its rows is to reach it, whatever columns the stages before it drop."""
+        return RowOrder()
+
+    def describe(self) -> str:
+        """The sink in a few words, for plans."""
+        return self.kind
 
 
 @dataclass(frozen=True)
@@ -69,6 +95,22 @@ class MapSink(Sink):
     """``upsert``, ``delete``, ``merge`` or ``update``."""
     function: Callable[[Any, Any], Any] | None = None
     """For ``merge`` and ``update``: old and new value, or old value and row, to the value to keep."""
+    order_by: tuple[Any, ...] | None = None
+    """Names or expressions of which the highest is the newest; none: the row that comes last is; None: by the rows' time."""
+    comes: RowOrder = RowOrder()
+
+    def fed(self, order: RowOrder) -> Self:
+        return replace(self, comes=order)
+
+    @property
+    def takes_order(self) -> RowOrder:
+        return self.comes if self.order_by is None else RowOrder()
+
+    def describe(self) -> str:
+        by = self.takes_order.columns[:1] if self.order_by is None else self.order_by
+        if not by:
+            return self.kind
+        return f"{self.kind}, {'newest' if self.function is None else 'in order'} by {', '.join(str(each) for each in by)}"
 
 
 @dataclass(frozen=True)
@@ -116,6 +158,7 @@ def map(
     mode: str = "upsert",
     merge: Callable[[Any, Any], Any] | None = None,
     update: Callable[[Any, dict[str, Any]], Any] | None = None,
+    order_by: Any = None,
 ) -> Sink:
     """Rows into a map. ``key`` names the key column; its text is the key of the entry.
 
@@ -123,13 +166,20 @@ def map(
     entry. ``mode="delete"`` removes every key it gets. With ``merge(old, new) -> value`` or ``update(old, row)
     -> value`` (values as Python objects, ``old`` None if absent, a result of None removes) an entry is
     changed by a function. Exactly-once: rows and epoch are committed in one transaction.
+
+    The newest row of a key wins: the one with the highest ``window_end`` behind windows (the result of a window wins over an
+    early one), else with the highest event time, if there is one; of equal ones the last. A row that is older than what the
+    entry holds is left out, a removal too; of a removed entry nothing is remembered. ``order_by``, a column or
+    expression or several of them, says by what else rows are newer (null is the oldest); ``order_by=()``: the row that
+    comes last wins. Functions get all rows, those of an epoch in that order.
     """
     if mode not in ("upsert", "delete"):
         raise UsageError(f"The map sink's mode is 'upsert' or 'delete', not {mode!r}.")
     if merge is not None and update is not None:
         raise UsageError("A map sink has a merge or an update function, not both.")
     chosen = "merge" if merge is not None else "update" if update is not None else mode
-    return MapSink(name, key, value, chosen, merge or update)
+    by = order_by if order_by is None else tuple(order_by) if isinstance(order_by, tuple | list) else (order_by,)
+    return MapSink(name, key, value, chosen, merge or update, by)
 
 
 def logger(template: str | None = None) -> Sink:

@@ -366,7 +366,7 @@ class SinkSpec(Spec):
     sink: Sink
 
     def describe(self) -> str:
-        return f"sink {self.sink.kind}"
+        return f"sink {self.sink.describe()}"
 
 
 def _if_set(words: str, milliseconds: int | None) -> str:

@@ -11,6 +11,7 @@ from pitstop.pipeline.chains import check_chains, check_early_results, streams
 from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Graph, Node, Rows
+from pitstop.pipeline.row_order import row_order
 from pitstop.pipeline.sinks import Sink, logger
 from pitstop.pipeline.sources import Source
 from pitstop.pipeline.specs import (
@@ -234,7 +235,7 @@ class Stage(Rows):
 
     def write_to(self, sink: Sink, name: str) -> None:
         """End in a sink."""
-        self._graph.add(SinkSpec(sink), name, (self._node,))
+        self._graph.add(SinkSpec(sink.fed(row_order(self._node))), name, (self._node,))
 
 
 def _idle(timeout: Duration) -> int:

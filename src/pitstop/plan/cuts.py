@@ -30,7 +30,7 @@ def cuts_of(nodes: tuple[Node, ...]) -> tuple[Cut, ...]:
     groups: dict[int, list[tuple[Node, list[Node]]]] = {}
     for sink in (node for node in nodes if isinstance(node.spec, SinkSpec)):
         path = _path_to_anchor(sink.inputs[0])
-        groups.setdefault(id(path[-1]), []).append((sink, path))
+        groups.setdefault(id(path[-1]), []).append((sink, _with_order(sink, path)))
     return tuple(_cut(members) for members in groups.values())
 
 
@@ -48,6 +48,12 @@ def _path_to_anchor(node: Node) -> list[Node]:
     while path[-1].spec.passable:
         path.append(path[-1].inputs[0])
     return path
+
+
+def _with_order(sink: Node, path: list[Node]) -> list[Node]:
+    """The part of a path from the stage on that tells in which order the sink's rows are: the steps behind it take that along."""
+    stage = sink.sink.takes_order.stage
+    return next((path[at:] for at, node in enumerate(path) if node.name == stage), path)
 
 
 def _cut(members: list[tuple[Node, list[Node]]]) -> Cut:

@@ -66,6 +66,9 @@ def connector_of(mapping: Mapping) -> Connector:
             raise UsageError(f"Columns {twice} differ in case alone, which Spark takes for the same")
     if found is IMAP and all(column.name != KEY for column in mapping.columns):
         raise UsageError(f"A mapping of TYPE {found.name} needs a column {KEY}")
+    for name in _names(mapping, "orderBy"):
+        if name not in (column.name for column in mapping.columns):
+            raise UsageError(f"Option orderBy names columns of the mapping, and it has no column {name}")
     return found
 
 
@@ -144,9 +147,13 @@ def _header(mapping: Mapping, format_: str) -> dict[str, str]:
 
 
 def _into_files(mapping: Mapping) -> Sink:
-    parts = [part.strip() for part in _value(mapping, "partitionBy", "").split(",") if part.strip()]
+    parts = _names(mapping, "partitionBy")
     format_ = _value(mapping, "format", "parquet")
     return sinks.files(mapping.options["path"], format_, parts, **_header(mapping, format_))
+
+
+def _names(mapping: Mapping, option: str) -> list[str]:
+    return [name.strip() for name in _value(mapping, option, "").split(",") if name.strip()]
 
 
 def _map_entries(mapping: Mapping) -> Source:
@@ -154,11 +161,13 @@ def _map_entries(mapping: Mapping) -> Source:
 
 
 def _into_map(mapping: Mapping) -> Sink:
+    order_by = [quoted(name) for name in _names(mapping, "orderBy")] if "orderBy" in mapping.options else None
     if is_single(mapping):
-        return sinks.map(mapping.outside, key=KEY, value=quoted(VALUE))
+        return sinks.map(mapping.outside, key=KEY, value=quoted(VALUE), order_by=order_by)
     fields = [column for column in mapping.columns if column.name != KEY]
     parts = ", ".join(f"{quoted(column.name)} AS {quoted(column.outside)}" for column in fields)
-    return sinks.map(mapping.outside, key=KEY, value=f"struct({parts})" if parts else f"struct({quoted(KEY)})")
+    value = f"struct({parts})" if parts else f"struct({quoted(KEY)})"
+    return sinks.map(mapping.outside, key=KEY, value=value, order_by=order_by)
 
 
 def _is_watched(mapping: Mapping) -> bool:
@@ -180,7 +189,12 @@ def _one_of(*known: str) -> Callable[[str], object]:
 
 
 IMAP = Connector(
-    "IMap", _map_entries, _into_map, Writing.SINK, lambda mapping: False, options={"keyFormat": str, "valueFormat": str}
+    "IMap",
+    _map_entries,
+    _into_map,
+    Writing.SINK,
+    lambda mapping: False,
+    options={"keyFormat": str, "valueFormat": str, "orderBy": str},
 )
 CONNECTORS = (
     IMAP,

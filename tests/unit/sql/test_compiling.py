@@ -140,6 +140,18 @@ def test_two_stages_of_one_name_are_told_how_to_get_another():
         stages(f"INSERT INTO log {one} UNION ALL {one}")
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (f"SELECT vin, COUNT(*), SUM(speed) FROM {MINUTES} GROUP BY window_start, vin", "sink map, newest by window_end"),
+        ("SELECT vin, 1, speed FROM ordered WHERE speed > 3", "sink map, newest by ts"),
+        ("SELECT vin, 1, speed FROM pings", "sink map"),
+    ],
+)
+def test_a_map_keeps_the_newest_row_though_the_query_does_not_select_its_time(query, told):
+    assert stages(f"SINK INTO counts {query}")["into-counts"].spec.describe() == told
+
+
 HOURS = "TABLE(TUMBLE(TABLE minutes, DESCRIPTOR({column}), INTERVAL '1' HOUR))"
 OF_MINUTES = f"WITH minutes AS (SELECT vin, window_start, window_end AS w, COUNT(*) AS n FROM {MINUTES} GROUP BY vin, 2, 3)"
 

@@ -20,6 +20,7 @@ def mapping(text):
         ("TYPE Rate OPTIONS ('rowsPerSecond' = 'many')", "Invalid value for option rowsPerSecond: many"),
         ("(a INT) TYPE Rate", "has columns sequence, time: leave them out"),
         ("(a INT) TYPE IMap", "needs a column __key"),
+        ("(__key INT, a INT) TYPE IMap OPTIONS ('orderBy' = 'a, b')", "Option orderBy names columns .* it has no column b"),
         ("(a INT) TYPE File OPTIONS ('path' = '/x', 'format' = 'xml')", "Invalid value for option format: xml"),
     ],
 )
@@ -60,3 +61,12 @@ def test_types_are_sparks():
         *("int", "string", "decimal(38,18)", "decimal(5,0)", "timestamp", "array<map<string,float>>"),
         "struct<`a`:int,`b c`:date>",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "order_by"),
+    [("", None), ("OPTIONS ('orderBy' = '')", ()), ("OPTIONS ('orderBy' = 'a, __key')", ("`a`", "`__key`"))],
+)
+def test_a_map_keeps_the_newest_row_by_its_time_or_by_the_columns_that_its_mapping_names(options, order_by):
+    found = mapping(f"(__key VARCHAR, a INT) TYPE IMap {options}")
+    assert connector_of(found).sink(found).order_by == order_by

@@ -17,6 +17,7 @@ from pitstop.plan.accumulators import READABLE
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import joined
@@ -93,7 +94,7 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
         description=node.spec.describe(),
         location=node.location,
         layout=layout,
-        columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
+        columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields if f.name != ORDER),
         migration=migrations[node.name].name if node.name in migrations else None,
         transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
         folder=source_kind(node).folder(node.source) if isinstance(node.spec, SourceSpec) else None,

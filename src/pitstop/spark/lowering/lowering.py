@@ -56,6 +56,7 @@ from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_j
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling_as_text
 from pitstop.spark.lowering.own_code import lower_own_code
 from pitstop.spark.lowering.rolling import lower_rolling
+from pitstop.spark.lowering.row_order import with_order
 from pitstop.spark.lowering.window import lower_window
 
 LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
@@ -368,4 +369,4 @@ def _hash_join(spec: HashJoinSpec, lowering: Lowering, node: Node, inputs: list[
 
 @lower.register
 def _sink(spec: SinkSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return inputs[0]
+    return with_order(node, inputs[0], lowering.frame, lambda step, stage, rows: lower(step, lowering, stage, [rows]))

@@ -1,13 +1,16 @@
-"""The map sink: rows and the mark of their epoch in one transaction of the store."""
+"""The map sink: rows and the mark of their epoch in one transaction of the store, the newest row of a key last."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as compute
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, MapType, StructType
 
@@ -20,11 +23,12 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.sinks import MapSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.row_order import ORDER, order_of, order_of_time
 from pitstop.spark.sinks import STORE, EpochContext, SinkKind
 
 
 def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
-    """Apply one epoch's rows, in the order of the rows, to the map; how many had a key."""
+    """Apply one epoch's rows, in their order, to the map; how many had a key."""
     run = context.run
     if run.maps is None:
         raise EngineError(f"Sink '{context.stage}' writes to a map, and this run has no store of maps.")
@@ -32,26 +36,53 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
     exactly_once = run.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
     epoch = EpochId(context.lineage, context.stage, context.epoch, run.known_as, context.digest) if exactly_once else None
     if sink.function is not None:
-        write = partial(run.maps.update_epoch, sink.map, changes, _on_values(sink.function), epoch, run.fence)
+        write = partial(run.maps.update_epoch, sink.map, changes.pairs, _on_values(sink.function), epoch, run.fence)
     else:
-        write = partial(run.maps.write_epoch, sink.map, changes, epoch, run.fence)
+        write = partial(run.maps.write_epoch, sink.map, changes.pairs, epoch, run.fence, changes.orders)
     run.begins()
     run.ownership.patiently(write)
-    return len(changes)
+    return len(changes.pairs)
 
 
-def check_columns(sink: MapSink, rows: DataFrame) -> None:
-    """Spark's own errors tell of a key or value that is no column or expression of these rows."""
-    wanted = [sink.key] if sink.value is None else [sink.key, sink.value]
-    _ = rows.select(*[to_column(rows, value) for value in wanted]).schema
+@dataclass(frozen=True)
+class Changes:
+    """What one epoch does to a map."""
+
+    pairs: list[tuple[str, str | None]]
+    """Keys and new values as JSON text (None removes), in the order in which they are to be made. What has no key is left out
+    at the end."""
+    orders: list[str] | None
+    """The order of each; None if the last one of a key is the newest."""
+
+    def only(self, wanted: Callable[[str | None], bool]) -> Changes:
+        """Those whose key is wanted."""
+        places = [at for at, (key, _) in enumerate(self.pairs) if wanted(key)]
+        return Changes([self.pairs[at] for at in places], None if self.orders is None else [self.orders[at] for at in places])
 
 
-def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tuple[str, str | None]]:
-    """Keys and new values as JSON text (None removes), in the order of the rows.
+def check_columns(sink: MapSink, rows: DataFrame) -> str | None:
+    """Spark's own errors tell of a key, value or order that is no column or expression of these rows."""
+    wanted = [sink.key, *([] if sink.value is None else [sink.value]), *(sink.order_by or ())]
+    kinds = rows.select(*[to_column(rows, value) for value in wanted]).schema.fields
+    if sink.order_by is None:
+        return None
+    for value, field in zip(sink.order_by, kinds[len(kinds) - len(sink.order_by) :], strict=True):
+        kind = field.dataType.simpleString()
+        if order_of(rows.select(to_column(rows, value).alias(ORDER)), [ORDER]) is None:
+            return (
+                f"it cannot keep the newest row by {value}, which is {kind}: order_by takes times, whole numbers, floats, texts "
+                "and booleans, so cast it."
+            )
+    return None
+
+
+def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes:
+    """What rows change in the map.
 
     Rows without a key, or with one that the store cannot keep, are left out, and told: they would fail every epoch with them.
     """
-    columns = rows.columns
+    columns = [column for column in rows.columns if column != ORDER]
+    rows, order = _order(sink, rows)
     if sink.mode == "delete":
         value = "NULL"
     elif sink.value is None or sink.mode == "update":
@@ -61,33 +92,64 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> list[tu
         value = json_of(rows, name)
     rows, name = _with_column(rows, sink.key, "__key_of_entry")
     # As SQL: each call of Spark's functions from Python would cost an epoch time.
-    table = rows.selectExpr(f"CAST({quoted(name)} AS STRING) AS key", f"{value} AS value").toArrow()
-    keys, values = table.column(0).to_pylist(), table.column(1).to_pylist()
-    changes = [(at, value) for at, value in zip(keys, values, strict=True) if at is not None]
-    if len(changes) < len(keys):
-        sample = values[keys.index(None)]
-        context.run.log(
-            "WARN",
-            "pitstop.sink.map",
-            f"{len(keys) - len(changes)} rows for sink '{context.stage}' have no key ({sink.key} is null) and are left out, such "
-            f"as: {sample!r}",
-        )
+    wanted = [f"CAST({quoted(name)} AS STRING) AS key", f"{value} AS value", *([] if order is None else [f"{order} AS ordering"])]
+    table = _in_order(rows.selectExpr(*wanted).toArrow(), sink.comes.shuffled)
+    keys, values, *orders = (column.to_pylist() for column in table.columns)
+    changes = Changes(list(zip(keys, values, strict=True)), orders[0] if orders else None)
+    if table.column("key").null_count:
+        changes = _with_keys(changes, sink, context)
     return _with_short_keys(changes, context)
 
 
-def _with_short_keys(changes: list[tuple[str, str | None]], context: EpochContext) -> list[tuple[str, str | None]]:
+def _order(sink: MapSink, rows: DataFrame) -> tuple[DataFrame, str | None]:
+    """The rows, and their order as SQL; None: the one that comes last is the newest."""
+    if sink.order_by is None:
+        return rows, quoted(ORDER) if ORDER in rows.columns else order_of_time(rows, sink.comes)
+    names = []
+    for number, value in enumerate(sink.order_by):
+        rows, name = _with_column(rows, value, f"{ORDER}_{number}")
+        names.append(name)
+    return rows, order_of(rows, names) if names else None
+
+
+def _in_order(table: pa.Table, shuffled: bool) -> pa.Table:
+    """Rows of key, value and order from the oldest to the newest; of equal ones the later comes last.
+
+    Behind a shuffle there is no later one: they come by their values, so that a second run of the epoch has them so, too.
+    """
+    if table.num_columns < 3 or table.num_rows < 2:
+        return table
+    by = [("ordering", "ascending"), ("value", "ascending")] if shuffled else [("ordering", "ascending")]
+    orders = table.column("ordering")
+    if not shuffled and compute.all(compute.less_equal(orders.slice(0, len(orders) - 1), orders.slice(1))).as_py():
+        return table
+    return table.take(compute.sort_indices(table, sort_keys=by))  # a stable sort
+
+
+def _with_keys(changes: Changes, sink: MapSink, context: EpochContext) -> Changes:
+    kept = changes.only(lambda key: key is not None)
+    sample = next(value for key, value in changes.pairs if key is None)
+    context.run.log(
+        "WARN",
+        "pitstop.sink.map",
+        f"{len(changes.pairs) - len(kept.pairs)} rows for sink '{context.stage}' have no key ({sink.key} is null) and are "
+        f"left out, such as: {sample!r}",
+    )
+    return kept
+
+
+def _with_short_keys(changes: Changes, context: EpochContext) -> Changes:
     longest = context.run.maps.longest_key if context.run.maps is not None else None
-    if longest is None:
+    if longest is None or not any(is_too_long(key, longest) for key, _ in changes.pairs):
         return changes
-    kept = [change for change in changes if not is_too_long(change[0], longest)]
-    if len(kept) < len(changes):
-        sample = next(key for key, _ in changes if is_too_long(key, longest))
-        context.run.log(
-            "WARN",
-            "pitstop.sink.map",
-            f"{len(changes) - len(kept)} rows for sink '{context.stage}' have a key of more than {longest:,} bytes, which this "
-            f"store cannot keep, and are left out, such as: '{sample[:SHOWN]}...'",
-        )
+    kept = changes.only(lambda key: not is_too_long(str(key), longest))
+    sample = next(key for key, _ in changes.pairs if is_too_long(key, longest))
+    context.run.log(
+        "WARN",
+        "pitstop.sink.map",
+        f"{len(changes.pairs) - len(kept.pairs)} rows for sink '{context.stage}' have a key of more than {longest:,} bytes, "
+        f"which this store cannot keep, and are left out, such as: '{sample[:SHOWN]}...'",
+    )
     return kept
 
 
