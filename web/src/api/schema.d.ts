@@ -45,6 +45,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a backup
+         * @description Copies jobs with their state, maps, snapshots, code and settings, all as they are at one moment, into a folder of the
+         *     server's machine. Jobs go on meanwhile. Answers once all is on the disk.
+         */
+        post: operations["take_backup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/check": {
         parameters: {
             query?: never;
@@ -1181,6 +1202,49 @@ export interface components {
              * @description Who asked, as the client says; null if it says nothing. Nobody checks that.
              */
             user: string | null;
+        };
+        /**
+         * Backup
+         * @description A backup that was taken.
+         */
+        Backup: {
+            /**
+             * Bytes
+             * @description Size of its files.
+             */
+            bytes: number;
+            /**
+             * Created
+             * Format: date-time
+             * @description When it was taken: all of it is as it was then.
+             */
+            created: string;
+            /**
+             * Folder
+             * @description The folder on the server's machine that holds it.
+             */
+            folder: string;
+            /**
+             * Jobs
+             * @description How many jobs it has that have not ended.
+             */
+            jobs: number;
+            /**
+             * Snapshots
+             * @description How many named snapshots it has.
+             */
+            snapshots: number;
+        };
+        /**
+         * BackupRequest
+         * @description Where a backup goes.
+         */
+        BackupRequest: {
+            /**
+             * Folder
+             * @description Absolute path of a new or empty folder on the server's machine
+             */
+            folder: string;
         };
         /**
          * CheckModel
@@ -3136,6 +3200,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEntry"][];
+                };
+            };
+            /** @description What was asked for is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    take_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BackupRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
                 };
             };
             /** @description What was asked for is wrong, unknown or not allowed now */
