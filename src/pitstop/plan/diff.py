@@ -132,8 +132,8 @@ def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
     known = {stage.name: stage for stage in before.stages if stage.transactional}
     for stage in after.stages:
         old = known.get(stage.name)
-        if old is not None and stage.kind is StageKind.SINK and old.description != stage.description:
-            detail = f"was a {old.description} and is now a {stage.description}: give it another name"
+        if old is not None and stage.kind is StageKind.SINK and old.connector != stage.connector:
+            detail = f"was a {old.connector} and is now a {stage.connector}: give it another name"
             lines.append(StageVerdict(stage.name, Verdict.REFUSED, detail, "C24"))
     return lines
 

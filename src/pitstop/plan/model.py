@@ -65,6 +65,11 @@ class PlanStage:
     folder: str | None = None
     """Of a source that Spark knows the files of by their whole paths: the folder in which all of them are, as a URL."""
 
+    @property
+    def connector(self) -> str:
+        """Its description without how it is used: ``sink map`` of ``sink map, newest by ts``."""
+        return self.description.partition(",")[0]
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,

@@ -302,3 +302,20 @@ def test_a_folder_of_files_is_moved_if_neither_lies_within_the_other(before, aft
 
 def reading(folder):
     return Plan((PlanStage("in", StageKind.SOURCE, "source", (), "files", folder=folder),)).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        ("sink map", "sink map, newest by ts", False),
+        ("sink map, newest by ts", "sink map, newest by seq", False),
+        ("sink map", "sink files", True),
+    ],
+)
+def test_a_sink_keeps_its_kind_under_its_name_and_may_order_its_rows_in_another_way(before, after, refused):
+    def written(description):
+        stages = (PlanStage("out", StageKind.SINK, "sink", (), description, transactional=True),)
+        return Plan(stages, (), (), None).to_dict()
+
+    report = compare(written(before), written(after), 2)
+    assert verdicts(report) == ({"out": ("refused", "C24")} if refused else {})
