@@ -135,8 +135,8 @@ class MapStore(Protocol):
         away: whoever writes next wins.
 
         Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in; OtherEpochError
-        if by its digest that is one of another checkpoint. While the
-        fence's job may still go back from its version (model.job.Job.withdrawable), the old values are kept for ``withdraw``.
+        if by its digest that is one of another checkpoint. While the fence's job may still go back from its version
+        (model.job.Job.withdrawable), the old values are kept for ``withdraw``.
         """
         ...
 

@@ -150,8 +150,8 @@ class FileEpochs:
             if folder == self.folder and CONTROL in folders:
                 folders.remove(CONTROL)
             for name in names:
-                told = own.fullmatch(name)
-                if told is not None and int(told[1]) > last:
+                epoch = own.fullmatch(name)
+                if epoch is not None and int(epoch[1]) > last:
                     path = Path(folder) / name
                     target = aside / path.relative_to(self.folder)
                     open_folder(target.parent)

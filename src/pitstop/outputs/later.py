@@ -1,4 +1,4 @@
-"""What file sinks have written later than the saved state of a data folder, which was put back from an older copy.
+"""Files that sinks have written later than the saved state of a data folder, which was put back from an older copy.
 
 The jobs will write those rows again, in other epochs: so the files are set aside, below ``_pitstop`` in the folder of their sink,
 where no reader looks. Nothing is removed.
@@ -21,13 +21,13 @@ from pitstop.snapshots.epoch_digest import digest_of
 
 @dataclass(frozen=True)
 class SetAside:
-    """What became of the files in the folder of a sink."""
+    """The files of one sink that were set aside."""
 
     job_id: str
     sink: str
     folder: str
     files: int | None
-    """How many were set aside; None: there is no such folder here."""
+    """Number of files that were set aside; None: there is no such folder here."""
     aside: str
     """Where they are now."""
 
@@ -38,7 +38,7 @@ def set_aside_later(data: DataFolder) -> list[SetAside]:
     May be cut off and done again.
     """
     stamp = f"{ASIDE}{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
-    told = []
+    folders = []
     for folder in sorted(data.jobs.glob("*")):
         notes = noted(data.job(folder.name).outputs)
         for place, sink in sorted({(note.folder, note.sink) for note in notes}):
@@ -46,8 +46,8 @@ def set_aside_later(data: DataFolder) -> list[SetAside]:
             if Path(place).is_dir():
                 here = [note for note in notes if (note.folder, note.sink) == (place, sink)]
                 files = _set_aside(data, folder.name, here, Path(place), sink, aside)
-            told.append(SetAside(folder.name, sink, place, files, str(aside)))
-    return told
+            folders.append(SetAside(folder.name, sink, place, files, str(aside)))
+    return folders
 
 
 def _set_aside(data: DataFolder, job_id: str, notes: Iterable[FileEpochs], place: Path, sink: str, aside: Path) -> int:

@@ -67,12 +67,12 @@ class Sink:
     """Names the SinkKind by which the engine writes it."""
 
     def fed(self, order: RowOrder) -> Self:
-        """The same sink, told in which order its rows are."""
+        """Return this sink with the order of the rows that feed it."""
         return self
 
     @property
     def takes_order(self) -> RowOrder:
-        """What of the order of its rows is to reach it, whatever columns the stages before it drop."""
+        """The part of its rows' order that reaches it, whatever columns the stages before it drop."""
         return RowOrder()
 
     def describe(self) -> str:

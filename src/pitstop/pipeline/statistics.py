@@ -8,7 +8,7 @@ from pitstop.pipeline.aggregates import Aggregate, Takes
 from pitstop.pipeline.combining import MORE, SUM
 
 _LOW = 32
-"""How many bits of a number are its lower part."""
+"""Bits in the lower part of a number."""
 
 
 def variance(column: Any) -> Aggregate:

@@ -32,7 +32,7 @@ from pitstop.store.database import Database
 from pitstop.store.registry import SqlRegistry
 
 CONTENTS = "backup.json"
-"""What a backup holds, with a checksum of each file; written last: a folder without it is no backup."""
+"""The list of a backup's files, each with its checksum; written last: a folder without it is no backup."""
 FORMAT = 1
 
 

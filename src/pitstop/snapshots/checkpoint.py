@@ -157,14 +157,15 @@ class Checkpoint:
     def take_back_last(self) -> None:
         """Let the last committed epoch be one that is only planned, which the next run does again; its commit stays aside.
 
-        What is planned after it is forgotten.
+        Plans of later epochs are forgotten. It may be cut off and done again.
         """
         epoch = self.committed()
+        # First: Spark goes on with the last plan there is, and would leave out the epoch that has lost its commit.
+        for number in filter(lambda number: number > epoch, self._epochs("offsets")):
+            self._remove("offsets", number)
         text = read_text(self.files, self.path / "commits" / str(epoch))
         write_text(self.files, self.path / "commits" / f".{epoch}.taken-back", text)
         self._remove("commits", epoch)
-        for number in filter(lambda number: number > epoch, self._epochs("offsets")):
-            self._remove("offsets", number)
 
     def partitions(self) -> int:
         """Shuffle partitions the checkpoint was written with."""

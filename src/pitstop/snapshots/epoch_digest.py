@@ -63,8 +63,8 @@ def _file_parts(start: tuple[str | None, ...], end: tuple[str | None, ...]) -> I
 
 
 def _part(offset: str | None) -> int | None:
-    told = json.loads(offset) if offset is not None and "logOffset" in offset else None
-    part = told.get("logOffset") if isinstance(told, dict) else None
+    fields = json.loads(offset) if offset is not None and "logOffset" in offset else None
+    part = fields.get("logOffset") if isinstance(fields, dict) else None
     return part if isinstance(part, int) else None
 
 

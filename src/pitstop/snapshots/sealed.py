@@ -26,13 +26,13 @@ def unseal(content: bytes) -> tuple[dict[str, Any], bool]:
 
     SealError if it does not match that, ValueError if it is no text of fields.
     """
-    told = _SEAL.match(content)
-    if told is not None and _digest(content[: told.start(1)], content[told.end(1) :]) != told[1]:
+    match = _SEAL.match(content)
+    if match is not None and _digest(content[: match.start(1)], content[match.end(1) :]) != match[1]:
         raise SealError("it does not match its checksum")
     fields = json.loads(content)
     if not isinstance(fields, dict):
         raise ValueError("it has no fields")
-    return fields, told is not None
+    return fields, match is not None
 
 
 def _digest(*parts: bytes) -> bytes:

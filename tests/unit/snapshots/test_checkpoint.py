@@ -1,9 +1,11 @@
+import contextlib
 import json
 
 import pytest
 
 from pitstop.errors import SnapshotError
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.snapshots.files import LocalFiles
 
 
 def write(path, text=""):
@@ -121,3 +123,40 @@ def test_logs_that_a_waiting_query_begins_with_tell_how_the_state_is_kept(checkp
     waiting = Checkpoint(tmp_path / "waiting")
     assert (waiting.committed(), waiting.planned()) == (2, 3)
     assert waiting.facts() == {"plan": {"stages": []}}
+
+
+class DiesError(Exception):
+    """The process ends before a change of a file."""
+
+
+class DyingFiles(LocalFiles):
+    """Files of a process that dies before a certain change of one of them."""
+
+    def __init__(self, changes):
+        self.left = changes
+
+    def write(self, path, content):
+        self._one()
+        super().write(path, content)
+
+    def remove(self, path):
+        self._one()
+        super().remove(path)
+
+    def _one(self):
+        if self.left == 0:
+            raise DiesError
+        self.left -= 1
+
+
+@pytest.mark.parametrize("changes", range(6))
+def test_an_epoch_that_is_taken_back_is_never_left_out_whenever_the_process_dies(checkpoint, changes):
+    dying = Checkpoint(checkpoint.path, DyingFiles(changes))
+    with contextlib.suppress(DiesError):
+        dying.take_back_last()
+    # Spark does the last planned epoch if it is right behind the last committed one, and a new one if both are one.
+    assert checkpoint.planned() - checkpoint.committed() in (0, 1)
+    if checkpoint.committed() == 2:
+        checkpoint.take_back_last()
+    assert (checkpoint.committed(), checkpoint.planned()) == (1, 2)
+    assert (checkpoint.path / "commits" / ".2.taken-back").read_text() == 'v1\n{"nextBatchWatermarkMs":20}'

@@ -88,7 +88,7 @@ def _places(nodes: Iterable[Node], layouts: Mapping[str, StateLayout]) -> Iterat
 
 
 def _advice(place: Place, condition: str) -> str | None:
-    """What is wrong with a sum, and what to write instead; None if that is not known."""
+    """Return why a sum failed, and what to write instead; None if that is not known."""
     if condition not in (*_UNTOLD, _DECIMAL):
         return None
     kind, inputs = place.aggregate.kind, place.aggregate.inputs

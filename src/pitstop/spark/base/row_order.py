@@ -32,8 +32,8 @@ ORDER = "__order_of_row"
 def order_of(frame: DataFrame, columns: Sequence[str]) -> str | None:
     """The order of rows by these columns, the first of which counts most; null counts as lowest. None: Spark cannot order one."""
     parts = [_part(quoted(column), frame.schema[column].dataType) for column in columns]
-    told = [part for part in parts if part is not None]
-    return _together(told) if told and len(told) == len(parts) else None
+    ordered = [part for part in parts if part is not None]
+    return _together(ordered) if ordered and len(ordered) == len(parts) else None
 
 
 def order_of_time(frame: DataFrame, order: RowOrder) -> str | None:
@@ -49,12 +49,12 @@ def order_of_time(frame: DataFrame, order: RowOrder) -> str | None:
 
 
 def _columns_of_time(frame: DataFrame, order: RowOrder) -> list[str]:
-    found = [column for column in order.columns if column in frame.columns]
-    if order.columns and order.columns[0] not in found:
+    columns = [column for column in order.columns if column in frame.columns]
+    if order.columns and order.columns[0] not in columns:
         # Spark's mark of the event time goes with it when it is renamed.
         marks = [field.name for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
-        found = marks if len(marks) == 1 else []
-    return found if found and isinstance(frame.schema[found[0]].dataType, TimestampType) else []
+        columns = marks if len(marks) == 1 else []
+    return columns if columns and isinstance(frame.schema[columns[0]].dataType, TimestampType) else []
 
 
 def _together(parts: Sequence[tuple[str, str]]) -> str:
@@ -64,8 +64,8 @@ def _together(parts: Sequence[tuple[str, str]]) -> str:
 
 def _part(column: str, kind: DataType) -> tuple[str, str] | None:
     """The letter and the text of one value."""
-    found = _not_null(column, kind)
-    return None if found is None else (found[0], _null_first(column, found[1]))
+    form = _not_null(column, kind)
+    return None if form is None else (form[0], _null_first(column, form[1]))
 
 
 def _not_null(column: str, kind: DataType) -> tuple[str, str] | None:

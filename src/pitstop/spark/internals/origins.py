@@ -29,7 +29,7 @@ def errors_name(spark: SparkSession, what: str) -> Iterator[None]:
 
 
 def named_in(context: QueryContext) -> str | None:
-    """What :func:`errors_name` was told of the expression that has raised an error; None if it was told nothing."""
+    """Return the name that :func:`errors_name` gave the expression that raised an error; None if it gave none."""
     if context.contextType() != QueryContextType.DataFrame or context.callSite() != _OURS:
         return None
     return context.fragment()

@@ -1,4 +1,4 @@
-"""What aggregates take in: columns of the types that each is for."""
+"""Inputs of aggregates: columns of the types that each is for."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _is_taken(kind: DataType, takes: Takes) -> bool:
 
 
 def _instead(kind: DataType, what: str) -> str:
-    """What to write in the place of an input of a type that is not taken."""
+    """Return what to write in the place of an input of a type that the aggregate does not take."""
     if isinstance(kind, StringType):
         return f'make a number of it, as in "cast({what} as bigint)" or "try_cast({what} as double)"'
     if isinstance(kind, BooleanType):

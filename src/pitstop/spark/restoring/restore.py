@@ -61,13 +61,13 @@ def judge(
         said = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
         raise IncompatibleError(said, report=report.to_dict())
     if report.needs_allow_drop:
-        told = f"The pipeline would drop what snapshot '{manifest.name}' has of {report.drops}"
+        sentence = f"The pipeline would drop what snapshot '{manifest.name}' has of {report.drops}"
         if report.takes_over_nothing:
-            told = (
+            sentence = (
                 f"Nothing of snapshot '{manifest.name}' is in the pipeline, so it looks like another job's: {report.drops} would "
                 "be dropped"
             )
-        raise DropError(f"{told}. Nothing was started: {report.leave_to_drop}.", report=report.to_dict())
+        raise DropError(f"{sentence}. Nothing was started: {report.leave_to_drop}.", report=report.to_dict())
     return report
 
 

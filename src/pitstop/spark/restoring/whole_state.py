@@ -40,7 +40,10 @@ def check_whole_state(checkpoint: Checkpoint, epoch: int, name: str) -> None:
     """Raise SnapshotError if a snapshot of an epoch is without a part of its state."""
     missing = StateFiles(checkpoint, _operators(checkpoint)).missing(epoch)
     if missing:
-        raise SnapshotError(f"Snapshot '{name}' cannot be restored. {_said(checkpoint, epoch, missing)}: use another snapshot.")
+        raise SnapshotError(
+            f"Snapshot '{name}' cannot be restored. {_said(checkpoint, epoch, missing)}: use another "
+            "snapshot, or resume the job that it was taken of, which does the epoch again, and take a new one."
+        )
 
 
 def _operators(checkpoint: Checkpoint) -> int:

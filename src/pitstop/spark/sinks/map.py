@@ -46,7 +46,7 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
 
 @dataclass(frozen=True)
 class Changes:
-    """What one epoch does to a map."""
+    """The changes that one epoch makes to a map."""
 
     pairs: list[tuple[str, str | None]]
     """Keys and new values as JSON text (None removes), in the order in which they are to be made. What has no key is left out
@@ -54,9 +54,9 @@ class Changes:
     orders: list[str] | None
     """The order of each; None if the last one of a key is the newest."""
 
-    def only(self, wanted: Callable[[str | None], bool]) -> Changes:
-        """Those whose key is wanted."""
-        places = [at for at, (key, _) in enumerate(self.pairs) if wanted(key)]
+    def only(self, passes: Callable[[str | None], bool]) -> Changes:
+        """Return the changes whose key passes."""
+        places = [at for at, (key, _) in enumerate(self.pairs) if passes(key)]
         return Changes([self.pairs[at] for at in places], None if self.orders is None else [self.orders[at] for at in places])
 
 
@@ -77,7 +77,7 @@ def check_columns(sink: MapSink, rows: DataFrame) -> str | None:
 
 
 def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes:
-    """What rows change in the map.
+    """Return the changes that rows make to the map.
 
     Rows without a key, or with one that the store cannot keep, are left out, and told: they would fail every epoch with them.
     """
