@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from tests.environment import set_environment
 
@@ -15,6 +16,10 @@ pytest_plugins = ["tests.drawing"]
 HERE = Path(__file__).parent
 
 set_environment()
+
+# How long an example takes says how busy the machine is, not whether the code is right: benchmarks measure time.
+settings.register_profile("pitstop", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pitstop")
 
 # Unconfigured, structlog draws each expected traceback with all its variables, which takes longer than the tests.
 structlog.configure(

@@ -116,7 +116,7 @@ class MapAgainstModel(RuleBasedStateMachine):
 for _kind in STORES:
     _machine = type(f"MapAgainstModelIn{_kind.title()}", (MapAgainstModel,), {"kind": _kind})
     _test = _machine.TestCase
-    _test.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+    _test.settings = settings(max_examples=15, stateful_step_count=15)
     globals()[f"TestMapIn{_kind.title()}"] = _test
 
 

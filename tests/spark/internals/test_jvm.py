@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 from pitstop.spark.internals.jvm import classes, is_lost_java
 
 KILLED = """
-import json, signal, threading
+import json, os, signal, threading
 from pyspark.java_gateway import launch_gateway
 from pitstop.spark.internals.jvm import is_lost_java
 
@@ -31,6 +31,7 @@ for stopped_before in (False, True):  # it has read what it was asked, or has no
     call(gateway, 1)
     if stopped_before:
         gateway.proc.send_signal(signal.SIGSTOP)
+        os.waitpid(gateway.proc.pid, os.WUNTRACED)  # until then it goes on reading
     threading.Timer(0.5, gateway.proc.kill).start()
     call(gateway, 60_000)
     call(gateway, 1)

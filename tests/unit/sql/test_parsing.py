@@ -165,7 +165,7 @@ SHOW JOBS DROP JOB IF EXISTS WITH SNAPSHOT ALTER OPTIONS CREATE OR REPLACE FOR S
 """.split(" ")  # noqa: SIM905
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.sampled_from(WORDS), max_size=20).map(" ".join) | st.text(max_size=60))
 def test_whatever_is_written_gives_statements_or_a_sentence(text):
     with contextlib.suppress(UsageError):
@@ -180,7 +180,7 @@ PARTS = """SELECT|*|a|b|m|sequence|time|__key|FROM|WHERE|GROUP BY|JOIN|LEFT JOIN
 |STAGE""".split("|")  # noqa: SIM905
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=25).map(lambda parts: "SELECT " + " ".join(parts)))
 def test_whatever_a_query_says_gives_stages_or_a_sentence(text):
     with contextlib.suppress(PitstopError):

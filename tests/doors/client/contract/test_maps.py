@@ -21,7 +21,7 @@ VALUES = st.recursive(
 KEYS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=KEYS | st.sampled_from(["", ".", "..", "a/../b", "a//b", "%2F", "?x=1#y", "+ "]), value=VALUES)
 def test_any_text_without_a_nul_is_a_key_and_any_json_a_value(pair, key, value):
     service, _ = pair
