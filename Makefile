@@ -13,8 +13,9 @@ MEASURES ?=
 BEFORE ?=
 KEYS ?=
 SHORT ?=
-# Of the slow tests only those that this seed draws (tests/drawing.py).
-DRAW = $(if $(SHORT),--draw=$(SHORT))
+UNTIL ?=
+# Of the slow tests only those that this seed draws, and of these none that would begin after that time (tests/drawing.py).
+DRAW = $(if $(SHORT),--draw=$(SHORT)) $(if $(UNTIL),--until=$(UNTIL))
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.

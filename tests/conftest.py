@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.environment import set_environment
 
-pytest_plugins = ["tests.drawing"]
+pytest_plugins = ["tests.drawing", "pytester"]
 HERE = Path(__file__).parent
 
 set_environment()

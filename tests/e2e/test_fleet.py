@@ -53,6 +53,8 @@ def verdict_at_end(stack, job):
     return compare(emitted, ingested(stack.archive)), emitted
 
 
+@pytest.mark.long
+@pytest.mark.always
 def test_jobs_outlive_a_killed_control_plane_and_are_found_again(stack):
     from stack import HERE, wait_until
 

@@ -5,6 +5,8 @@ import pytest
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 
+@pytest.mark.long
+@pytest.mark.always
 def test_a_running_job_is_updated_while_the_fleet_drives_on(stack):
     from story import tell_update
 

@@ -8,6 +8,7 @@ EXAMPLES = 12
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.long
 def test_no_request_makes_the_server_fail_or_its_store_unreadable(tmp_path):
     with fuzzer(tmp_path) as tried:
         tried.run(EXAMPLES, number=1)

@@ -152,10 +152,10 @@ def _without_notes(plan, notes):
 @pytest.mark.parametrize(
     ("harness", "strict_first"),
     [
-        pytest.param(FilesHarness, False, id="null no more"),
+        pytest.param(FilesHarness, False, id="null no more", marks=pytest.mark.long),
         pytest.param(FilesHarness, True, id="null now"),
         pytest.param(OfAnOlderRelease, False, id="of an older release, null no more", marks=[pytest.mark.long, pytest.mark.deep]),
-        pytest.param(OfAnOlderRelease, True, id="of an older release, null now"),
+        pytest.param(OfAnOlderRelease, True, id="of an older release, null now", marks=pytest.mark.long),
     ],
 )
 def test_state_keeps_its_nulls(spark, tmp_path, harness, strict_first):

@@ -100,6 +100,7 @@ def test_rows_taken_out_can_be_put_back(spark, ran, tmp_path):
         put(spark, state, tmp_path / f"{stage}.parquet", DataFolder(tmp_path), f"with-{stage}")
 
 
+@pytest.mark.long
 def test_a_start_from_it_is_rehearsed(spark, ran, tmp_path):
     built = pipeline({}, tmp_path / "events", more=True)
     job = CompiledJob(spark, built, JobConfig(), compile_pipeline(spark, built))

@@ -94,7 +94,7 @@ def following(spark, tmp_path, ran):
 @pytest.mark.parametrize(
     ("change", "partitions", "rewrite", "way"),
     [
-        ("nothing", None, True, "resume"),
+        pytest.param("nothing", None, True, "resume", marks=pytest.mark.long),
         ("another window beside", 3, True, "rebuild"),
         ("another window beside", 3, False, "rebuild"),
     ],
@@ -152,6 +152,7 @@ def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_two_counts_of_one_stage_keep_an_accumulator_each(harness):
     first, second, counts = {}, {}, {"again": ps.all_of(n=ps.count(), low=ps.min("seq"))}
     harness.run(pipeline(first, {"speed": TUMBLING}, more={"speed": counts}), until=CUT)
@@ -174,7 +175,7 @@ def prices(sink, **more):
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("first", "more", "verdict"),
-    [("rocksdb", {"high": ps.max("seq")}, "converted"), ("memory", {}, "restored")],
+    [("rocksdb", {"high": ps.max("seq")}, "converted"), pytest.param("memory", {}, "restored", marks=pytest.mark.long)],
     ids=["an-aggregate-more", "from-memory-to-disk"],
 )
 def test_a_sum_of_decimals_that_are_all_null_is_null_also_when_its_state_goes_in_as_rows(harness, first, more, verdict):
@@ -234,6 +235,7 @@ def test_state_goes_on_from_one_store_to_another(harness, first, second):
 
 
 @pytest.mark.spark
+@pytest.mark.long
 @pytest.mark.parametrize("store", STATE_STORES)
 def test_state_of_as_many_partitions_goes_on_in_its_own_files_beside_state_that_is_converted(harness, store):
     harness.store(store)

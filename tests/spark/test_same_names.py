@@ -98,6 +98,7 @@ def test_rows_show_each_field_under_a_free_name(spark, harness):
     assert [name for name, _ in slid.columns] == ["part", "window_start", "window_end", "state_part", "n"]
 
 
+@pytest.mark.long
 def test_what_is_exported_and_imported_goes_on(spark, harness, one):
     saved = harness.folder / "snapshots" / "saved"
     for stage in ("mapped", "rolled", "slid"):
@@ -111,6 +112,7 @@ def test_what_is_exported_and_imported_goes_on(spark, harness, one):
     check(one[1], later)
 
 
+@pytest.mark.long
 def test_a_migration_gets_and_gives_the_same_names(harness, one):
     later = {}
     built = pipeline(later, more=True)

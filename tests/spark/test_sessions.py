@@ -50,6 +50,7 @@ def test_sessions_of_a_bounded_job_touch_and_stay_apart(spark, tmp_path):
     assert sorted((row.key, row.start, row.end, row.n) for row in sink.rows) == sorted(sessions_of(rows))
 
 
+@pytest.mark.long
 def test_sessions_that_are_kept_over_epochs_and_a_restore_touch_and_stay_apart(spark, tmp_path):
     folder, harness, rows, sinks = tmp_path / "rows", Harness(spark, tmp_path), events(2), []
     folder.mkdir()

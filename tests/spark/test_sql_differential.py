@@ -219,6 +219,7 @@ def compared(spark, known, queries, count):
         assert found == expected, f"query {number}: {in_job}"
 
 
+@pytest.mark.long
 def test_sixty_queries_give_the_rows_of_spark_sql(spark, known):
     compared(spark, known, Queries(SEED), 60)
 

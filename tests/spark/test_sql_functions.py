@@ -88,6 +88,7 @@ def examples(known):
                 yield found
 
 
+@pytest.mark.long
 def test_an_expression_that_went_through_our_parser_gives_what_spark_gives(spark, known):
     pairs = []
     for each in examples(known):

@@ -72,7 +72,7 @@ def failed(harness, built):
     return manifests.read(snapshot)
 
 
-@pytest.mark.parametrize("more", [None, "windows"], ids=["the-same-state", "another-stage"])
+@pytest.mark.parametrize("more", [None, pytest.param("windows", marks=pytest.mark.long)], ids=["the-same-state", "another-stage"])
 def test_no_row_is_missed_or_doubled_in_any_sink(spark, tmp_path, more):
     harness = Harness(spark, tmp_path, maps=MemoryMapStore())
     saved = failed(harness, pipeline(tmp_path, "cast"))
@@ -87,6 +87,7 @@ def test_no_row_is_missed_or_doubled_in_any_sink(spark, tmp_path, more):
     assert {entry.key: json.loads(entry.value) for entry in harness.maps.entries("sums")} == expected_sums()
 
 
+@pytest.mark.long
 def test_a_version_that_fails_in_the_same_epoch_hands_it_on(spark, tmp_path):
     harness = Harness(spark, tmp_path, maps=MemoryMapStore())
     first = failed(harness, pipeline(tmp_path, "cast"))

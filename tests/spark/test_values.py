@@ -244,7 +244,11 @@ def tables(examples, number):
 
 
 @pytest.mark.parametrize(
-    "number", [FIRST_SEED, *(pytest.param(number, marks=[pytest.mark.long, pytest.mark.deep]) for number in MORE_SEEDS)]
+    "number",
+    [
+        pytest.param(FIRST_SEED, marks=[pytest.mark.long, pytest.mark.always]),
+        *(pytest.param(number, marks=[pytest.mark.long, pytest.mark.deep]) for number in MORE_SEEDS),
+    ],
 )
 def test_values_of_every_type_are_what_spark_makes_of_them_at_once(spark, folders, capsys, number):
     tables(1, number)(lambda table: compare(spark, folders(), table, capsys))()

@@ -58,6 +58,7 @@ def test_a_job_goes_on_from_its_snapshot_and_each_row_is_there_once(spark, count
     assert rows_of(database) == expected(160)
 
 
+@pytest.mark.long
 def test_a_changed_version_is_rehearsed_and_writes_nothing_meanwhile(spark, counts, tmp_path):
     import tally
 

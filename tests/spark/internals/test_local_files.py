@@ -51,6 +51,7 @@ def test_a_file_that_is_not_there_is_told(spark, files, tmp_path):
         files.setPermission(path_in_java(spark, tmp_path / "nothing"), permission)
 
 
+@pytest.mark.long
 def test_epochs_start_no_program(spark, tmp_path):
     """Of a job with windows, a rolling aggregate and files, whose state is on disk.
 

@@ -119,6 +119,7 @@ def test_windows_of_other_names_are_left_as_they_are(started):
     assert [fed(query, add, second) for second in (10, 20, 30)] == [LOOKED_AT] * 3
 
 
+@pytest.mark.long
 def test_each_window_is_given_once_with_the_rows_that_were_not_late(started):
     start, add, found = started
     query, drawn = start(), random.Random(5)

@@ -104,6 +104,7 @@ def test_a_query_whose_rows_are_not_taken_in_its_time_gives_no_more(spark, tmp_p
     assert len(told) == 4
 
 
+@pytest.mark.long
 def test_what_the_driver_cannot_be_stopped_in_is_told(spark, tmp_path, monkeypatch):
     monkeypatch.setattr("pitstop.spark.selecting.select.LEFT_SECONDS", 1.0)
     long = "aggregate(sequence(1, {0}), 0L, (a, x) -> a + {1})"

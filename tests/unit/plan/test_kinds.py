@@ -2,6 +2,7 @@
 
 import ast
 import pkgutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,24 @@ def test_records_tell_kinds_apart_in_messages():
     assert len({rules_of(kind).words for kind in WITH_STATE}) == len(WITH_STATE) == 7
 
 
+@cache
+def nodes():
+    """Module -> what its syntax tree has of attributes and of imports."""
+    trees = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
+    of_use = (ast.Attribute, ast.ImportFrom)
+    return {module: [node for node in ast.walk(tree) if isinstance(node, of_use)] for module, tree in trees.items()}
+
+
 def modules_where(says):
     """Modules of which a node of the syntax tree is such."""
-    trees = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
-    return {module for module, tree in trees.items() if any(map(says, ast.walk(tree)))}
+    return {module for module, found in nodes().items() if any(map(says, found))}
 
 
 def names(kind):
-    return lambda node: isinstance(node, ast.Attribute) and ast.unparse(node) == f"StageKind.{kind.name}"
+    def says(node):
+        return isinstance(node, ast.Attribute) and node.attr == kind.name and ast.unparse(node) == f"StageKind.{kind.name}"
+
+    return says
 
 
 def imports(spec):

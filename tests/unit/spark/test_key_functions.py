@@ -131,6 +131,7 @@ def test_the_rows_of_a_key_may_come_in_several_batches_and_are_put_in_order():
     assert len(states) == 2
 
 
+@pytest.mark.long
 def test_what_a_function_leaves_in_cycles_is_freed_on_the_way():
     class Cycle:
         def __init__(self):

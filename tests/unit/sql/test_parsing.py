@@ -156,7 +156,7 @@ def test_a_mapping_is_read_as_it_was_whatever_is_in_its_names(name, columns, val
     assert named(made.statement()) == made
 
 
-EXAMPLES = int(os.environ.get("PITSTOP_FUZZ", "2000"))
+EXAMPLES = int(os.environ.get("PITSTOP_FUZZ", "500"))
 
 WORDS = """
 SHOW JOBS DROP JOB IF EXISTS WITH SNAPSHOT ALTER OPTIONS CREATE OR REPLACE FOR SUSPEND name é 0a1b-2c3d-4e5f-6789 - ( ) , = ; 'a'
