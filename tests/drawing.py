@@ -4,8 +4,8 @@ Of the tests that the markers select, ``--draw SEED`` keeps one in twelve that a
 ``rules``, and one in three that are marked ``long``. Tests marked ``always`` come in every draw. The tests of a module marked
 ``story`` build on one another: they come together or not at all. CI takes the commit for the seed.
 
-``--until TIME`` (seconds since 1970) bounds a draw on a slow machine: what has not begun by then is skipped and told, unless it is
-marked ``always``.
+``--until TIME`` (seconds since 1970) bounds a draw on a slow machine: what has not begun by then is skipped and told, unless it
+is marked ``always``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ONE_IN = {"deep": 12, "rules": 4, "long": 3}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--draw", metavar="SEED", help="run only the slow tests that this seed draws")
-    parser.addoption("--until", metavar="TIME", type=float, help="begin no test of the draw after this time, in seconds since 1970")
+    parser.addoption("--until", metavar="TIME", type=float, help="begin no drawn test after this time, in seconds since 1970")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -5,6 +5,7 @@ import json
 import random
 
 import pytest
+from pyspark.sql import functions as F
 
 import pitstop as ps
 from pitstop.errors import PipelineError
@@ -124,6 +125,23 @@ def test_a_sink_says_itself_what_is_newer(spark, tmp_path):
     epochs.write([("a", 5, at(9)), ("a", 3, at(1)), ("a", 4, at(7))])
     epochs.write([("a", 6, at(10)), ("b", None, at(1)), ("b", 1, at(0))])
     assert (epochs.content("low"), epochs.content("last")) == ({"a": 3, "b": 1}, {"a": 6, "b": 1})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda s: s.select("k", "to_json(struct(*)) AS v"),
+        lambda s: s.select("k", "v").select("k", "to_json(struct(*)) AS v"),
+        lambda s: s.select("k", "v").filter("hash(*) = hash(k, v)").with_columns(v="to_json(struct(*))"),
+        lambda s: s.select("k", "v").select("k", F.to_json(F.struct("*")).alias("v")),
+    ],
+)
+def test_a_star_within_an_expression_does_not_see_what_orders_the_rows(spark, tmp_path, steps):
+    epochs = Epochs(spark, tmp_path, pipeline(ps.sinks.map("m", key="k", value="v"), steps))
+    epochs.write([("a", 1, at(1)), ("a", 2, at(2))])
+    columns = {column for entry in epochs.content().values() for column in json.loads(entry)}
+    assert columns <= {"k", "v", "ts"}
+    assert json.loads(epochs.content()["a"])["v"] == 2
 
 
 def test_without_event_times_the_row_that_comes_last_wins(spark, tmp_path):

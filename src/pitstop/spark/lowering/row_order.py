@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import SelectSpec, Spec
+from pitstop.pipeline.specs import FilterSpec, SelectSpec, Spec, WithColumnsSpec
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER, order_of_time
+from pitstop.spark.lowering.stars import stars_without
+
+_STAR = re.compile(r"[(,]\s*\*\s*[,)]")
+"""A star among arguments, in the text of an object of Spark's."""
 
 Lower = Callable[[Spec, Node, DataFrame], DataFrame]
 
 
 def with_order(sink: Node, rows: DataFrame, frame: Callable[[Node], DataFrame], lower: Lower) -> DataFrame:
-    """The rows of a sink, with their order if they have lost the columns that tell it."""
+    """The rows of a sink, with their order if they have lost the columns that tell it.
+
+    A step never sees that column: ``*`` within its expressions stands for the columns of its user. Where such a star is in an
+    object of Spark's, which cannot be rewritten, the order is lost.
+    """
     order, steps, stage = sink.sink.takes_order, [], sink.inputs[0]
     if order.stage is None or order.stage == stage.name:
         return rows
@@ -30,13 +40,38 @@ def with_order(sink: Node, rows: DataFrame, frame: Callable[[Node], DataFrame], 
         return rows
     result = before.withColumn(ORDER, F.expr(text))
     for step in reversed(steps):
-        result = _with_order(step, result, lower)
+        spec = _without_order(step.spec)
+        if spec is None:
+            return rows
+        result = _with_order(step, spec, result, lower)
     return result
 
 
-def _with_order(step: Node, rows: DataFrame, lower: Lower) -> DataFrame:
-    result = lower(step.spec, step, rows)
+def _without_order(spec: Spec) -> Spec | None:
+    """The step, with expressions that do not see the order; None if there are none such."""
+    try:
+        if isinstance(spec, SelectSpec):
+            return replace(spec, columns=tuple(map(_blind, spec.columns)))
+        if isinstance(spec, FilterSpec):
+            return replace(spec, condition=_blind(spec.condition))
+        if isinstance(spec, WithColumnsSpec):
+            return replace(spec, columns={name: _blind(value) for name, value in spec.columns.items()})
+    except ValueError:
+        return None
+    return spec
+
+
+def _blind(expression: Any) -> Any:
+    if isinstance(expression, str):
+        return stars_without(expression, ORDER)
+    if _STAR.search(str(expression)):
+        raise ValueError(f"{expression} sees all columns")
+    return expression
+
+
+def _with_order(step: Node, spec: Spec, rows: DataFrame, lower: Lower) -> DataFrame:
+    result = lower(spec, step, rows)
     if ORDER in result.columns:
         return result
-    assert isinstance(step.spec, SelectSpec), f"'{step.name}' takes no column along"
-    return lower(replace(step.spec, columns=(*step.spec.columns, F.col(quoted(ORDER)))), step, rows)
+    assert isinstance(spec, SelectSpec), f"'{step.name}' takes no column along"
+    return lower(replace(spec, columns=(*spec.columns, F.col(quoted(ORDER)))), step, rows)
