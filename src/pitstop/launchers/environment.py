@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 NEEDED = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "VIRTUAL_ENV", "XDG_*"),
-    *("LANG", "LANGUAGE", "LC_*", "TZ"),
+    *("LANG", "LANGUAGE", "LC_*"),
     *("JAVA_*", "JDK_*", "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_*", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_*"),
     *("PYTHON*", "PYSPARK_*", "SPARK_*", "HADOOP_*", "PITSTOP_*"),
     *("SSL_CERT_*", "REQUESTS_CA_BUNDLE", "KRB5*", "KUBERNETES_*"),
@@ -16,12 +16,14 @@ NEEDED = (
 """Names, or patterns of them, that every runner gets: of the system, Java, Python, Spark and Pitstop."""
 NEVER = ("PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN", "PITSTOP_STORE")
 """Who runs jobs is not who may ask for them; and the URL of the store may have a password."""
+DEFAULTS = {"TZ": "UTC"}
+"""PySpark gives timestamps as local times without a zone: where clocks go back an hour, two moments are one."""
 
 
 def runner_environment(of_server: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
     """The variables that a runner gets; ``also``: further names or patterns, such as ``AWS_*``."""
     wanted = (*NEEDED, *also)
-    return {
+    return DEFAULTS | {
         name: value
         for name, value in of_server.items()
         if name not in NEVER and any(fnmatchcase(name, pattern) for pattern in wanted)

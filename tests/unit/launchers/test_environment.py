@@ -11,7 +11,7 @@ SERVER = {
 
 
 def test_what_it_needs_and_nothing_else():
-    names = ["HOME", "JAVA_HOME", "LC_ALL", "PATH", "PITSTOP_MASTER", "PYTHONPATH", "SPARK_CONF_DIR"]
+    names = ["HOME", "JAVA_HOME", "LC_ALL", "PATH", "PITSTOP_MASTER", "PYTHONPATH", "SPARK_CONF_DIR", "TZ"]
     assert sorted(runner_environment(SERVER)) == names
     assert runner_environment(SERVER)["JAVA_HOME"] == "/java"
 
@@ -23,3 +23,9 @@ def test_what_the_user_names_beside_it():
 
 def test_the_tokens_never():
     assert not {"PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN"} & set(runner_environment(SERVER, ["*"]))
+
+
+def test_local_times_are_those_of_utc_unless_the_user_wants_the_servers():
+    server = SERVER | {"TZ": "America/New_York"}
+    assert runner_environment(server)["TZ"] == "UTC"
+    assert runner_environment(server, ["TZ"])["TZ"] == "America/New_York"
