@@ -18,25 +18,49 @@ from pitstop.snapshots.files import Files, read_text
 _DEFAULT = "default"
 _VERSION = re.compile(r"(\d+)(?:_[^.]*)?\.(?:delta|snapshot|changelog|zip)")
 
+_Written = tuple[Path, str, float]
+"""Folder, name and time of a file: one that is written again is another one."""
+
 
 class StateFiles:
-    """Looks in a checkpoint for the state of its epochs, by names only: as many folders as there are stores."""
+    """Looks in a checkpoint for the state of its epochs, by names and ages: as many folders as there are stores."""
 
     def __init__(self, checkpoint: Checkpoint, operators: int) -> None:
         """``operators``: how many operators with state the query has."""
         self._checkpoint, self._operators = checkpoint, operators
         self._folders: tuple[Path, ...] | None = None
+        self._left: frozenset[_Written] | None = None
+
+    def begins(self, epoch: int) -> None:
+        """Call this before the rows of an epoch are read: what a run before has left of its state is none of this one's.
+
+        Only the first epoch of a query can have been begun before. Spark commits no epoch that this query has not computed.
+        """
+        if self._left is None:
+            folders = (folder for number in range(self._operators) for folder in self._store_folders(number))
+            self._left = frozenset(written for folder in folders for written in self._written(folder, epoch + 1))
 
     def missing(self, epoch: int) -> tuple[Path, ...]:
-        """Return the folders, below the checkpoint, in which the state of an epoch is not."""
-        files, path = self._checkpoint.files, self._checkpoint.path
+        """Return the folders, below the checkpoint, in which the state of an epoch is not, or not since it began."""
         if self._folders is None:
-            named = {number: tuple(_store_folders(files, path, number)) for number in range(self._operators)}
+            named = {number: tuple(self._store_folders(number)) for number in range(self._operators)}
             unnamed = tuple(Path("state", str(number)) for number, folders in named.items() if not folders)
             if unnamed:
                 return unnamed
             self._folders = tuple(folder for folders in named.values() for folder in folders)
-        return tuple(folder for folder in self._folders if not _has_version(files.names(path / folder), epoch + 1))
+        left = self._left or frozenset()
+        return tuple(folder for folder in self._folders if left.issuperset(self._written(folder, epoch + 1)))
+
+    def _store_folders(self, operator: int) -> Iterator[Path]:
+        return _store_folders(self._checkpoint.files, self._checkpoint.path, operator)
+
+    def _written(self, folder: Path, version: int) -> Iterator[_Written]:
+        """The files of a version in a store's folder."""
+        files, path = self._checkpoint.files, self._checkpoint.path / folder
+        for name in files.names(path):
+            if _is_version(name, version):
+                facts = files.facts(path / name)
+                yield folder, name, facts.modified if facts is not None else 0.0
 
 
 def _store_folders(files: Files, path: Path, operator: int) -> Iterator[Path]:
@@ -56,6 +80,6 @@ def _stores(files: Files, metadata: Path) -> list[dict[str, Any]]:
         return []
 
 
-def _has_version(names: list[str], version: int) -> bool:
-    matches = (_VERSION.fullmatch(name) for name in names)
-    return any(match is not None and int(match.group(1)) == version for match in matches)
+def _is_version(name: str, version: int) -> bool:
+    match = _VERSION.fullmatch(name)
+    return match is not None and int(match.group(1)) == version

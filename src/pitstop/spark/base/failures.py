@@ -44,6 +44,9 @@ _SPARK_LOST = (
 )
 """What Spark says when its JVM did not start, or lost its cluster."""
 
+_STATE_UNCONFIRMED = ("STATE_STORE_COMMIT_VALIDATION_FAILED",)
+"""What Spark says when not every task has reported that it has written its state."""
+
 _HEAP_FULL = ("java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMemoryError: GC overhead limit exceeded")
 """What Java says when its objects take all the memory that it may have. One thread may say so and the others go on."""
 _MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, state_store=rocksdb keeps state on disk."
@@ -134,6 +137,9 @@ def explain(
             "An epoch failed: an executor was lost with rows that the epoch still needed. "
             "If that comes again, see the log of its member: it may have run out of memory."
         )
+        return EngineError(sentence, trace=trace, restartable=True)
+    if _says(_STATE_UNCONFIRMED, trace, cause):
+        sentence = "An epoch failed: not all of its tasks have told Spark that they have written their state."
         return EngineError(sentence, trace=trace, restartable=True)
     if _says(_HEAP_FULL, trace, cause):
         return EngineError(f"An epoch failed: {_MORE_MEMORY}", trace=trace, restartable=True)

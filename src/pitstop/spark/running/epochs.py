@@ -12,10 +12,9 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 
@@ -23,6 +22,7 @@ from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import EpochOfBefore
+from pitstop.snapshots.state_files import StateFiles
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import EpochBoundaryError
 from pitstop.spark.internals.kept_rows import forget_rows
@@ -51,15 +51,14 @@ class EpochWriter:
         write: WriteSink = write_sink,
         of_before: EpochOfBefore | None = None,
         begins: Callable[[int], None] = lambda epoch: None,
-        missing_state: Callable[[int], Sequence[Path]] = lambda epoch: (),
+        state: StateFiles | None = None,
         digest: Callable[[int], str | None] = lambda epoch: None,
     ) -> None:
         """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has it.
 
-        ``missing_state`` gives the folders of stores in which the state of an epoch is not, ``digest`` the digest of an epoch
-        (snapshots.epoch_digest).
+        ``state`` looks for the state of an epoch, ``digest`` gives its digest (snapshots.epoch_digest).
         """
-        self._missing_state, self._digest = missing_state, digest
+        self._state, self._digest = state, digest
         self._write_sink, self._of_before, self._begins = write, of_before, begins
         self._early = early or {}
         self._written = written
@@ -144,6 +143,8 @@ class EpochWriter:
                 self._condition.notify_all()
 
     def _write(self, rows: DataFrame, epoch: int) -> None:
+        if self._state is not None:
+            self._state.begins(epoch)
         if self._in_one_pass:
             sink = self._cuts[0].sinks[0]
             self._write_into(sink, self._below(self._cuts[0], rows), epoch)
@@ -171,10 +172,10 @@ class EpochWriter:
 
     def _complete(self, rows: DataFrame, epoch: int) -> None:
         """Compute what no sink has read of an epoch; EngineError if its state is not there even so."""
-        if not self._missing_state(epoch):
+        if self._state is None or not self._state.missing(epoch):
             return
         take_all(rows)
-        missing = self._missing_state(epoch)
+        missing = self._state.missing(epoch)
         if missing:
             places = ", ".join(map(str, missing[:3])) + (", …" if len(missing) > 3 else "")
             raise EngineError(

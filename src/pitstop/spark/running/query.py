@@ -81,7 +81,7 @@ class RunningQuery:
         told = idle.epoch_written if idle is not None else None
         state = StateFiles(kept, len(operators_of(cuts, lowering.layouts)))
         begins, digest = kept.begin_writing, EpochDigests(kept).of
-        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), begins, state.missing, digest)
+        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), begins, state, digest)
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)
