@@ -70,7 +70,8 @@ def test_it_is_read_checked_and_stored(found):
     assert (found["stored"], found["read back"]) == ("blue", True)
     wrong_value, wrong_name = found["refused"]
     assert wrong_value == "Unsupported value for colour: green. Use red or blue."
-    assert wrong_name.startswith("Unknown job option: color. There are: allow_drop, auto_scaling, colour, compile_timeout, ")
+    first = "allow_drop, allow_shared, auto_scaling, colour, compile_timeout, "
+    assert wrong_name.startswith(f"Unknown job option: color. There are: {first}")
 
 
 def test_rest_describes_it_in_requests_and_answers(found):

@@ -101,6 +101,7 @@ def test_names_are_those_that_a_cluster_takes(kubectl):
         (job(options={"auto_scaling": "false"}), job(options={}), "spec.options"),
         (job(), job(initialSnapshotResourceName="s"), "spec.initialSnapshotResourceName"),
         (job(), job(allowDrop=["speed"]), "spec.allowDrop"),
+        (job(), job(allowShared=True), "spec.allowShared"),
         (job(), job(bucketConfig={"bucketURI": "s3://b"}), "spec.bucketConfig"),
     ],
 )

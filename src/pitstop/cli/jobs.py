@@ -39,6 +39,10 @@ AllowDrop = Annotated[
     ),
 ]
 
+Shared = Annotated[
+    bool, typer.Option("--allow-shared", help="It may write into folders and maps that another active job writes into")
+]
+
 
 def complete_option(incomplete: str) -> list[tuple[str, str]]:
     """What ``-O`` may go on with, each with its help: names of options, then the values of those that have a list of them."""
@@ -79,10 +83,11 @@ def submit(
     entry: Entry = None,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
+    shared: Shared = False,
     option: Options = None,
 ) -> None:
     """Submit a job and wait until it runs. Options stand before ARTIFACT: what follows it belongs to the job."""
-    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop)
+    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), name, snapshot, options)
     call.say(f"Submitting artifact '{artifact}' with arguments [{', '.join(request.args)}]")
     if name is not None:
@@ -104,6 +109,7 @@ def check(
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
     entry: Entry = None,
+    shared: Shared = False,
     option: Options = None,
 ) -> None:
     """Compile a job and tell, a line a stage, what would become of saved state. Touches nothing.
@@ -114,7 +120,7 @@ def check(
     """
     if job is not None and snapshot is not None:
         raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
-    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop)
+    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=options)
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
@@ -139,6 +145,7 @@ def update(
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
     entry: Entry = None,
+    shared: Shared = False,
     option: Options = None,
 ) -> None:
     """Put a new version in the place of a running or suspended job's. Options stand before JOB.
@@ -147,7 +154,7 @@ def update(
     it. The old version goes on if the new one is refused, or fails before its first epoch. Arguments that are left out are those
     of the version before.
     """
-    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop)
+    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
     found = call.service().job(job)
     call.say(f"Updating job {describe(found)} to artifact '{artifact}'...")
@@ -197,6 +204,7 @@ def rollback(
     watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="With --to: back if it fails so soon")] = 0.0,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
+    shared: Shared = False,
     state: Annotated[
         StateAtStart,
         typer.Option("--state", help="With --to: from the present state, its own latest snapshot, or with empty what is missing"),
@@ -215,14 +223,15 @@ def rollback(
     found = call.service().job(job)
     if to is not None:
         call.say(f"Updating job {describe(found)} to what it was as version {to}...")
-        options = renamed_option(renamed) | drop_option(allow_drop)
+        options = renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
         with call.waiting("Checking that version, then changing over"):
             result = call.service().go_back(found.id, to, options, watch, state, write_again)
         _say_updated(call, result)
         return
-    if watch or renamed or allow_drop or write_again or state is not StateAtStart.PRESENT:
+    if watch or renamed or allow_drop or shared or write_again or state is not StateAtStart.PRESENT:
         raise UsageError(
-            "--watch, --renamed, --allow-drop, --state and --write-again belong to an update: give --to VERSION, too."
+            "--watch, --renamed, --allow-drop, --allow-shared, --state and --write-again belong to an update: give --to VERSION, "
+            "too."
         )
     call.say(f"Rolling back job {describe(found)}...")
     call.service().rollback(found.id)
@@ -290,6 +299,11 @@ def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
 def drop_option(names: list[str] | None) -> dict[str, Any]:
     """What may be dropped as a job option."""
     return {"allow_drop": list(stages_to_drop(",".join(names)))} if names else {}
+
+
+def shared_option(shared: bool) -> dict[str, Any]:
+    """A place that another job writes into as a job option."""
+    return {"allow_shared": True} if shared else {}
 
 
 def job_options(pairs: list[str]) -> dict[str, Any]:

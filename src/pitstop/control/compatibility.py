@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.control.going_back import check_present, check_snapshot, own_snapshot, told_of_snapshot, written_since
+from pitstop.control.places import refuse_shared
 from pitstop.control.ports import Registry, Standby, Workers
 from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
 from pitstop.model.config import renamed_stages, stages_to_drop
@@ -44,6 +45,7 @@ class Judge:
         if snapshot is not None:
             return Checked(compiled.plan, self._against_snapshot(snapshot.path, compiled, options))
         if job is not None:
+            self._refuse_shared(job, compiled)
             return Checked(compiled.plan, self._against_job(job, compiled, options))
         return Checked(compiled.plan, None)
 
@@ -59,7 +61,8 @@ class Judge:
         """What an update of the job would do, compiled by the standby if there is one, which keeps what it has compiled.
 
         ``back``: the earlier version that it is; ``start_from``: the snapshot from which it starts instead of the present state.
-        Raises what is wrong with the version; IncompatibleError, with the report, if any stage is refused.
+        Raises what is wrong with the version; IncompatibleError, with the report, if any stage is refused; ConflictError if
+        it writes where another job writes.
         """
         record = self._registry.get_snapshot(start_from) if start_from is not None else None
         if start_from is not None and record is None:
@@ -67,6 +70,7 @@ class Judge:
         state = Path(record.path) if record is not None else self._state_of(job)
         task = Compile(source, options, str(state) if state is not None else None, job.id, job.display_name)
         compiled = standby.compile(task) if standby is not None else self._workers.compile(task)
+        self._refuse_shared(job, compiled)
         allowed = options | ({"allow_drop": list(back.allow_drop)} if back is not None and record is not None else {})
         report = self._against_job(job, compiled, allowed)
         if record is not None and back is not None:
@@ -82,6 +86,10 @@ class Judge:
         if report.needs_allow_drop:
             raise DropError(_drops(job, report), report=report.to_dict())
         return report
+
+    def _refuse_shared(self, job: Job, compiled: Compilation) -> None:
+        if not compiled.allow_shared:
+            refuse_shared(job, compiled.plan, self._registry.jobs(include_ended=False))
 
     def _checked_back(
         self, job: Job, back: GoingBack, report: Report, plan: dict[str, Any], record: SnapshotRecord | None

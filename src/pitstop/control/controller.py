@@ -18,6 +18,7 @@ from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
 from pitstop.control.owed import owed
 from pitstop.control.performing import Performer
+from pitstop.control.places import unless_shared
 from pitstop.control.ports import CONTROL, Launcher, Outputs, Registry, Wake, Workers
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import has_state
@@ -227,6 +228,7 @@ class Controller:
         """
         with self._registry.transaction():
             job, now = self._registry.get_job(job_id), self._clock.now()
+            event = unless_shared(job, event, self._registry) if job is not None else event
             decision = decide(job, event, now) if job is not None else None
             if job is not None and decision is not None:
                 if decision.job != job:

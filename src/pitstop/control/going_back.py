@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from pitstop.control.places import sinks_of
 from pitstop.control.ports import Registry
 from pitstop.errors import IncompatibleError, SnapshotError
 from pitstop.model.job import Job, Version
-from pitstop.model.layout import StageKind
 from pitstop.model.operation import GoingBack, StateAtStart
 from pitstop.model.report import NEW_SOURCE, Report, Verdict
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
@@ -31,9 +31,9 @@ def _is_of(record: SnapshotRecord, version: Version) -> bool:
 
 
 def written_since(version: int, plan: dict[str, Any], later: Iterable[Version]) -> tuple[str, ...]:
-    """Sinks of a version's plan that versions after it have had, too: they have rows of what came since."""
-    others = {name for other in later if other.number > version and other.plan is not None for name in _sinks(other.plan)}
-    return tuple(name for name in _sinks(plan) if name in others)
+    """Sinks of a version's plan into whose places versions after it have written: they have rows of what came since."""
+    written = [sink for other in later if other.number > version for sink in sinks_of(other.plan)]
+    return tuple(sink.name for sink in sinks_of(plan) if any(sink.may_write_where(other) for other in written))
 
 
 def check_present(
@@ -98,7 +98,7 @@ def _refusal(sentence: str, report: Report, own: SnapshotRecord | None) -> Incom
 
 
 def _sinks(plan: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(stage.name for stage in Plan.from_dict(plan).stages if stage.kind is StageKind.SINK)
+    return tuple(sink.name for sink in sinks_of(plan))
 
 
 def _named(names: Iterable[str]) -> str:

@@ -60,6 +60,7 @@ class JobConfig:
     compile_timeout_ms: int = 180_000
     first_epoch_timeout_ms: int = 900_000
     epoch_timeout_ms: int = 900_000
+    allow_shared: bool = False
     requirements: tuple[str, ...] = ()
     spark: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -351,6 +352,16 @@ OPTIONS: tuple[Option, ...] = (
         form="a duration, such as 15 minutes",
         meaning="A run with a later epoch that takes longer is ended and started again from the epoch before.",
         default="15 minutes",
+    ),
+    Option(
+        "allow_shared",
+        "allow_shared",
+        yes_or_no,
+        form="true or false",
+        meaning="The job may write into folders and maps that another active job writes into. Without it such a job fails "
+        "once it is compiled, and such an update is refused.",
+        default=False,
+        choices=("true", "false"),
     ),
     Option(
         "requirements",

@@ -42,6 +42,8 @@ class Compilation:
     """The plan (plan.model.Plan) in its stored form."""
     migrations: dict[str, str] = field(default_factory=dict)
     """Stage -> what its migration made of the state, in words."""
+    allow_shared: bool = False
+    """Whether it may write where another job writes (option allow_shared)."""
 
 
 @dataclass(frozen=True)

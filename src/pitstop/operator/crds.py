@@ -169,6 +169,7 @@ _FIXED_OF_A_JOB = (
     "options",
     "initialSnapshotResourceName",
     "allowDrop",
+    "allowShared",
 )
 
 HAZELCAST = Kind(

@@ -154,7 +154,8 @@ def digest_of(artifact: str) -> str | None:
 def options_of(spec: JetJobSpec) -> dict[str, Any]:
     """The options with which its job is submitted."""
     allowed = {"allow_drop": list(spec.allow_drop)} if spec.allow_drop is not None else {}
-    return dict(spec.options or {}) | allowed
+    shared = {"allow_shared": spec.allow_shared} if spec.allow_shared is not None else {}
+    return dict(spec.options or {}) | allowed | shared
 
 
 def failed(seen: SeenJob, reason: str) -> JetJobStatus:

@@ -324,6 +324,10 @@ class JetJobSpec(Part):
             description="Stages and sources of that snapshot whose state or place it may drop; * for all. Cannot be changed",
         ),
     ] = None
+    allow_shared: Annotated[
+        bool | None,
+        Field(description="Whether it may write into folders and maps that another active job writes into. Cannot be changed"),
+    ] = None
     bucket_config: Annotated[BucketConfig | None, Field(description="Where its code is; cannot be added later")] = None
     remote_url: Annotated[
         str | None,

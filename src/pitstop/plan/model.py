@@ -64,6 +64,8 @@ class PlanStage:
     """True of a sink that knows which epochs it has."""
     folder: str | None = None
     """Of a source that Spark knows the files of by their whole paths: the folder in which all of them are, as a URL."""
+    place: str | None = None
+    """Of a sink: where it writes, if two jobs are not to write there; see spark.sinks.SinkKind."""
 
     @property
     def connector(self) -> str:
@@ -83,6 +85,7 @@ class PlanStage:
             "migration": self.migration,
             "transactional": self.transactional,
             **({"folder": self.folder} if self.folder is not None else {}),
+            **({"place": self.place} if self.place is not None else {}),
         }
 
     @classmethod
@@ -99,6 +102,7 @@ class PlanStage:
             migration=data.get("migration"),
             transactional=data.get("transactional", data["description"] in _TRANSACTIONAL),
             folder=data.get("folder"),
+            place=data.get("place"),
         )
 
 

@@ -102,7 +102,7 @@ def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilatio
         tried = try_migrations(compiled.spark, compiled.pipeline, compiled.plan, against, compiled.config.renamed, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return Compilation(compiled.plan.to_dict(), tried)
+    return Compilation(compiled.plan.to_dict(), tried, compiled.config.allow_shared)
 
 
 class StandbyTasks:

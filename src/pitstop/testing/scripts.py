@@ -3,6 +3,7 @@
 ``# stage: speed bigint``   it has a window stage of that name with an accumulator of that Spark type
 ``# source: drops``         the name of its source, else ``source``
 ``# sink: out``             it has a sink of that name
+``# into: the map 'm'``     the place that the sink writes into; without it nobody knows, as of a plan of an older release
 ``# fails: No such column`` it fails with that sentence before it runs
 ``# completes``             it comes to its end at once
 ``# hangs``                 it stays in STARTING
@@ -19,7 +20,7 @@ from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot, Plan, PlanStage
 
-_DIRECTIVE = re.compile(r"^# (stage|source|sink|fails|completes|hangs|breaks)(?:: *(.*))?$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^# (stage|source|sink|into|fails|completes|hangs|breaks)(?:: *(.*))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,18 @@ class Script:
         if any(len(words) != 2 for words in stages):
             raise UsageError(f"{artifact}: write '# stage: name type'.")
         does = dict(found)
-        return cls(_plan(stages, does.get("source", "source"), does.get("sink")), does)
+        return cls(_plan(stages, does.get("source", "source"), does.get("sink"), does.get("into")), does)
 
 
-def _plan(stages: list[list[str]], name: str, sink: str | None) -> Plan:
+def _plan(stages: list[list[str]], name: str, sink: str | None, place: str | None) -> Plan:
     source = PlanStage(name, StageKind.SOURCE, "source", (), "csv_tail")
     windows = [
         PlanStage(stage, StageKind.WINDOW, "window_aggregate", (name,), f"window of {kind}", layout=_layout(kind))
         for stage, kind in stages
     ]
-    sinks = [PlanStage(sink, StageKind.SINK, "sink", (name,), "sink files", transactional=True)] if sink is not None else []
+    sinks = []
+    if sink is not None:
+        sinks.append(PlanStage(sink, StageKind.SINK, "sink", (name,), "sink files", transactional=True, place=place))
     return Plan((source, *windows, *sinks), tuple(OperatorSlot(stage.name, "frames") for stage in windows))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pitstop.control.ports import Standby
 from pitstop.errors import NotFoundError, UsageError
+from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows
@@ -21,7 +22,8 @@ class ScriptedWorkers:
     """control.ports.Workers whose tasks are done at once, in this process."""
 
     def compile(self, task: Compile) -> Compilation:
-        return Compilation(Script.read(task.source.artifact).plan.to_dict())
+        plan = Script.read(task.source.artifact).plan.to_dict()
+        return Compilation(plan, allow_shared=JobConfig.from_options(task.options).allow_shared)
 
     def query_state(self, task: QueryState) -> StateRows:
         """Knows one query."""

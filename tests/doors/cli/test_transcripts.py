@@ -363,6 +363,20 @@ def test_going_back_alone_drops_nothing(cli, state):
     assert (code, "belong to an update: give --to VERSION" in err) == (1, True)
 
 
+INTO_MAP = "# sink: out\n# into: the map 'm'"
+
+
+def test_two_jobs_write_into_one_map_only_with_allow_shared(cli, state, artifact):
+    running(state, text=INTO_MAP)
+    code, _, err = cli("submit", "-n", "second", artifact(INTO_MAP))
+    assert (code, "writes into the map 'm', as job 'hello-world'" in err) == (1, True)
+    code, out, _ = cli("submit", "-n", "third", "--allow-shared", artifact(INTO_MAP))
+    assert (code, "is RUNNING" in out) == (0, True)
+    assert cli("submit", "-n", "fourth", artifact("# sink: out"))[0] == 0
+    code, _, err = cli("rollback", "--allow-shared", "fourth")
+    assert (code, "belong to an update: give --to VERSION" in err) == (1, True)
+
+
 @pytest.mark.parametrize("output", ["json", "yaml"])
 @pytest.mark.parametrize(
     ("command", "expected"),

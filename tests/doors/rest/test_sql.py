@@ -119,6 +119,14 @@ def test_an_update_drops_state_only_if_an_option_allows_it(ask, state, allowed):
     assert state.job("a").version == 2
 
 
+def test_a_job_may_be_let_share_its_places(ask, state):
+    ask(MAPPINGS)
+    body = "AS INSERT INTO log SELECT * FROM numbers"
+    assert ask(f"CREATE JOB a OPTIONS ('allowShared' = 'true') {body}")[0] == 200
+    assert ask(f"CREATE JOB b {body}")[0] == 200
+    assert [state.job(name).config.allow_shared for name in "ab"] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [

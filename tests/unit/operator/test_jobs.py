@@ -77,6 +77,12 @@ def test_what_a_job_may_drop_goes_over_its_options():
     assert options_of(jet_job().spec) == {}
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_whether_a_job_may_share_a_place_goes_over_its_options(shared):
+    assert options_of(jet_job(options={"allow_shared": "true"}, allowShared=shared).spec) == {"allow_shared": shared}
+    assert options_of(jet_job(options={"allow_shared": "true"}).spec) == {"allow_shared": "true"}
+
+
 def test_a_job_that_is_not_there_is_submitted():
     decision = decide_job(seen())
     assert (decision.action, decision.status.phase, decision.status.failure_text) == (JobAction.SUBMIT, "NotRunning", None)

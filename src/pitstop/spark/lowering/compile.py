@@ -98,6 +98,7 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
         migration=migrations[node.name].name if node.name in migrations else None,
         transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
         folder=source_kind(node).folder(node.source) if isinstance(node.spec, SourceSpec) else None,
+        place=sink_kind(node).place(node.sink) if isinstance(node.spec, SinkSpec) else None,
     )
 
 

@@ -65,6 +65,10 @@ def no_objection(sink: Any, rows: DataFrame) -> None:
     """Any columns will do."""
 
 
+def of_its_own(sink: Any) -> None:
+    """Whatever it writes into, others may write there, too."""
+
+
 @dataclass(frozen=True)
 class SinkKind(Generic[S]):
     """What the engine knows of a kind of sink. ``S`` is the class of its descriptors."""
@@ -88,6 +92,9 @@ class SinkKind(Generic[S]):
     before the sink has anything of it: an epoch that fails while its rows are made is then planned anew by the next version.
     So is one of a sink that never calls it, whatever the sink has of it.
     Else the context tells the name by which the sink was first given the epoch, some of which it may have as ``write`` begins."""
+    place: Callable[[S], str | None] = of_its_own
+    """Names where it writes, in words that are the same for every sink that writes there (``the map 'm'``): two jobs that are
+    active do not write into one place, unless their users say so. None: nobody else can, it does no harm, or it is not known."""
 
 
 def sink_kind(node: Node) -> SinkKind[Any]:

@@ -80,4 +80,18 @@ def _empty(path: Path) -> bool:
     return path.stat().st_size == 0
 
 
-KIND = SinkKind(write_files, check_columns, write_aside, rank=LAST, reads_once=True, transactional=True, handles_epochs=True)
+def folder_of(sink: FilesSink) -> str:
+    """Return the folder, by its real path."""
+    return f"the folder {Path(sink.path.removeprefix('file://')).resolve()}"
+
+
+KIND = SinkKind(
+    write_files,
+    check_columns,
+    write_aside,
+    rank=LAST,
+    reads_once=True,
+    transactional=True,
+    handles_epochs=True,
+    place=folder_of,
+)

@@ -196,4 +196,18 @@ def collect_changes(sink: MapSink, rows: DataFrame, context: EpochContext) -> No
     changes_of(sink, rows, context)
 
 
-KIND = SinkKind(write_map, check_columns, collect_changes, rank=STORE, reads_once=True, transactional=True, handles_epochs=True)
+def map_of(sink: MapSink) -> str:
+    """Name the map."""
+    return f"the map '{sink.map}'"
+
+
+KIND = SinkKind(
+    write_map,
+    check_columns,
+    collect_changes,
+    rank=STORE,
+    reads_once=True,
+    transactional=True,
+    handles_epochs=True,
+    place=map_of,
+)
