@@ -26,7 +26,8 @@ Written by `python -m pitstop.cli.reference docs`. An option stands in the job's
 line (`-O partitions=4`), in a request (`"options": {"partitions": 4}`) or in Python (`config={"partitions": 4}`); what is given
 at submission goes over the code. An update, of a running or of a suspended job, goes over what the version before was given;
 `pitstop configure` changes options of a suspended job without a new version. Where `none` may be written, `-1` means the same (in
-SQL `'timeoutMillis'='-1'`): it takes back what was given before. `null`, and `None` in Python, leave an option as it is.
+SQL `'timeoutMillis'='-1'`): it takes back what was given before; of `restart` it is a strategy. `null`, and `None` in Python,
+leave an option as it is.
 
 | option | write | default | what it does | `update` may change it | `configure` may change it |
 |---|---|---|---|---|---|

@@ -26,6 +26,9 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
         "user_cancelled": job.user_cancelled,
         "suspension_cause": job.suspension_cause,
         "failure": job.failure,
+        "interruption": job.interruption,
+        "attempts": job.attempts,
+        "next_try": iso(_next_try(job)),
         "has_state": job.has_state,
         "state_kept_until": iso(job.state_kept_until),
         "config": job.config.to_dict(),
@@ -48,6 +51,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Ended": iso(job.completion_time),
         "Suspended": job.suspension_cause,
         "Interrupted": job.interruption,
+        "Attempts": _attempts(job),
         "Failure": job.failure,
         "State": _state(job),
         "Last update": job.update_failure,
@@ -63,6 +67,20 @@ def job_lines(job: JobStatus) -> list[str]:
     }
     indent = "\n" + " " * 15
     return [f"{key + ':':<14} {value.replace(chr(10), indent)}" for key, value in facts.items() if value is not None]
+
+
+def _next_try(job: JobStatus) -> float | None:
+    """When a job is started again that has broken off."""
+    return job.due if job.status is JobState.NOT_RUNNING and job.interruption is not None else None
+
+
+def _attempts(job: JobStatus) -> str | None:
+    """How often it has failed without progress, and when it is tried again."""
+    at = _next_try(job)
+    failed = f"{job.attempts} failed without progress" if job.attempts else None
+    again = f"the next one is at {iso(at)}" if at is not None else None
+    said = "; ".join(part for part in (failed, again) if part is not None)
+    return f"{said} (option restart: {job.config.restart})" if said else None
 
 
 def _planned_for(job: JobStatus) -> str | None:

@@ -64,9 +64,9 @@ def fenced(job: Job) -> Job:
     return dataclasses.replace(job, token=job.token + 1)
 
 
-def waiting(job: Job, attempts: int = 0, due: float | None = None) -> Job:
+def waiting(job: Job, attempts: int = 0, due: float | None = None, failures: tuple[float, ...] = ()) -> Job:
     """The job about to start, at once or not before ``due`` (seconds since the epoch)."""
-    return dataclasses.replace(job, state=JobState.NOT_RUNNING, termination=None, attempts=attempts, due=due)
+    return dataclasses.replace(job, state=JobState.NOT_RUNNING, termination=None, attempts=attempts, due=due, failures=failures)
 
 
 def answer_all(job: Job, error: PitstopError) -> list[Finish]:

@@ -287,7 +287,8 @@ def is_due(job: Job, now: float) -> bool:
     if at is None:
         return False
     # A start further away than any back-off means that the clock was set back: do not wait for it.
-    return at <= now or (job.state is N and at > now + max(seeing.BACK_OFF_SECONDS))
+    longest = max(seeing.AWAY_SECONDS, job.version.config.restart_strategy.longest_seconds)
+    return at <= now or (job.state is N and at > now + longest)
 
 
 def _of_another_export(job: Job, event: Event) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 
 from pitstop.control import scaling, updating
 from pitstop.control.actions import Ask, CleanUp, FailExports, Finish, KillRun, RegisterSnapshot
@@ -19,8 +20,9 @@ from pitstop.control.decision import (
     without_state,
 )
 from pitstop.errors import ConflictError, PitstopError, SnapshotError
+from pitstop.kit import durations
 from pitstop.model.config import ProcessingGuarantee, StateStore
-from pitstop.model.job import Job, JobState, Termination
+from pitstop.model.job import Job, JobState, Starting, Termination, Watched
 from pitstop.model.operation import Rescale, Restart, rescaling_snapshot
 from pitstop.model.run import (
     CleanedUp,
@@ -38,8 +40,11 @@ from pitstop.model.run import (
 )
 
 MOST_ATTEMPTS = 5
-"""Starts in a row without one committed epoch before a job is given up."""
-BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0)
+"""Runs in a row that have failed without progress before a job is given up, where the option restart sets no bound.
+
+That is for failures that may lie in the job itself. What is away outside is tried for as long as it takes, but by a new version
+whose job can go back to the one before.
+"""
 MOVE_AGAIN_SECONDS = (60.0, 300.0, 900.0, 3600.0)
 """How long a job runs after the first, second … attempt in a row to move its state to disk has failed until the next one."""
 HELD = "Its run held still for a move of its state to disk, which has failed: the next run does not."
@@ -60,7 +65,7 @@ def running(job: Job, fact: Running, now: float) -> Decision:
 
 
 def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
-    return Decision(dataclasses.replace(job, attempts=0))
+    return Decision(job if job.version.config.restart_strategy.reset_ms else dataclasses.replace(job, attempts=0))
 
 
 def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
@@ -174,14 +179,50 @@ def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
     """Nobody asked for the end of the run: it is started again, or the job is given up."""
     job = dataclasses.replace(_with_details(job, fact), interruption=_reason(fact))
     if isinstance(fact, Failed) and fact.away:
-        return Decision(waiting(job, job.attempts, now + AWAY_SECONDS), (FailExports(), KillRun(job.token)))
-    if isinstance(fact, Failed) and not fact.restartable:
+        again = waiting(job, job.attempts, now + AWAY_SECONDS, job.failures)
+        return Decision(again, (FailExports(), KillRun(job.token)))
+    passing = isinstance(fact, Failed) and fact.passing
+    unclear = isinstance(fact, Failed) and fact.unclear and _goes_back(job)
+    if isinstance(fact, Failed) and (unclear or not (fact.restartable or passing)):
         return _give_up(job, _reason(fact), now)
-    attempts = job.attempts + 1
-    if attempts >= MOST_ATTEMPTS:
-        return _give_up(job, f"{_reason(fact).rstrip('.')}, {attempts} times in a row without progress", now)
-    delay = BACK_OFF_SECONDS[min(attempts - 1, len(BACK_OFF_SECONDS) - 1)]
-    return Decision(waiting(job, attempts, now + delay), (FailExports(), KillRun(job.token)))
+    strategy = job.version.config.restart_strategy
+    attempts = 1 if _has_gone_well(job, now) else job.attempts + 1
+    failures = strategy.recent((*job.failures, now), now)
+    too_often = _too_often(job, attempts, failures, passing)
+    if too_often is not None:
+        return _give_up(job, f"{_reason(fact).rstrip('.')}{too_often}", now)
+    # Of a run that was lost the next one is started at once: there is nothing to wait for.
+    wait = strategy.delay_seconds(attempts if passing else attempts - 1, _chance(job)) if passing or attempts > 1 else 0.0
+    return Decision(waiting(job, attempts, now + wait, failures), (FailExports(), KillRun(job.token)))
+
+
+def _has_gone_well(job: Job, now: float) -> bool:
+    """True if the run that failed had gone on for so long that attempts are counted from the beginning."""
+    reset_ms = job.version.config.restart_strategy.reset_ms
+    return bool(reset_ms) and job.state is JobState.RUNNING and now - (job.start_time or now) >= reset_ms / 1000
+
+
+def _too_often(job: Job, attempts: int, failures: tuple[float, ...], passing: bool) -> str | None:
+    """Why a job is given up that has failed so often, as the end of a sentence; None if it is tried again."""
+    strategy = job.version.config.restart_strategy
+    if strategy.most_failures is not None and len(failures) > strategy.most_failures:
+        return f", {len(failures)} times within {durations.text(strategy.interval_ms)} (option restart)"
+    bounds = [strategy.attempts] if strategy.attempts is not None else []
+    if _goes_back(job) or (not bounds and not passing):
+        bounds.append(MOST_ATTEMPTS - 1)
+    if not bounds or attempts <= min(bounds):
+        return None
+    return f", {attempts} times in a row without progress" if attempts > 1 else ""
+
+
+def _goes_back(job: Job) -> bool:
+    """True of a new version that may give way to the one before."""
+    return job.update is not None and isinstance(job.update.phase, Starting | Watched)
+
+
+def _chance(job: Job) -> float:
+    """From -1 to 1, another one for each run, and for a run the same."""
+    return random.Random(f"{job.id}/{job.token}").uniform(-1.0, 1.0)
 
 
 def lost_to_suspend(job: Job, fact: Failed | Died, now: float) -> Decision:

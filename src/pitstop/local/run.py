@@ -32,7 +32,14 @@ from pitstop.store.maps import SqlMapStore
 
 OF_A_SERVER = (
     *("timeout", "max_accumulated_records", "compile_timeout", "first_epoch_timeout", "epoch_timeout"),
-    *("suspend_on_failure", "split_brain_protection", "store_metrics_after_completion", "requirements", "allow_shared"),
+    *(
+        "suspend_on_failure",
+        "split_brain_protection",
+        "store_metrics_after_completion",
+        "requirements",
+        "restart",
+        "allow_shared",
+    ),
 )
 """Options that the control plane, or the process that a job has there, carries out."""
 
@@ -99,8 +106,8 @@ def run(
 
     ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig; UsageError for
     one that only a server carries out: timeout, max_accumulated_records, compile_timeout, first_epoch_timeout, epoch_timeout,
-    suspend_on_failure, split_brain_protection, store_metrics_after_completion, requirements and
-    allow_shared.
+    suspend_on_failure, split_brain_protection, store_metrics_after_completion, requirements, restart
+    and allow_shared.
     """
     config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
     _refuse_what_only_a_server_does(config)

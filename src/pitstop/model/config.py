@@ -13,6 +13,7 @@ from pitstop.errors import UsageError
 from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import described_by
 from pitstop.model.options import Option, duration_ms, more_than_nothing, one_of, or_none, text, whole, yes_or_no
+from pitstop.model.restarting import RestartStrategy, restart_text, strategy_of
 
 MOST_RECORDS = 10**15
 MOST_PARTITIONS = 100_000
@@ -60,6 +61,7 @@ class JobConfig:
     compile_timeout_ms: int = 180_000
     first_epoch_timeout_ms: int = 900_000
     epoch_timeout_ms: int = 900_000
+    restart: str = RestartStrategy.DEFAULT
     allow_shared: bool = False
     requirements: tuple[str, ...] = ()
     spark: dict[str, str] = field(default_factory=dict)
@@ -102,6 +104,11 @@ class JobConfig:
         names = {name: option.field for option in OPTIONS for name in option.readers}
         changed = {names.get(name, name) for name in given}
         return {name: value for name, value in before.items() if names.get(name, name) not in changed} | dict(given)
+
+    @property
+    def restart_strategy(self) -> RestartStrategy:
+        """The option ``restart`` as a value."""
+        return strategy_of(self.restart)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by field, which is also the form in which it is stored."""
@@ -352,6 +359,19 @@ OPTIONS: tuple[Option, ...] = (
         form="a duration, such as 15 minutes",
         meaning="A run with a later epoch that takes longer is ended and started again from the epoch before.",
         default="15 minutes",
+    ),
+    Option(
+        "restart",
+        "restart",
+        restart_text,
+        form="none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or "
+        "a JSON object with a type",
+        meaning="How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. "
+        "exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 "
+        "reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate "
+        "(max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say "
+        "otherwise. none: no run that ends by itself is started again.",
+        default=RestartStrategy.DEFAULT,
     ),
     Option(
         "allow_shared",

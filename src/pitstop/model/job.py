@@ -234,7 +234,9 @@ class Job:
     """Fencing token of the present run; every run of a job has a higher one than the run before."""
     termination: Termination | None = None
     attempts: int = 0
-    """Starts since the last committed epoch; bounds a loop of crashes."""
+    """Starts since the last committed epoch, or since it has gone well for a while (option restart); bounds a loop of crashes."""
+    failures: tuple[float, ...] = ()
+    """When runs have failed lately, if the option restart counts the failures of a time."""
     due: float | None = None
     """NOT_RUNNING: it is not started again before this time, in seconds since the epoch."""
     preparation: int | None = None

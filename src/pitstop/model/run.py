@@ -140,6 +140,10 @@ class Failed:
     """Stack trace, shown only with -v."""
     restartable: bool = False
     """True if another run may do better."""
+    unclear: bool = False
+    """True if nobody knows whether another run does better: a new version whose job can go back gives way at once."""
+    passing: bool = False
+    """True if something outside was away, such as a database: another run may do better, however long that takes."""
     away: bool = False
     """True if what the run needs of the machine was away, such as the store or room on the disk: another run gets on later."""
 

@@ -56,6 +56,8 @@ LONG_SECONDS = 10
 OUTGROWN_SECONDS = 30.0
 """How often it is told that the state is to move to disk, until the run is ended for that."""
 EXPORTS = "exports"
+_JUDGED = ("restartable", "unclear", "passing")
+"""Details of an error that say what is to be expected of another run."""
 
 
 WRITERS_SECONDS = 60.0
@@ -383,14 +385,15 @@ class Runner:
         self._exit_code = code
 
     def _fail(self, error: Exception) -> None:
-        problem, restartable = _problem(error), False
+        problem, judged = _problem(error), dict.fromkeys(_JUDGED, False)
         details = "".join(traceback.format_exception(error)) if error.__traceback__ is not None else _stacks()
         if isinstance(error, PitstopError):
             told = dict(problem.details)
-            details, restartable = str(told.pop("trace", details)), bool(told.pop("restartable", False))
+            details = str(told.pop("trace", details))
+            judged = {name: bool(told.pop(name, False)) for name in _JUDGED}
             problem = dataclasses.replace(problem, details=told)
         self._log("ERROR", LOGGER, problem.message)
-        self._end(1, Failed(problem, details, restartable, away=is_of_the_machine(error)))
+        self._end(1, Failed(problem, details, **judged, away=is_of_the_machine(error)))
 
 
 def _keep_lease(runner: Runner) -> None:

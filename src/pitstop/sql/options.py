@@ -36,6 +36,7 @@ OPTIONS = {
     "initialSnapshotName": SqlOption("initial_snapshot", alterable=False),
     "maxProcessorAccumulatedRecords": SqlOption("max_accumulated_records", number=True),
     "timeoutMillis": SqlOption("timeout_ms", number=True),
+    "restart": SqlOption("restart"),
     "allowShared": SqlOption("allow_shared"),
     "renamedStages": SqlOption("renamed", alterable=False),
     "allowDrop": SqlOption("allow_drop", alterable=False),

@@ -10,7 +10,7 @@ from pitstop.control.controller import Controller
 from pitstop.control.life import LIFE, Decision, Edge
 from pitstop.control.performing import RETRY_SECONDS
 from pitstop.control.ports import RunSpec
-from pitstop.control.seeing import AWAY_SECONDS, BACK_OFF_SECONDS, MOST_ATTEMPTS
+from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
 from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
@@ -169,7 +169,7 @@ def test_a_launch_that_fails_by_itself_is_an_attempt_and_the_last_one_ends_the_j
     for _ in range(4 * MOST_ATTEMPTS):
         world.controller.round()
         world.off.do_all()
-        world.clock.advance(max(BACK_OFF_SECONDS))
+        world.clock.advance(60.0)
     job = world.registry.get_job("id")
     assert job.token - before == MOST_ATTEMPTS + 1, "so often it was launched, and the last run is fenced"
     assert (job.state, job.state_dropped) == (JobState.FAILED, False)

@@ -17,6 +17,7 @@ ASKED = {
     "split_brain_protection": True,
     "store_metrics_after_completion": True,
     "requirements": ["numpy"],
+    "restart": "none",
     "allow_shared": True,
 }
 

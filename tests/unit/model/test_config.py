@@ -176,6 +176,11 @@ BAD_VALUES = {
         ("fast", "The job option 'spark' is a mapping"),
         ({"spark.sql.shuffle.partitions": 9}, "use the option partitions"),
     ],
+    "restart": [
+        *((value, "The option restart is no strategy: ") for value in ("perhaps", "", 2, [], True)),
+        ("fixed-delay tries=3", "The option restart has no parameter 'tries' for fixed-delay"),
+        ({"type": "fixed-delay", "attempts": -3}, "restart, attempts, is from 1 to 1,000,000, not -3"),
+    ],
     "renamed": [("new", "A renamed stage is told as new=old, not 'new'"), ("=old", "A renamed stage is told as new=old")],
     "allow_drop": [(value, "The job option 'allow_drop' is true, or a list") for value in (7, {"speed": True}, [7], "[", "[1]")],
 }

@@ -17,7 +17,9 @@ from pitstop.spark.base.arithmetic import raised_by_aggregate
 from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.expressions import raised_in
 from pitstop.spark.base.no_room import NO_MEMORY, no_room_in, without_rows
-from pitstop.spark.internals.jvm import is_lost_java
+from pitstop.spark.base.prospects import Prospect, passes_in_java, passes_in_worker, prospect
+from pitstop.spark.base.unread_files import unread_file
+from pitstop.spark.internals.jvm import JavaError, is_lost_java
 
 _WORKER_LATE = ("Python worker failed to connect back",)
 """What Spark says when a Python worker did not start in its ten seconds: nothing of a job has run in it yet."""
@@ -65,6 +67,10 @@ _AWAY = _named(SourceAwayError, StoreError)
 _FAULT = _named(SourceFaultError)
 
 
+PASSING = {"restartable": True, "passing": True}
+"""Details of an error by something outside that is away: it is tried again for as long as the job's options say."""
+
+
 class EpochBoundaryError(Exception):
     """Ends a query between two epochs: the epoch that was about to begin has written nothing and is not committed."""
 
@@ -82,8 +88,30 @@ def errors_of_stage(node: Node, frame: DataFrame | None = None) -> Iterator[None
     except PySparkException as error:
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {sentence(error, frame)}") from error
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise PipelineError(f"Stage '{node.name}' ({node.location}) failed in its own function: {reason}") from error
+        outside = passes_in_java(str(error)) or unread_file(str(error))
+        passes = PASSING if prospect(error) is Prospect.PASSES or outside else {}
+        said = f"{type(error).__name__}: {error}"
+        raise PipelineError(f"Stage '{node.name}' ({node.location}) failed in its own function: {said}", **passes) from error
+
+
+@contextmanager
+def errors_of_sink(node: Node) -> Iterator[None]:
+    """Turn what the writer of a sink raises into an error that names the sink, and says whether another attempt may do better.
+
+    What Spark says of the rows that it computes for the sink is no error of the sink's.
+    """
+    try:
+        yield
+    except (PitstopError, EpochBoundaryError, PySparkException, JavaError):
+        raise
+    except Exception as error:
+        said = f"Sink '{node.name}' ({node.location}) could not write an epoch: {type(error).__name__}: {first_line(error)}"
+        if is_of_the_machine(error):
+            raise EngineError(said, away=True) from error
+        found = prospect(error)
+        if found is Prospect.STAYS:
+            raise EngineError(said) from error
+        raise EngineError(said, **(PASSING if found is Prospect.PASSES else {"restartable": True, "unclear": True})) from error
 
 
 def sentence(error: PySparkException, frame: DataFrame | None) -> str:
@@ -153,6 +181,13 @@ def explain(
     if isinstance(cause, PitstopError):
         cause.details.setdefault("trace", trace)
         return cause
+    said = f"{trace}\n{cause}"
+    unread = unread_file(said, nodes)
+    if unread is not None:
+        return EngineError(f"An epoch could not be read: {unread}.", trace=trace, **PASSING)
+    passes = passes_in_worker(said) or passes_in_java(said)
+    if passes is not None:
+        return EngineError(f"An epoch failed: {passes}", trace=trace, **PASSING)
     raised = None if cause is None else raised_while_computing(cause, nodes, layouts or {})
     if raised is not None:
         return EngineError(f"An epoch failed in {raised}", trace=trace)
@@ -200,7 +235,11 @@ def explain_run(error: Exception) -> Exception:
         return EngineError(f"The run could not go on, the machine being too busy: {first_line(error)}", trace=trace, away=True)
     if _says((*_EXECUTOR_LOST, *_WORKER_LOST), said, None):
         return EngineError(f"The run could not go on: {first_line(error)}", trace=trace, restartable=True)
-    return error
+    unread = unread_file(said)
+    if unread is not None:
+        return EngineError(f"The run could not go on: {unread}.", trace=trace, **PASSING)
+    passes = passes_in_worker(said) or passes_in_java(said)
+    return EngineError(f"The run could not go on: {passes}", trace=trace, **PASSING) if passes is not None else error
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:

@@ -9,6 +9,9 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 
+JavaError = Py4JError
+"""What Spark's calls raise where PySpark has no error of its own."""
+
 _JAVA_SAYS = "Trace:"
 """Stands in the text of py4j's errors that an answer of the JVM has brought."""
 

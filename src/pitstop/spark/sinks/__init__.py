@@ -17,7 +17,7 @@ from pitstop.errors import PipelineError
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sinks import Sink
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.failures import errors_of_stage
+from pitstop.spark.base.failures import errors_of_sink, errors_of_stage
 from pitstop.spark.extensions import find_kind
 
 GROUP = "pitstop.sinks"
@@ -121,7 +121,8 @@ def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment
         for lineage, number in environment.known_as[:1]:
             context = dataclasses.replace(context, lineage=lineage, epoch=number)
         environment.begins()
-    return kind.write(node.sink, rows, context)
+    with errors_of_sink(node):
+        return kind.write(node.sink, rows, context)
 
 
 def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:

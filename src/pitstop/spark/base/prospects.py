@@ -1,0 +1,123 @@
+"""Whether another attempt may do better after an error that users' code, or a library of theirs, has raised.
+
+Libraries have errors of their own, which nobody here imports: they are known by the names of their classes.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import socket
+import ssl
+from enum import Enum, auto
+
+from pitstop.spark.base.no_room import without_rows
+
+
+class Prospect(Enum):
+    """What is to be expected of another attempt."""
+
+    PASSES = auto()
+    """Something outside is away, such as a database: it may be back."""
+    UNKNOWN = auto()
+    STAYS = auto()
+    """The code, or a row, is wrong: it would be so again."""
+
+
+_PASSING = frozenset(
+    {
+        *("ConnectionError", "TimeoutError", "Timeout", "TimeoutException", "ConnectTimeout", "ReadTimeout", "NetworkError"),
+        *("TransportError", "OperationalError", "InterfaceError", "RemoteDisconnected", "IncompleteRead", "URLError"),
+        *("NoBrokersAvailable", "KafkaConnectionError", "KafkaTimeoutError", "EndpointConnectionError", "ServiceUnavailable"),
+        *("gaierror", "herror", "timeout", "SSLError", "ProtocolError", "ChunkedEncodingError", "ServerDisconnectedError"),
+        *("ConnectionRefusedError", "ConnectionResetError", "ConnectionAbortedError", "BrokenPipeError"),
+    }
+)
+"""Names of errors of connections: those of Python, HTTP clients, DB-API drivers, and clients of brokers and clouds."""
+
+_STAYING = frozenset(
+    {
+        *("TypeError", "AttributeError", "NameError", "LookupError", "ValueError", "ArithmeticError", "AssertionError"),
+        *("ImportError", "SyntaxError", "NotImplementedError", "RecursionError", "ProgrammingError", "DataError"),
+        *("IntegrityError", "NotSupportedError"),
+    }
+)
+"""Names of errors of code, and of what a database says of a statement or a row."""
+
+_OF_NETWORK = frozenset(
+    {
+        *(errno.ETIMEDOUT, errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED, errno.EPIPE, errno.ESHUTDOWN),
+        *(errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ENETDOWN, errno.ENETRESET, errno.EADDRNOTAVAIL),
+        *(errno.ENOTCONN, errno.EBUSY),
+    }
+)
+_JAVA_PASSES = re.compile(
+    r"(?m)^(?:Caused by)?: ((?:java\.net\.(?:Connect|NoRouteToHost|UnknownHost|SocketTimeout|Socket|PortUnreachable)Exception"
+    r"|java\.sql\.SQL(?:Transient|Recoverable|NonTransientConnection|Timeout)\w*Exception|\S*\.CommunicationsException).*)$"
+)
+_RETRIED_STATUS = frozenset({408, 425, 429})
+"""Answers of HTTP below 500 that say: ask again."""
+
+
+def prospect(error: BaseException) -> Prospect:
+    """What is to be expected after this error, or what has led to it."""
+    chain = _chain(error)
+    if any(map(_passes, chain)):
+        return Prospect.PASSES
+    return Prospect.STAYS if _named(error, _STAYING) and not isinstance(error, OSError) else Prospect.UNKNOWN
+
+
+def passes_in_worker(trace: str) -> str | None:
+    """The line of a trace in which users' code in a process of Spark's says that something is away; None if none does.
+
+    The last error of a trace is the one that ended it.
+    """
+    lines = [line.strip() for line in without_rows(trace).splitlines()]
+    if "Traceback (most recent call last):" not in lines:
+        return None
+    errors = [line for line in lines if _head(line).endswith(_ENDINGS) and ":" in line and " " not in _head(line)]
+    last = next((line for line in reversed(errors) if not line.startswith(_OF_JAVA)), None)
+    return last if last is not None and _head(last).rpartition(".")[2] in _PASSING else None
+
+
+def passes_in_java(trace: str) -> str | None:
+    """The line of a trace in which Java says that what it asks over the network is away; None if none does."""
+    found = _JAVA_PASSES.search(without_rows(trace))
+    return found[1].strip() if found is not None else None
+
+
+_OF_JAVA = ("at ", "Caused by", "java.", "javax.", "org.", ": ")
+_ENDINGS = ("Error", "Exception", "Timeout", "timeout", "gaierror", "herror", "Disconnected", "Available", "Unavailable")
+
+
+def _head(line: str) -> str:
+    return line.split(":", 1)[0]
+
+
+def _passes(error: BaseException) -> bool:
+    status = _status(error)
+    if status is not None:
+        return status >= 500 or status in _RETRIED_STATUS
+    if isinstance(error, (socket.gaierror, socket.herror, ssl.SSLError)):
+        return not isinstance(error, ssl.SSLCertVerificationError)
+    return (isinstance(error, OSError) and error.errno in _OF_NETWORK) or _named(error, _PASSING)
+
+
+def _status(error: BaseException) -> int | None:
+    """The status of an answer of HTTP that has come, in the words of requests, httpx and urllib."""
+    for said in (getattr(getattr(error, "response", None), "status_code", None), getattr(error, "code", None)):
+        if isinstance(said, int) and 400 <= said < 600:
+            return said
+    return None
+
+
+def _named(error: BaseException, names: frozenset[str]) -> bool:
+    return any(cls.__name__ in names for cls in type(error).__mro__)
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return found

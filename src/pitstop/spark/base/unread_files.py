@@ -1,0 +1,48 @@
+"""Files that Spark cannot read: missing ones, and those that are not written to their end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import SourceSpec
+
+_FAILED = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?(?=\s)")
+_ENDS_EARLY = re.compile(
+    r"Caused by: .*(?:EOFException|FileNotFoundException|ZipException|Unexpected end of|is not a Parquet file"
+    r"|Could not read footer|not in GZIP format"
+    r"|invalid stored block|incorrect (?:header|data) check|invalid (?:block type|distance|code)"
+    r"|Expected magic number|Malformed ORC|Not a valid ORC|Reached the end of stream)",
+    re.IGNORECASE,
+)
+_GONE, _NO_FOOTER = "FILE_NOT_EXIST", "CANNOT_READ_FILE_FOOTER"
+
+
+def unread_file(trace: str, nodes: Iterable[Node] = ()) -> str | None:
+    """Which file is missing or half-written by an error of Spark's, and of which stage, as a clause; None if none is."""
+    failed = _FAILED.search(trace)
+    if failed is None:
+        return None
+    kind, url = failed.groups()
+    if kind not in (_GONE, _NO_FOOTER) and not _ENDS_EARLY.search(trace):
+        return None
+    path = _plain(url)
+    stages = [f"'{node.name}' ({node.location})" for node in nodes if _reads(node, path)]
+    of = f"stage {' or '.join(stages)}: " if stages else ""
+    what = "is not there any more" if kind == _GONE else "is not whole"
+    return f"{of}the file {path} {what}: put it back, or write a file beside its folder and move it there once it is whole"
+
+
+def _reads(node: Node, path: str) -> bool:
+    if not isinstance(node.spec, SourceSpec):
+        return False
+    folder = _plain(str(dict(node.source.options).get("path", "")))
+    return bool(folder) and PurePosixPath(path).is_relative_to(PurePosixPath(re.split(r"[*?\[{]", folder)[0].rstrip("/") or "/"))
+
+
+def _plain(url: str) -> str:
+    """A local path; other URLs stay as they are."""
+    return unquote(re.sub(r"^file:/+", "/", url))
