@@ -27,7 +27,7 @@ class Job:
 
     def __init__(self, tail):
         self.pipeline, self.sinks = ps.Pipeline(), {}
-        rows = tail.stage(self.pipeline)
+        rows = tail.stage(self.pipeline, max_ahead=None)
         # As numbers: Python cannot tell the first day of the year 1.
         span = (SECONDS.format("window_start") + " as start", SECONDS.format("window_end") + " as end")
         for name, window in (

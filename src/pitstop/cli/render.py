@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
-from pitstop.kit.clock import iso
+from pitstop.kit.clock import days_ahead, iso
 from pitstop.model.job import JobState, Progress
 from pitstop.service.results import JobStatus
 
@@ -40,7 +41,6 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
 def job_lines(job: JobStatus) -> list[str]:
     """A job as lines of name and value; what there is not is left out."""
     progress = job.progress
-    watermark = None if progress.watermark_ms is None else iso(progress.watermark_ms / 1000)
     facts = {
         "ID": job.id,
         "Name": job.display_name,
@@ -63,7 +63,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
         "Unparsed rows": f"{progress.bad_rows:,}",
         "Late rows": f"{progress.late_rows:,}",
-        "Watermark": watermark,
+        "Watermark": _watermark(progress),
     }
     indent = "\n" + " " * 15
     return [f"{key + ':':<14} {value.replace(chr(10), indent)}" for key, value in facts.items() if value is not None]
@@ -87,6 +87,14 @@ def _planned_for(job: JobStatus) -> str | None:
     if job.placement is None:
         return None
     return f"{len(job.placement.members)} members with {job.placement.cores} cores"
+
+
+def _watermark(progress: Progress) -> str | None:
+    if progress.watermark_ms is None:
+        return None
+    days = days_ahead(progress.watermark_ms, time.time())
+    far = f", {days:,} days or more ahead of the clock: rows with earlier times are late" if days else ""
+    return f"{iso(progress.watermark_ms / 1000)}{far}"
 
 
 def _under_way(progress: Progress) -> str | None:

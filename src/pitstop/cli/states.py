@@ -13,6 +13,7 @@ from pitstop.cli.register import register
 from pitstop.cli.snapshots import record_facts
 from pitstop.cli.tables import print_table
 from pitstop.errors import UsageError
+from pitstop.kit.clock import days_ahead
 from pitstop.service.snapshot_facts import offsets_of, stages_of, whole_of
 
 app = typer.Typer(help="Look into snapshots, and take state out and put it back.", no_args_is_help=True)
@@ -24,6 +25,11 @@ def inspect(call: Call, snapshot: Name) -> None:
     """Show what a snapshot holds: offsets, watermark, and each stage's state."""
     manifest = call.service().snapshot(snapshot)
     whole, stages, offsets = whole_of(manifest), stages_of(manifest), offsets_of(manifest)
+    if days := days_ahead(manifest.watermark_ms, manifest.created):
+        call.warn(
+            f"The watermark was {days:,} days or more ahead of the clock: a job that starts from this snapshot drops all rows "
+            "with earlier times."
+        )
     if call.structured:
         sources = [{"source": source, "reader": reader, "offset": offset} for source, reader, offset in offsets]
         call.show(whole | {"sources": sources, "stages": [asdict(stage) for stage in stages]})

@@ -1,10 +1,15 @@
-"""Time as a value that can be replaced in tests."""
+"""Time as a value that can be replaced in tests, and moments as text."""
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 from typing import Protocol
+
+_CYCLE_YEARS, _CYCLE_SECONDS = 400, 146_097 * 86_400
+"""The calendar repeats itself after so long."""
+_MOMENT = re.compile(r"([+-]?\d{4,})(-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|\+00:00)?")
 
 
 class Clock(Protocol):
@@ -30,7 +35,34 @@ class SystemClock:
 
 
 def iso(seconds: float | None) -> str | None:
-    """``2020-03-15T14:37:01.011`` in UTC, the layout of Jet's lists; None stays None."""
+    """``2020-03-15T14:37:01.011`` in UTC, the layout of Jet's lists; None stays None.
+
+    Of a year beyond Python's, 1 to 9999, it is ISO 8601 with more digits: ``+057971-02-27T02:00:00.000``, as JavaScript reads it.
+    """
     if seconds is None:
         return None
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+    try:
+        return _text(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        cycles, rest = divmod(seconds, _CYCLE_SECONDS)
+        within = datetime.fromtimestamp(rest, UTC)
+        return f"{within.year + int(cycles) * _CYCLE_YEARS:+07d}{_text(within)[4:]}"
+
+
+def milliseconds_of(moment: str) -> int:
+    """Milliseconds since the epoch of a moment in ISO 8601, in UTC, of whatever year. ValueError if it is none."""
+    found = _MOMENT.fullmatch(moment)
+    if found is None:
+        raise ValueError(f"{moment!r} is no moment in ISO 8601")
+    cycles, year = divmod(int(found[1]) - 2000, _CYCLE_YEARS)
+    within = datetime.fromisoformat(f"{year + 2000}{found[2]}").replace(tzinfo=UTC)
+    return round(within.timestamp() * 1000) + cycles * _CYCLE_SECONDS * 1000
+
+
+def days_ahead(moment_ms: int | None, now: float) -> int:
+    """How many whole days a moment, in milliseconds since the epoch, is ahead of now; 0 if it is not, or there is none."""
+    return 0 if moment_ms is None else max(0, (moment_ms - round(now * 1000)) // 86_400_000)
+
+
+def _text(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds")

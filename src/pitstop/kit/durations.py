@@ -16,6 +16,8 @@ _UNITS_MS = {
 }  # fmt: skip
 LONGEST_MS = 100 * 366 * 86_400_000
 """A hundred years: what is longer is a mistake, and moments after it would be beyond the calendar."""
+UNLIMITED = "unlimited"
+"""How users write that there is no limit."""
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 

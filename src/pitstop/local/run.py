@@ -135,7 +135,7 @@ def run(
     snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
     point = start_point(job, environment, data, None, lambda: snapshot)
     if job.bounded:
-        run_bounded(session, pipeline, replace(environment, lineage=point.lineage))
+        run_bounded(session, pipeline, replace(environment.by_options(config), lineage=point.lineage))
         return LocalJob(None, data, maps)
     return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), data, maps)
 

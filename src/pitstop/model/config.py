@@ -12,10 +12,12 @@ from typing import Any, Self
 from pitstop.errors import UsageError
 from pitstop.kit.durations import LONGEST_MS
 from pitstop.kit.wire import described_by
-from pitstop.model.options import Option, duration_ms, more_than_nothing, one_of, or_none, text, whole, yes_or_no
+from pitstop.model.options import Option, duration_ms, more_than_nothing, one_of, or_none, or_unlimited, text, whole, yes_or_no
 from pitstop.model.restarting import RestartStrategy, restart_text, strategy_of
 
 MOST_RECORDS = 10**15
+MAX_AHEAD_MS = 86_400_000
+"""A day: a local time that is taken for one in UTC is 14 hours ahead at most."""
 MOST_PARTITIONS = 100_000
 """Each has files of its own in each epoch."""
 
@@ -53,6 +55,7 @@ class JobConfig:
     metrics_enabled: bool = True
     store_metrics_after_completion: bool = False
     max_accumulated_records: int | None = None
+    max_ahead_ms: int | None = MAX_AHEAD_MS
     require_snapshot_before_processing: bool = False
     auto_scaling: bool = True
     split_brain_protection: bool = False
@@ -279,6 +282,16 @@ OPTIONS: tuple[Option, ...] = (
         meaning="A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions "
         "together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. "
         "A job whose sources all end keeps no state, and is refused with it.",
+    ),
+    Option(
+        "max_ahead",
+        "max_ahead_ms",
+        or_unlimited(duration_ms),
+        form="a duration, such as 1 hour, or unlimited",
+        meaning="A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows "
+        "that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead "
+        "that the code gives there goes before this one.",
+        default="1 day",
     ),
     Option(
         "require_snapshot_before_processing",

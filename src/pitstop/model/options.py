@@ -111,6 +111,15 @@ def more_than_nothing(read: Reader) -> Reader:
     return checked
 
 
+def or_unlimited(read: Reader) -> Reader:
+    """As :func:`or_none`, with another word for it: ``unlimited``."""
+
+    def checked(name: str, value: Any) -> Any:
+        return None if str(value).strip().lower() == durations.UNLIMITED else or_none(read)(name, value)
+
+    return checked
+
+
 def or_none(read: Reader) -> Reader:
     """What ``read`` reads, or None for ``none`` and -1 (jet.md §1.4): the option is off, whatever it was before."""
 

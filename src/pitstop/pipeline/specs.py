@@ -130,11 +130,11 @@ class NotAheadSpec(Spec):
 
     op: ClassVar[str] = "not_ahead"
     column: str
-    most_ms: int
-    """How far ahead a time may be."""
+    most_ms: int | None
+    """How far ahead a time may be; None: as far as the option max_ahead of the job says."""
 
     def describe(self) -> str:
-        return f"{self.column} at most {text(self.most_ms)} ahead"
+        return f"{self.column} at most {_ahead(self.most_ms)} ahead"
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,11 @@ class FarAheadSpec(Spec):
 
     op: ClassVar[str] = "far_ahead"
     column: str
-    most_ms: int
+    most_ms: int | None
+    """As in NotAheadSpec."""
 
     def describe(self) -> str:
-        return f"{self.column} more than {text(self.most_ms)} ahead"
+        return f"{self.column} more than {_ahead(self.most_ms)} ahead"
 
     def event_time(self, inputs: Sequence[str | None]) -> str | None:
         return None
@@ -164,6 +165,9 @@ class TimestampsSpec(Spec):
     """How far the watermark stays behind the highest event time."""
     idle_timeout_ms: int
     """Without rows for so long, the stage no longer holds the watermark of others back; 0: it always does."""
+    usual_bound: bool = False
+    """Whether the job's option max_ahead holds for the rows of a stream. What a user asks for is a NotAheadSpec, which holds
+    wherever it stands."""
 
     def describe(self) -> str:
         lag = f"event time {self.column}, lag {text(self.allowed_lag_ms)}"
@@ -367,6 +371,10 @@ class SinkSpec(Spec):
 
     def describe(self) -> str:
         return f"sink {self.sink.describe()}"
+
+
+def _ahead(most_ms: int | None) -> str:
+    return "the job's max_ahead" if most_ms is None else text(most_ms)
 
 
 def _if_set(words: str, milliseconds: int | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from pitstop.errors import PipelineError, UsageError
-from pitstop.kit.durations import milliseconds
+from pitstop.kit.durations import UNLIMITED, milliseconds
 from pitstop.pipeline.chains import check_chains, check_early_results, streams
 from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration
@@ -34,6 +34,9 @@ from pitstop.pipeline.specs import (
     WithColumnsSpec,
 )
 from pitstop.pipeline.windows import Duration
+
+OF_THE_JOB = "as the job's option max_ahead says"
+"""A bound that nobody has written."""
 
 
 class Pipeline:
@@ -153,7 +156,7 @@ class Stage(Rows):
         allowed_lag: Duration = 0,
         idle_timeout: Duration = 0,
         name: str | None = None,
-        max_ahead: Duration | None = None,
+        max_ahead: Duration | None = OF_THE_JOB,
         dead_letters: Sink | None = None,
     ) -> Stage:
         """Take event time from a timestamp column; the watermark follows the highest by ``allowed_lag``.
@@ -162,21 +165,26 @@ class Stage(Rows):
         ``idle_timeout``; 0: it always counts. Rows that come after that may be late. Behind a stage with state that has an
         event time only the column is given: the watermark goes on from there.
 
-        One row with a time far in the future makes all that follow late. With ``max_ahead``, rows whose time is more than that
-        ahead of the clock are left out: they are counted, sampled in the log, and go to ``dead_letters`` if given (columns as
-        in :meth:`Pipeline.read_from`, ``text`` is the row as JSON; its stage is ``<this stage>-far-ahead``).
+        One row with a time far in the future would make all that follow late. So rows whose time is more than ``max_ahead`` ahead
+        of the clock are left out: they are counted, told in the log, and go to ``dead_letters`` if given (columns ``stage
+        string, text string, time timestamp, error string``, ``text`` is the row as JSON; its stage is
+        ``<this stage>-far-ahead``). Without it the job's option ``max_ahead`` holds, which is a day if nobody says otherwise;
+        None, or ``unlimited``: times may be as far ahead as they are. The option holds for streams: of sources that all end no
+        row can be late, and rows are left out only if ``max_ahead`` or ``dead_letters`` is given here.
         """
         lag_ms = milliseconds(allowed_lag, "allowed lag")
+        usual, unlimited = max_ahead is OF_THE_JOB, max_ahead is None or max_ahead == UNLIMITED
+        if dead_letters is not None and unlimited:
+            raise PipelineError(f"Stage '{self.name}' leaves no rows out for their time: give with_timestamps a max_ahead.")
         rows = self
-        if max_ahead is not None:
-            most_ms = milliseconds(max_ahead, "time ahead of the clock")
+        if dead_letters is not None or not (usual or unlimited):
+            most_ms = None if usual or max_ahead is None else milliseconds(max_ahead, "time ahead of the clock")
             rows = self._then(NotAheadSpec(column, most_ms), self._graph.free_name(f"{self.name}-in-time"))
             if dead_letters is not None:
                 ahead = self._then(FarAheadSpec(column, most_ms), self._graph.free_name(f"{self.name}-ahead"))
                 ahead.write_to(dead_letters, f"{self.name}-far-ahead")
-        elif dead_letters is not None:
-            raise PipelineError(f"Stage '{self.name}' leaves no rows out for their time: give with_timestamps a max_ahead.")
-        return rows._then(TimestampsSpec(column, lag_ms, _idle(idle_timeout)), name)
+        by_option = usual and dead_letters is None
+        return rows._then(TimestampsSpec(column, lag_ms, _idle(idle_timeout), by_option), name)
 
     def with_ingestion_timestamps(
         self, column: str = "ingestion_time", idle_timeout: Duration = 0, name: str | None = None

@@ -55,7 +55,7 @@ class SparkEngine:
 
         plan, config = compiled.plan.to_dict(), compiled.config
         if compiled.bounded:
-            named = dataclasses.replace(environment, lineage=point.lineage)
+            named = dataclasses.replace(environment.by_options(config), lineage=point.lineage)
             return Opened(plan, config, point.lineage, start, BoundedRun(compiled.spark, compiled.pipeline, named))
         return Opened(plan, config, point.lineage, start, placement=placement_of(compiled.spark))
 

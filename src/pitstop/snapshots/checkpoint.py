@@ -84,6 +84,10 @@ class Checkpoint:
         """The last planned epoch, -1 if there is none; one more than committed if it was cut off."""
         return max(self._epochs("offsets"), default=-1)
 
+    def planned_at(self, epoch: int) -> int:
+        """When an epoch was planned, in milliseconds since the epoch of Unix: its clock, also when it runs again."""
+        return int(self.offsets(epoch).metadata["batchTimestampMs"])
+
     def offsets(self, epoch: int) -> OffsetLog:
         """What epoch ``epoch`` has read up to."""
         path = self.path / "offsets" / str(epoch)

@@ -69,10 +69,11 @@ class Run:
         ``before`` is what the job's earlier runs had reached; ``wake`` is called when an epoch is done or the query has ended.
         ``holds``: state that has far outgrown its memory lets no epoch begin.
         """
-        environment = dataclasses.replace(environment, lineage=point.lineage, count_rows=job.config.metrics_enabled)
+        environment = dataclasses.replace(environment.by_options(job.config), lineage=point.lineage)
         path = environment.sources.admission
         admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
         tracker = ProgressTracker(job.plan, before, environment.log, admission, default_partitions(job.spark))
+        environment = dataclasses.replace(environment, left_out=tracker.left_out)
         waiting = head_start.gated if head_start is not None else None
         if waiting is not None and waiting.waits_for(point.checkpoint):
             waiting.running.writer.tell_rows(tracker.wrote)

@@ -1,6 +1,7 @@
 """What the commands print, to the column (jet.md §5; the table of snapshots is the manual's own, S002)."""
 
 import json
+import re
 import time
 from datetime import datetime
 
@@ -177,6 +178,23 @@ def test_members_are_added_and_removed(cli):
     assert (code, out) == (1, "")
     assert "'here' is the last member: jobs would have nothing to run on." in err
     assert cli("cluster", "shutdown")[0] == 0
+
+
+def test_a_watermark_that_python_has_no_year_for_is_shown_and_warned_of(cli, state):
+    running(state, text="# stage: speed bigint")
+    state.advance(JOB, Progress(7, 1_767_225_780_000_000))
+    state.export_snapshot(JOB, "s")
+    assert re.fullmatch(
+        r"Watermark: {5}\+057971-02-27T02:00:00.000, [\d,]{10} days or more ahead of the clock: rows with earlier times are late",
+        cli("status", "hello-world")[1].splitlines()[-1],
+    )
+    code, out, err = cli("snapshot", "inspect", "s")
+    assert code == 0
+    assert "Watermark:   +057971-02-27T02:00:00.000" in out.splitlines()
+    assert re.match(r"The watermark was [\d,]{10} days or more ahead of the clock: a job that starts from this snapshot", err)
+    assert json.loads(cli("-o", "json", "snapshot", "inspect", "s")[1])["watermark"] == "+057971-02-27T02:00:00.000"
+    state.export_snapshot(JOB, "t")
+    assert cli("snapshot", "diff", "s", "t")[0] == 0
 
 
 def test_status_and_metrics(cli, state):

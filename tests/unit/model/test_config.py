@@ -123,6 +123,17 @@ def test_every_value_that_is_offered_is_accepted(name, value):
     assert str(to_json(JobConfig.from_options({name: value}))[name]).lower() == value
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1 hour", 3_600_000), (0, 0), ("unlimited", None), ("UNLIMITED", None), ("none", None), (-1, None)]
+)
+def test_how_far_ahead_times_may_be_is_a_day_unless_somebody_says_otherwise(value, expected):
+    assert JobConfig().max_ahead_ms == 86_400_000
+    assert JobConfig.from_options({"max_ahead": value}).max_ahead_ms == expected
+    assert from_json(JobConfig, to_json(JobConfig.from_options({"max_ahead": value}))).max_ahead_ms == expected
+    from_before = {name: kept for name, kept in to_json(JobConfig()).items() if name != "max_ahead_ms"}
+    assert from_json(JobConfig, from_before).max_ahead_ms == 86_400_000, "of a job of an earlier release"
+
+
 def test_metrics_that_are_not_counted_cannot_be_stored():
     with pytest.raises(UsageError, match="store_metrics_after_completion needs metrics_enabled"):
         JobConfig.from_options({"store_metrics_after_completion": True, "metrics_enabled": "false"})
@@ -140,8 +151,8 @@ GOOD = {
     "allow_drop": "speed,trips",
 }
 NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000}
-DURATIONS = ("snapshot_interval", "timeout", "compile_timeout", "first_epoch_timeout", "epoch_timeout")
-LIMITS = tuple(name for name in DURATIONS if name != "snapshot_interval")
+DURATIONS = ("snapshot_interval", "timeout", "max_ahead", "compile_timeout", "first_epoch_timeout", "epoch_timeout")
+LIMITS = tuple(name for name in DURATIONS if name not in ("snapshot_interval", "max_ahead"))
 WITHOUT_BAD_VALUES = {"initial_snapshot"}
 """Any text; whether there is a snapshot of that name is asked when the job is submitted."""
 BAD_VALUES = {

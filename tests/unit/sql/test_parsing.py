@@ -74,6 +74,7 @@ def test_statements_stand_one_after_the_other_with_comments_and_empty_ones_betwe
         ),
         ("ALTER JOB j OPTIONS ('autoScaling'='true', 'autoScaling'='true')", "Option 'autoScaling' specified more than once"),
         ("ALTER JOB j OPTIONS ('processingGuarantee'='none')", "processingGuarantee is not supported for ALTER JOB"),
+        ("ALTER JOB j OPTIONS ('maxAhead'='soon')", "'soon' is no maxAhead: write a number and a unit"),
         ("ALTER JOB j OPTIONS ('allowDrop'='true')", "allowDrop is not supported for ALTER JOB"),
         ("CREATE JOB j OPTIONS ('allowDrop'='[1]') AS INSERT INTO b SELECT 1", "The job option 'allowDrop' is true, or a list"),
         ("ALTER JOB j OPTIONS ('initialSnapshotName'='s')", "initialSnapshotName is not supported for ALTER JOB"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
+from pitstop.kit.clock import iso
 from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
@@ -34,10 +33,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
 def _until(watermark_ms: int | None, size_ms: int) -> str:
     if watermark_ms is None:
         return f"less than {text(size_ms)} after the snapshot"
-    try:
-        return f"until {datetime.fromtimestamp((watermark_ms + size_ms) / 1000, UTC):%Y-%m-%dT%H:%M:%S}Z"
-    except (ValueError, OverflowError, OSError):  # Spark's years go on beyond Python's
-        return f"less than {text(size_ms)} after the watermark of the snapshot"
+    return f"until {iso((watermark_ms + size_ms) // 1000)}".removesuffix(".000") + "Z"
 
 
 RULES = KindRules("a window", Form.FRAMES, compare)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pitstop.control.ports import NoOtherRun, Ownership
 from pitstop.maps.ports import Fence, MapStore
-from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.config import MAX_AHEAD_MS, JobConfig, ProcessingGuarantee
 
 
 @dataclass(frozen=True)
@@ -69,5 +69,13 @@ class Environment:
     """That of the epoch that is being written (snapshots.epoch_digest), if it has one."""
     begins: Callable[[], None] = lambda: None
     """Notes that sinks begin to get the epoch that is being written; it is called right before anything of it is in one."""
+    left_out: Callable[[int], None] = lambda rows: None
+    """Counts rows that go no further, of those that are looked at within an epoch."""
+    max_ahead_ms: int | None = MAX_AHEAD_MS
+    """How far ahead of the clock times may be where the code does not say (option max_ahead)."""
     count_rows: bool = True
     """Whether the rows that stages take and give are counted (option metrics_enabled)."""
+
+    def by_options(self, config: JobConfig) -> Environment:
+        """The same with what the options of the job say of its rows."""
+        return replace(self, count_rows=config.metrics_enabled, max_ahead_ms=config.max_ahead_ms)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
@@ -13,6 +17,12 @@ from pitstop.spark.base.naming import AHEAD, quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
 
 FAR = "__far_ahead"
+
+
+class Observe(Protocol):
+    """Has Spark compute some aggregates of rows while they go by."""
+
+    def __call__(self, frame: DataFrame, name: str, /, *columns: Column) -> DataFrame: ...
 
 
 def with_event_time(frame: DataFrame, column: str, lag_ms: int) -> DataFrame:
@@ -46,29 +56,48 @@ def marked(column: str, delay_ms: int) -> Column:
     return F.col(quoted(column)).alias(column, metadata={WATERMARK_DELAY: delay_ms})
 
 
-def not_ahead(frame: DataFrame, column: str, most_ms: int, stage: str) -> DataFrame:
-    """The rows whose time is at most so far ahead of the clock; what is left out of a stream is observed."""
-    if not frame.isStreaming:
-        return frame.where(~_is_ahead(column, most_ms))
-    told = frame.withColumn(FAR, _is_ahead(column, most_ms))
-    # As text: a time may lie beyond what Python can tell.
-    farthest = F.max(F.when(F.col(FAR), F.col(quoted(column)))).cast("string").alias("farthest")
-    observed = told.observe(f"{AHEAD}{stage}", F.count_if(F.col(FAR)).alias("rows"), farthest)
-    return observed.where(~F.col(FAR)).drop(FAR)
+@dataclass(frozen=True)
+class Bound:
+    """How far ahead of the clock the times of a column may be."""
+
+    column: str
+    most_ms: int | None
+    """None: as far as they are."""
+    now_ms: Callable[[], int]
+    """The clock of rows that are no stream; that of a stream's is the time of its epoch."""
+
+    def within(self, frame: DataFrame, stage: str, observe: Observe | None) -> DataFrame:
+        """The rows that are not further ahead; those that are left out are observed, unless that is done elsewhere."""
+        if self.most_ms is None:
+            return frame
+        if observe is None:
+            return frame.where(~self._is_ahead(frame))
+        told = frame.withColumn(FAR, self._is_ahead(frame))
+        # As text: a time may lie beyond what Python can tell.
+        farthest = F.max(F.when(F.col(FAR), F.col(quoted(self.column)))).cast("string").alias("farthest")
+        observed = observe(told, f"{AHEAD}{stage}", F.count_if(F.col(FAR)).alias("rows"), farthest)
+        return observed.where(~F.col(FAR)).drop(FAR)
+
+    def beyond(self, frame: DataFrame, stage: str) -> DataFrame:
+        """The others, as dead letters."""
+        row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+        time = F.col(quoted(self.column)).cast("string")
+        error = F.concat(F.lit(f"{self.column} is "), time, F.lit(f", more than {text(self.most_ms or 0)} ahead of the clock"))
+        return frame.where(self._is_ahead(frame)).select(
+            F.lit(stage).alias("stage"), row.alias("text"), F.current_timestamp().alias("time"), error.alias("error")
+        )
+
+    def _is_ahead(self, frame: DataFrame) -> Column:
+        if self.most_ms is None:
+            return F.lit(False)
+        now = F.unix_micros(F.current_timestamp()) if frame.isStreaming else F.lit(self.now_ms() * 1000)
+        # In microseconds: the latest timestamps leave no room for a sum. A row without a time is not ahead.
+        return F.coalesce(F.unix_micros(F.col(quoted(self.column))) > now + F.lit(self.most_ms * 1000), F.lit(False))
 
 
-def far_ahead(frame: DataFrame, column: str, most_ms: int, stage: str) -> DataFrame:
-    """The rows that :func:`not_ahead` leaves out, as dead letters."""
-    text = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
-    return frame.where(_is_ahead(column, most_ms)).select(
-        F.lit(stage).alias("stage"), text.alias("text"), F.current_timestamp().alias("time")
-    )
-
-
-def _is_ahead(column: str, most_ms: int) -> Column:
-    # In microseconds: the latest timestamps leave no room for a sum. A row without a time is not ahead.
-    latest = F.unix_micros(F.current_timestamp()) + F.lit(most_ms * 1000)
-    return F.coalesce(F.unix_micros(F.col(quoted(column))) > latest, F.lit(False))
+def observe_stream(frame: DataFrame, name: str, *columns: Column) -> DataFrame:
+    """Observe rows of a stream: what is seen of an epoch comes with its progress."""
+    return frame.observe(name, *columns)
 
 
 def event_time_if_there(node: Node, frame: DataFrame, declared: str | None) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import partial, singledispatch
 
@@ -11,8 +12,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from pitstop.errors import PipelineError
+from pitstop.model.config import MAX_AHEAD_MS
 from pitstop.model.layout import StateLayout
-from pitstop.pipeline.chains import carries_on
+from pitstop.pipeline.chains import carries_on, streams
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
@@ -51,7 +53,14 @@ from pitstop.spark.internals.plans import check_streamable, has_watermark, stand
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import letters
 from pitstop.spark.lowering import source as lower_source
-from pitstop.spark.lowering.event_time import event_time_if_there, far_ahead, not_ahead, with_event_time, with_event_time_of
+from pitstop.spark.lowering.event_time import (
+    Bound,
+    Observe,
+    event_time_if_there,
+    observe_stream,
+    with_event_time,
+    with_event_time_of,
+)
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling_as_text
 from pitstop.spark.lowering.own_code import lower_own_code
@@ -95,6 +104,14 @@ class Lowering:
     """Refuse what is accepted no longer; not for a version that runs already, which goes on as it was."""
     followers: set[str] = field(default_factory=set)
     """Ids of watermark operators that pass on the watermark of those above: what they see of rows must not count."""
+    max_ahead_ms: int | None = MAX_AHEAD_MS
+    """How far ahead of the clock times may be where the code does not say (option max_ahead); None: as far as they are."""
+    now_ms: Callable[[], int] = lambda: round(time.time() * 1000)
+    """The clock of rows that are no stream."""
+    observe: Observe | None = None
+    """Observes rows that are no stream; None: nobody asks what is left out of them."""
+    observed: Container[int] = ()
+    """Ids of nodes whose rows are observed elsewhere."""
 
     def frame(self, node: Node) -> DataFrame:
         """The DataFrame of a node."""
@@ -118,6 +135,10 @@ class Lowering:
         if kept is not None and kept.never_null is None:
             return _as_they_are
         return partial(with_nulls, filtered=node.spec.op in JOINING and (kept is None or kept.any_null))
+
+    def observer(self, node: Node, rows: DataFrame) -> Observe | None:
+        """What observes the rows of a node; None if that is done elsewhere, or nobody asks."""
+        return observe_stream if rows.isStreaming else None if id(node) in self.observed else self.observe
 
     def _counted(self, name: str, rows: DataFrame) -> DataFrame:
         return rows.observe(name, F.count(F.lit(1)).alias("rows")) if self.count_rows and rows.isStreaming else rows
@@ -151,7 +172,7 @@ class Lowering:
                 if not isinstance(table, DataFrame):
                     raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is no DataFrame.")
             else:
-                table = Lowering(self.spark, self.settings, streaming=False).frame(node.inputs[1])
+                table = Lowering(self.spark, self.settings, streaming=False, max_ahead_ms=self.max_ahead_ms).frame(node.inputs[1])
             self.tables[node.name] = table if table.isStreaming else table.persist()
         return self.tables[node.name]
 
@@ -253,19 +274,26 @@ def _timestamps(spec: TimestampsSpec, lowering: Lowering, node: Node, inputs: li
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}) sets the event time behind Spark code that has set it: set it there only."
         )
+    if spec.usual_bound and streams(node):
+        frame = _bound(lowering, spec.column).within(frame, node.name, lowering.observer(node, frame))
     return _with_event_time(lowering, node, frame, spec.column, spec.allowed_lag_ms)
 
 
 @lower.register
 def _not_ahead(spec: NotAheadSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     _check_time(node, inputs[0], spec.column)
-    return not_ahead(inputs[0], spec.column, spec.most_ms, node.name)
+    bound = _bound(lowering, spec.column, spec.most_ms)
+    return bound.within(inputs[0], node.name, lowering.observer(node, inputs[0]))
 
 
 @lower.register
 def _far_ahead(spec: FarAheadSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     _check_time(node, inputs[0], spec.column)
-    return far_ahead(inputs[0], spec.column, spec.most_ms, node.inputs[0].name)
+    return _bound(lowering, spec.column, spec.most_ms).beyond(inputs[0], node.inputs[0].name)
+
+
+def _bound(lowering: Lowering, column: str, most_ms: int | None = None) -> Bound:
+    return Bound(column, lowering.max_ahead_ms if most_ms is None else most_ms, lowering.now_ms)
 
 
 def _check_time(node: Node, frame: DataFrame, column: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable
 
 from pyspark.errors import PySparkException
@@ -13,7 +14,9 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import raised_while_computing
 from pitstop.spark.internals.jvm import end_jobs, ended_tasks
+from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
+from pitstop.spark.running.left_out import tell_seen
 from pitstop.spark.sinks import sink_kind, write_sink
 
 
@@ -30,7 +33,15 @@ class BoundedRun:
         self._sinks, self._ended = 0, False
 
     def run(self) -> None:
-        lowering = Lowering(self._spark, self._environment.sources, streaming=False)
+        observations, now_ms = Observations(), round(time.time() * 1000)
+        lowering = Lowering(
+            self._spark,
+            self._environment.sources,
+            streaming=False,
+            max_ahead_ms=self._environment.max_ahead_ms,
+            now_ms=lambda: now_ms,
+            observe=observations.observe,
+        )
         sinks = [node for node in self._pipeline.nodes if isinstance(node.spec, SinkSpec)]
         for node in sorted(sinks, key=lambda sink: sink_kind(sink).rank):
             self._environment.ownership.check()
@@ -44,6 +55,7 @@ class BoundedRun:
                     raise
                 raise EngineError(f"The job failed in {raised}", trace=str(error)) from error
             self._sinks += 1
+            tell_seen(observations, self._environment.log)
 
     def done(self) -> Hashable:
         return self._sinks, ended_tasks(self._spark)

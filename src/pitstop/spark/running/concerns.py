@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pitstop.kit.clock import iso
+from pitstop.kit.clock import days_ahead, iso
 
 Log = Callable[[str, str, str], None]
 Facts = Mapping[str, Mapping[str, Any]]
 """Stage -> what is known of it, see Progress."""
-
-_DAY_MS = 86_400_000
 
 
 class Concerns:
@@ -36,11 +34,11 @@ class Concerns:
 
     def watermark(self, watermark_ms: int | None) -> None:
         """Take note of the watermark after an epoch."""
-        ahead = (watermark_ms or 0) - round(self._now() * 1000)
-        if ahead >= _DAY_MS and not self._far:
+        days = days_ahead(watermark_ms, self._now())
+        if days and not self._far:
             self._far = True
             self._warn(
-                f"the watermark is at {iso((watermark_ms or 0) / 1000)}, {ahead // _DAY_MS} days or more ahead of the "
+                f"the watermark is at {iso((watermark_ms or 0) / 1000)}, {days} days or more ahead of the "
                 "clock: all rows with earlier times are late from now on. with_timestamps(..., max_ahead=...) leaves "
                 "rows out whose times are so far ahead."
             )

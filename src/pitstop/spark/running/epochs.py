@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 from pyspark.sql import DataFrame
@@ -21,18 +22,48 @@ from pyspark.sql import DataFrame
 from pitstop.errors import EngineError
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
-from pitstop.snapshots.checkpoint import EpochOfBefore
+from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore
+from pitstop.snapshots.epoch_digest import EpochDigests
 from pitstop.snapshots.state_files import StateFiles
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import EpochBoundaryError
 from pitstop.spark.internals.kept_rows import forget_rows
+from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults
+from pitstop.spark.running.left_out import tell_seen
 from pitstop.spark.sinks import sink_kind, take_all, write_sink
 
 WriteSink = Callable[[Node, DataFrame, int, Environment], int | None]
 """Writes one epoch's rows into the sink of a node; how many these were, None if it does not know."""
+
+
+@dataclass(frozen=True)
+class EpochRecords:
+    """The checkpoint of a query, as far as writing an epoch needs it."""
+
+    of_before: EpochOfBefore | None = None
+    """The epoch that sinks may have by other names."""
+    begins: Callable[[int], None] = lambda epoch: None
+    """Is called with each epoch right before a sink has it."""
+    state: StateFiles | None = None
+    """Looks for the state of an epoch."""
+    digest: Callable[[int], str | None] = lambda epoch: None
+    """Gives the digest of an epoch (snapshots.epoch_digest)."""
+    planned_at: Callable[[int], int] = lambda epoch: round(time.time() * 1000)
+    """Gives the time of an epoch in ms since 1970."""
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint, operators: int) -> EpochRecords:
+        """Return what a checkpoint knows; ``operators``: how many with state the query has."""
+        return cls(
+            of_before=checkpoint.epoch_of_before(),
+            begins=checkpoint.begin_writing,
+            state=StateFiles(checkpoint, operators),
+            digest=EpochDigests(checkpoint).of,
+            planned_at=checkpoint.planned_at,
+        )
 
 
 class EpochWriter:
@@ -49,20 +80,16 @@ class EpochWriter:
         early: Mapping[str, EarlyResults] | None = None,
         written: Callable[[float], None] | None = None,
         write: WriteSink = write_sink,
-        of_before: EpochOfBefore | None = None,
-        begins: Callable[[int], None] = lambda epoch: None,
-        state: StateFiles | None = None,
-        digest: Callable[[int], str | None] = lambda epoch: None,
+        saved: EpochRecords | None = None,
     ) -> None:
-        """``of_before``: the epoch that sinks may have by other names; ``begins`` is told of each right before a sink has it.
-
-        ``state`` looks for the state of an epoch, ``digest`` gives its digest (snapshots.epoch_digest).
-        """
-        self._state, self._digest = state, digest
-        self._write_sink, self._of_before, self._begins = write, of_before, begins
+        saved = saved or EpochRecords()
+        self._state, self._digest = saved.state, saved.digest
+        self._write_sink, self._of_before, self._begins = write, saved.of_before, saved.begins
         self._early = early or {}
         self._written = written
         self._cuts = cuts
+        self._in_query = {id(node) for cut in cuts for node in cut.node.upstream()}
+        self._planned_at, self._observations = saved.planned_at, Observations()
         self._environment = environment
         self._condition = threading.Condition()
         self._closed = self._paused = False
@@ -145,9 +172,13 @@ class EpochWriter:
     def _write(self, rows: DataFrame, epoch: int) -> None:
         if self._state is not None:
             self._state.begins(epoch)
+        self._write_sinks(rows, epoch)
+        self._environment.left_out(tell_seen(self._observations, self._environment.log))
+
+    def _write_sinks(self, rows: DataFrame, epoch: int) -> None:
         if self._in_one_pass:
             sink = self._cuts[0].sinks[0]
-            self._write_into(sink, self._below(self._cuts[0], rows), epoch)
+            self._write_into(sink, self._below(self._cuts[0], rows, epoch), epoch)
             self._complete(rows, epoch)
             return
         # Not persist(): each sink's tasks would carry the whole plan of the epoch that made the rows.
@@ -194,11 +225,19 @@ class EpochWriter:
 
     def _lowered(self, cut: Cut, rows: DataFrame, epoch: int) -> Lowering:
         early = self._early.get(cut.node.name)
-        return self._below(cut, rows if early is None else early.beside(rows, epoch))
+        return self._below(cut, rows if early is None else early.beside(rows, epoch), epoch)
 
-    def _below(self, cut: Cut, rows: DataFrame) -> Lowering:
-        session = rows.sparkSession
-        return Lowering(session, self._environment.sources, streaming=False, given={id(cut.node): rows})
+    def _below(self, cut: Cut, rows: DataFrame, epoch: int) -> Lowering:
+        return Lowering(
+            rows.sparkSession,
+            self._environment.sources,
+            streaming=False,
+            given={id(cut.node): rows},
+            max_ahead_ms=self._environment.max_ahead_ms,
+            now_ms=partial(self._planned_at, epoch),
+            observe=self._observations.observe,
+            observed=self._in_query,
+        )
 
 
 def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:

@@ -6,18 +6,19 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Any
 
 from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pitstop.kit.clock import milliseconds_of
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.running.concerns import Concerns
+from pitstop.spark.running.left_out import tell_ahead
 
 Log = Callable[[str, str, str], None]
 
@@ -87,6 +88,11 @@ class ProgressTracker:
         with self._lock:
             self._written[sink] = self._written.get(sink, 0) + rows
 
+    def left_out(self, rows: int) -> None:
+        """So many rows of the epoch that is under way go no further."""
+        with self._lock:
+            self._progress = dataclasses.replace(self._progress, bad_rows=self._progress.bad_rows + rows)
+
     def _tell(self, seen: StreamingQueryProgress) -> None:
         if not self.first_epoch:
             parts = ", ".join(f"{part} {spent}" for part, spent in seen.durationMs.items())
@@ -123,11 +129,8 @@ class ProgressTracker:
         rows: int | None = None
         bad = 0
         for name, row in (seen.observedMetrics or {}).items():
-            if name.startswith(AHEAD) and row["rows"]:
-                bad += int(row["rows"])
-                stage = name.removeprefix(AHEAD)
-                told = f"{row['rows']} rows are too far ahead of the clock for '{stage}', up to {row['farthest']}: left out"
-                self._log("WARN", "pitstop.engine", told)
+            if name.startswith(AHEAD):
+                bad += tell_ahead(name, row.asDict(), self._log)
             if name.startswith(FAILED) and row["rows"]:
                 bad += int(row["rows"])
                 told = f"{row['rows']} rows of '{name.removeprefix(FAILED)}' are dead letters, such as: {row['sample']}"
@@ -201,8 +204,5 @@ def _watermark(seen: StreamingQueryProgress, before: int | None) -> int | None:
     text = (seen.eventTime or {}).get("watermark")
     if not text:
         return before
-    try:
-        watermark = round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
-    except ValueError:
-        return before  # beyond the year 9999
+    watermark = milliseconds_of(text)
     return None if watermark == LOWEST_MS else watermark

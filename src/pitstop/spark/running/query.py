@@ -17,8 +17,6 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.plan.model import Plan
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.snapshots.epoch_digest import EpochDigests
-from pitstop.snapshots.state_files import StateFiles
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
@@ -27,7 +25,7 @@ from pitstop.spark.internals.resting_windows import let_windows_rest
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
 from pitstop.spark.lowering.streaming import streaming_frame
 from pitstop.spark.running.early import EarlyResults
-from pitstop.spark.running.epochs import EpochWriter, WriteSink
+from pitstop.spark.running.epochs import EpochRecords, EpochWriter, WriteSink
 from pitstop.spark.running.idle import IdleWatch, idle_watch
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
@@ -69,8 +67,14 @@ class RunningQuery:
         """
         allow_early_watermarks(spark)
         kept_state = _kept_state(Checkpoint(checkpoint))
-        counts = environment.count_rows
-        lowering = Lowering(spark, environment.sources, open_source=open_source, kept=kept_state, count_rows=counts)
+        lowering = Lowering(
+            spark,
+            environment.sources,
+            open_source=open_source,
+            kept=kept_state,
+            count_rows=environment.count_rows,
+            max_ahead_ms=environment.max_ahead_ms,
+        )
         frame = streaming_frame(lowering, pipeline)
         let_windows_rest(spark, _slides(lowering.layouts))
         cuts = cuts_of(pipeline.nodes)
@@ -79,9 +83,8 @@ class RunningQuery:
         early = _early_results(checkpoint, cuts, lowering.layouts)
         kept = Checkpoint(checkpoint)
         told = idle.epoch_written if idle is not None else None
-        state = StateFiles(kept, len(operators_of(cuts, lowering.layouts)))
-        begins, digest = kept.begin_writing, EpochDigests(kept).of
-        writer = EpochWriter(cuts, environment, early, told, write, kept.epoch_of_before(), begins, state, digest)
+        saved = EpochRecords.of(kept, len(operators_of(cuts, lowering.layouts)))
+        writer = EpochWriter(cuts, environment, early, told, write, saved)
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)

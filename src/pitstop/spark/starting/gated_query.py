@@ -87,8 +87,8 @@ def _waiting(job: CompiledJob, environment: Environment, checkpoint: Path, gate:
     def open_source(node: Node) -> DataFrame:
         return lower_source.read_stream(job.spark, node, gated if node.name == last else settings)
 
-    counting = dataclasses.replace(environment, count_rows=job.config.metrics_enabled)
-    running = RunningQuery.start(job.spark, job.pipeline, counting, checkpoint, open_source=open_source)
+    named = environment.by_options(job.config)
+    running = RunningQuery.start(job.spark, job.pipeline, named, checkpoint, open_source=open_source)
     waits = wait_until(lambda: not running.active or reached(gate).exists(), REACH_SECONDS)
     if not waits or not running.active:
         failure = running.failure()

@@ -43,7 +43,7 @@ def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder:
     running = RunningQuery.start(
         job.spark,
         job.pipeline,
-        dataclasses.replace(environment, lineage="rehearsal", work_dir=folder, log=lambda *_: None),
+        dataclasses.replace(environment.by_options(job.config), lineage="rehearsal", work_dir=folder, log=lambda *_: None),
         target,
         open_source=partial(_held, job.spark, environment.sources),
         write=rehearse_sink,

@@ -1,0 +1,34 @@
+"""Aggregates that Spark computes of rows, which are no stream, while they go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Observation
+
+WAITING = 100
+"""So many observations of rows that nobody has computed are kept: a sink that has an epoch already computes none."""
+
+
+class Observations:
+    """Frames whose rows are observed on the way, and their aggregates once they are computed."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[str, Observation]] = []
+
+    def observe(self, frame: DataFrame, name: str, /, *columns: Column) -> DataFrame:
+        """Return the rows as they are; their aggregates are computed on the way."""
+        observation = Observation()
+        self._waiting = [*self._waiting[-WAITING + 1 :], (name, observation)]
+        return frame.observe(observation, *columns)
+
+    def seen(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Return (name, aggregates) of the frames that were computed since the last call; a frame counts the first time only."""
+        waiting, self._waiting = self._waiting, []
+        for name, observation in waiting:
+            # Asking Spark for it waits until somebody has computed the rows, and perhaps for ever.
+            if observation._jo.future().isCompleted():  # type: ignore[union-attr]
+                yield name, observation.get
+            else:
+                self._waiting.append((name, observation))
