@@ -1489,6 +1489,8 @@ export interface components {
             options?: {
                 /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                 allow_drop?: unknown;
+                /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                allow_shared?: unknown;
                 /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                 auto_scaling?: unknown;
                 /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -1499,6 +1501,8 @@ export interface components {
                 first_epoch_timeout?: unknown;
                 /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                 max_accumulated_records?: unknown;
+                /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                max_ahead?: unknown;
                 /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                 metrics_enabled?: unknown;
                 /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
@@ -1511,6 +1515,8 @@ export interface components {
                 require_snapshot_before_processing?: unknown;
                 /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                 requirements?: unknown;
+                /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                restart?: unknown;
                 /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                 snapshot_interval?: unknown;
                 /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -1646,6 +1652,12 @@ export interface components {
              */
             allow_drop: string[];
             /**
+             * Allow Shared
+             * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused.
+             * @default false
+             */
+            allow_shared: boolean;
+            /**
              * Auto Scaling
              * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none.
              * @default true
@@ -1679,6 +1691,12 @@ export interface components {
              * @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it.
              */
             max_accumulated_records: number | null;
+            /**
+             * Max Ahead Ms
+             * @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one.
+             * @default 86400000
+             */
+            max_ahead_ms: number | null;
             /**
              * Metrics Enabled
              * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known.
@@ -1714,6 +1732,12 @@ export interface components {
              * @default []
              */
             requirements: string[];
+            /**
+             * Restart
+             * @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again.
+             * @default exponential-delay
+             */
+            restart: string;
             /**
              * Snapshot Interval Ms
              * @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can.
@@ -3717,6 +3741,8 @@ export interface operations {
                     options?: {
                         /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
+                        /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                        allow_shared?: unknown;
                         /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -3729,6 +3755,8 @@ export interface operations {
                         initial_snapshot?: unknown;
                         /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                         max_accumulated_records?: unknown;
+                        /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                        max_ahead?: unknown;
                         /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                         metrics_enabled?: unknown;
                         /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
@@ -3741,6 +3769,8 @@ export interface operations {
                         require_snapshot_before_processing?: unknown;
                         /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                         requirements?: unknown;
+                        /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                        restart?: unknown;
                         /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -3802,6 +3832,8 @@ export interface operations {
                         options?: {
                             /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
+                            /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                            allow_shared?: unknown;
                             /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -3814,6 +3846,8 @@ export interface operations {
                             initial_snapshot?: unknown;
                             /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                             max_accumulated_records?: unknown;
+                            /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                            max_ahead?: unknown;
                             /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                             metrics_enabled?: unknown;
                             /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
@@ -3826,6 +3860,8 @@ export interface operations {
                             require_snapshot_before_processing?: unknown;
                             /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                             requirements?: unknown;
+                            /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                            restart?: unknown;
                             /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -4558,6 +4594,8 @@ export interface operations {
                     options?: {
                         /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
+                        /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                        allow_shared?: unknown;
                         /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -4568,6 +4606,8 @@ export interface operations {
                         first_epoch_timeout?: unknown;
                         /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                         max_accumulated_records?: unknown;
+                        /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                        max_ahead?: unknown;
                         /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                         metrics_enabled?: unknown;
                         /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
@@ -4580,6 +4620,8 @@ export interface operations {
                         require_snapshot_before_processing?: unknown;
                         /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                         requirements?: unknown;
+                        /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                        restart?: unknown;
                         /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -4637,6 +4679,8 @@ export interface operations {
                         options?: {
                             /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
+                            /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                            allow_shared?: unknown;
                             /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
@@ -4647,6 +4691,8 @@ export interface operations {
                             first_epoch_timeout?: unknown;
                             /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
                             max_accumulated_records?: unknown;
+                            /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                            max_ahead?: unknown;
                             /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
                             metrics_enabled?: unknown;
                             /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
@@ -4659,6 +4705,8 @@ export interface operations {
                             require_snapshot_before_processing?: unknown;
                             /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                             requirements?: unknown;
+                            /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                            restart?: unknown;
                             /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
