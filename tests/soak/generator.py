@@ -10,7 +10,7 @@ from tests.soak.chain import Chain, Kill, Kind, Link, Refusal, Stage, Version
 from tests.soak.lines import IMMEDIATE
 from tests.soak.refusals import REFUSED
 
-VERSIONS = 5
+VERSIONS = 6
 MOST_STAGES = 5
 NAMELESS = (Kind.BRANCH, Kind.LINE)
 """They keep no state of their own."""
@@ -41,18 +41,18 @@ STATE_STORES = ("rocksdb", "auto")
 SINKS = ("files", "files", "map", "custom")
 
 
-def chain(seed: int) -> Chain:
-    """The chain of a seed."""
+def chain(seed: int, length: int = VERSIONS) -> Chain:
+    """The chain of a seed, of so many versions."""
     drawn = random.Random(seed)
     maker = _Maker(drawn)
     stages = tuple(maker.stage(kind) for kind in (Kind.LINE, *[None] * drawn.randint(2, 3)))
     versions = [maker.version(stages, ["starts with " + ", ".join(map(described, stages))], (), first=True)]
-    for _ in range(VERSIONS - 1):
+    for _ in range(length - 1):
         refusals = maker.refusals(versions[-1].stages)
         stages, changes, renamed = maker.changed(versions[-1].stages)
         versions.append(maker.version(stages, changes, renamed, refusals))
     versions = _with_state_stores(versions, random.Random(f"state stores {seed}"))
-    for number in drawn.sample(range(VERSIONS), drawn.choice((1, 1, 1, 2))):
+    for number in drawn.sample(range(length), drawn.choice((1, 1, 1, 2))):
         versions[number] = replace(versions[number], kills=(maker.kill(versions[number].epochs, number == 0),))
     return Chain(seed, tuple(versions))
 

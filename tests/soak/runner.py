@@ -99,15 +99,15 @@ class Outcome:
     rows: int = 0
 
 
-def run_chain(worker: Worker, seed: int, folder: Path) -> Outcome:
-    """Run all versions of a chain; ChainFailedError at the first difference."""
-    chain, outcome, facts = generator.chain(seed), Outcome(), []
+def run_chain(worker: Worker, seed: int, folder: Path, length: int = generator.VERSIONS) -> Outcome:
+    """Run all versions of a chain of so many; ChainFailedError at the first difference."""
+    chain, outcome, facts = generator.chain(seed, length), Outcome(), []
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for number, version in enumerate(chain.versions):
         answer = None
         for kill in [*range(len(version.kills)), None]:
-            answer = worker.ask({"seed": seed, "version": number, "folder": str(folder), "kill": kill})
+            answer = worker.ask({"seed": seed, "length": length, "version": number, "folder": str(folder), "kill": kill})
             if answer is not None:
                 break
             outcome.kills += 1

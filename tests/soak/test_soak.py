@@ -9,7 +9,7 @@ from tests.soak.served.server import Server
 from tests.soak.served.story import Step, story
 from tests.soak.served.teller import Teller
 
-SEEDS = (3,)
+SEEDS, LENGTH = (3,), 5
 STEPS = (Step.CLOCK, Step.FAILS_AND_UPDATED, Step.FAILS_LATE)
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.deep, pytest.mark.timeout(900)]
@@ -24,7 +24,7 @@ def worker(tmp_path_factory):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_chain_of_versions_gives_what_the_reference_gives(worker, tmp_path, seed):
-    assert run_chain(worker, seed, tmp_path / "chain").kills
+    assert run_chain(worker, seed, tmp_path / "chain", LENGTH).kills
 
 
 def test_a_job_gives_what_the_reference_gives_whatever_befalls_it(tmp_path):

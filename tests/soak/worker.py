@@ -1,7 +1,7 @@
 """A process that runs versions of chains, and kills itself without a warning when it is told to.
 
-It reads commands as JSON lines: the seed, the number of a version, a folder, which of its kills is due (or none). It
-answers one line: ``DONE`` and a JSON object. A version that was cut off goes on where it was.
+It reads commands as JSON lines: the seed, the length of its chain, the number of a version, a folder, which of its kills is due
+(or none). It answers one line: ``DONE`` and a JSON object. A version that was cut off goes on where it was.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def main() -> None:
     register(spark)
     for line in sys.stdin:
         wanted = json.loads(line)
-        chain = generator.chain(wanted["seed"])
+        chain = generator.chain(wanted["seed"], wanted["length"])
         kills = chain.versions[wanted["version"]].kills
         kill = None if wanted["kill"] is None else kills[wanted["kill"]]
         try:

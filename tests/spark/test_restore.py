@@ -1,19 +1,23 @@
 """A changed job goes on from a snapshot: every window once, none missing (jet.md §2.3)."""
 
+import dataclasses
 import errno
 import functools
 
 import pytest
 
 import pitstop as ps
-from pitstop.errors import DropError, IncompatibleError, PipelineError, SnapshotError
+from pitstop.errors import DropError, EngineError, IncompatibleError, PipelineError, SnapshotError
 from pitstop.model.config import StateStore
 from pitstop.plan.rules import check_state_store
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.state_stores import STATE_STORES
+from pitstop.spark.internals.settings import COUNT_ROWS
 from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.restoring import feeding
 from pitstop.spark.restoring import restore as restoring
+from pitstop.spark.restoring.saved_facts import read_facts
 from tests.spark import kinds, sequence
 from tests.spark.harness import Collected, Harness, numbers
 from tests.spark.sequence import expected_windows, millis
@@ -152,6 +156,33 @@ def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state
 
 
 @pytest.mark.spark
+def test_a_restore_that_would_lose_a_row_of_state_ends_before_the_change_over(following, monkeypatch):
+    harness, _ = following(TUMBLING)
+    built, target = pipeline({}, {"speed": TUMBLING}, more={"speed": {"high": ps.max("seq")}}), harness.folder / "checkpoint-1"
+
+    def without_one_key(*arguments):
+        fed = feeding.fed_streams(*arguments)
+        return {part: dataclasses.replace(each, stream=each.stream.where("key != 0")) for part, each in fed.items()}
+
+    monkeypatch.setattr(restoring, "fed_streams", without_one_key)
+    with pytest.raises(EngineError, match=r"The saved state of stage 'speed' has \d+ rows, and \d+ of them have come into"):
+        harness.restore(built, target, None, None, True)
+    assert not target.exists()
+
+
+@pytest.mark.spark
+def test_state_goes_in_as_rows_also_where_the_store_is_told_to_count_none(following, spark):
+    harness, _ = following(TUMBLING)
+    built, target = pipeline({}, {"speed": TUMBLING}, more={"speed": {"high": ps.max("seq")}}), harness.folder / "checkpoint-1"
+    spark.conf.set(COUNT_ROWS, "false")
+    try:
+        harness.restore(built, target, None, None, True)
+    finally:
+        spark.conf.unset(COUNT_ROWS)
+    assert Checkpoint(target).committed() >= 0
+
+
+@pytest.mark.spark
 @pytest.mark.long
 def test_two_counts_of_one_stage_keep_an_accumulator_each(harness):
     first, second, counts = {}, {}, {"again": ps.all_of(n=ps.count(), low=ps.min("seq"))}
@@ -190,6 +221,37 @@ def test_a_sum_of_decimals_that_are_all_null_is_null_also_when_its_state_goes_in
     plain = expected_windows(ROWS, KEYS, TUMBLING.size_ms, TUMBLING.slide_ms, until)
     assert len(got) == len(plain)
     assert dict(got) == {window: (n, total if window[0] % 2 else None) for window, (n, total) in plain.items()}
+
+
+@pytest.mark.spark
+def test_a_sum_becomes_decimal_and_what_a_struct_holds_widens_and_both_go_on(harness):
+    def version(sink, total, lowest):
+        return pipeline({"speed": sink}, {"speed": TUMBLING}, more={"speed": {"total": ps.sum(total), "lowest": lowest}})
+
+    first, second = Collected(), Collected()
+    harness.run(version(first, "v", ps.min_by("cast(seq as int)", "cast(v as smallint)")), until=CUT)
+    report = harness.run(version(second, "cast(v as decimal(38,0))", ps.min_by("seq", "v")))
+    assert "lowest, total widens" in report.text()
+    rows = first.rows + second.rows
+    assert_all_once(rows, TUMBLING)
+    lowest = {}
+    for seq, key, v, ms in sequence.events(ROWS, KEYS):
+        window = (key, ms // 10_000 * 10_000)
+        lowest[window] = min(lowest.get(window, (v, seq)), (v, seq))
+    windows = [(row.key, millis(row.window_start)) for row in rows]
+    assert [row.lowest for row in rows] == [lowest[window][1] for window in windows]
+
+
+@pytest.mark.spark
+def test_the_end_of_the_last_saved_frame_is_read_from_the_state_for_windows_of_another_slide(following):
+    """The watermark lags behind the last event, whose frame is taken over, too."""
+    harness, _ = following(TUMBLING)
+    folder = harness.folder / "snapshots" / "saved"
+    manifest = manifests.read(folder)
+    last = max(ms for _, _, _, ms in sequence.events(CUT, KEYS)) // 10_000 * 10_000 + 10_000
+    plan = compile_pipeline(harness.spark, pipeline({}, {"speed": ps.tumbling("5 seconds")}))
+    assert read_facts(harness.spark, folder, manifest, plan, {}) == {"speed": {"last_frame_ms": last}}
+    assert manifest.watermark_ms < last
 
 
 @pytest.mark.spark

@@ -114,7 +114,15 @@ class Judge:
         state = self._state_of(job)
         partitions = Checkpoint(state, self._files).partitions() if state is not None else old.plan.get("partitions")
         watermark = self._registry.progress(job.id).watermark_ms
-        report = compare(old.plan, compiled.plan, partitions, _renamed(options), watermark, allow_drop=_allowed(options))
+        report = compare(
+            old.plan,
+            compiled.plan,
+            partitions,
+            _renamed(options),
+            watermark,
+            allow_drop=_allowed(options),
+            facts=compiled.facts,
+        )
         return report.with_details(compiled.migrations)
 
     def _against_snapshot(self, path: str, compiled: Compilation, options: dict[str, Any]) -> Report:
@@ -127,6 +135,7 @@ class Judge:
             saved.watermark_ms,
             saved.imported,
             _allowed(options),
+            compiled.facts,
         )
         return report.with_details(compiled.migrations)
 

@@ -11,7 +11,7 @@ from pitstop.control.ports import Registry
 from pitstop.errors import IncompatibleError, SnapshotError
 from pitstop.model.job import Job, Version
 from pitstop.model.operation import GoingBack, StateAtStart
-from pitstop.model.report import NEW_SOURCE, Report, Verdict
+from pitstop.model.report import NEW_SOURCE, OWN_STATE, Report, Verdict
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
@@ -43,8 +43,9 @@ def check_present(
 
     ``report``: what becomes of the present state. ``sinks``: what would get rows again from its own snapshot.
     """
-    missing = report.of(Verdict.NEW)
-    sources = [line.stage for line in report.lines if line.verdict is Verdict.NEW and line.rule == NEW_SOURCE]
+    lines = [line for line in report.lines if line.verdict is Verdict.NEW]
+    missing = [f"{'variables in ' if line.rule == OWN_STATE else ''}'{line.stage}'" for line in lines]
+    sources = [line.stage for line in lines if line.rule == NEW_SOURCE]
     if back.start is StateAtStart.EMPTY:
         if sources and _sinks(plan) and not back.write_again:
             raise _refusal(
@@ -58,7 +59,7 @@ def check_present(
         return
     told = (
         f"Version {back.version} of job '{job.display_name}' would start without its state: the present one has nothing of "
-        f"{_named(missing)}"
+        f"{', '.join(missing)}"
     )
     told += f", and {_named(sources)} would be read from the beginning" if sources else ""
     told += ". The job goes on as it was"

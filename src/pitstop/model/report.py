@@ -32,6 +32,8 @@ class Way(StrEnum):
 
 DROPPED_SOURCE, NEW_SOURCE = "C05", "C04"
 """The rules of a source that is dropped with its place, and of one that is read from its configured start."""
+OWN_STATE = "C31"
+"""The rule of the variables in which a user's own code keeps state."""
 
 
 @described
@@ -86,8 +88,9 @@ class Report:
         """What would be dropped without leave, in words."""
         lines = [line for line in self.lines if line.stage in self.needs_allow_drop and line.verdict is Verdict.DROPPED]
         sources = [f"'{line.stage}'" for line in lines if line.rule == DROPPED_SOURCE]
-        stages = [f"'{line.stage}'" for line in lines if line.rule != DROPPED_SOURCE]
-        kinds = (("stage", stages), ("source", sources))
+        variables = [f"'{line.stage}'" for line in lines if line.rule == OWN_STATE]
+        stages = [f"'{line.stage}'" for line in lines if line.rule not in (DROPPED_SOURCE, OWN_STATE)]
+        kinds = (("variables in stage", variables), ("stage", stages), ("source", sources))
         return " and ".join(f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}" for kind, names in kinds if names)
 
     @property
@@ -98,7 +101,8 @@ class Report:
     @property
     def leave_to_drop(self) -> str:
         """How to let it be dropped after all, in words, and what may be meant instead."""
-        renamed = "; what only has another name goes on with --renamed NEW=OLD" if self.of(Verdict.NEW) else ""
+        renamable = any(line.verdict is Verdict.NEW and line.rule != OWN_STATE for line in self.lines)
+        renamed = "; what only has another name goes on with --renamed NEW=OLD" if renamable else ""
         names = ",".join(self.needs_allow_drop)
         return f"if that is meant, say --allow-drop={names} (option allow_drop, in SQL allowDrop){renamed}"
 

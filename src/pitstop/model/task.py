@@ -44,6 +44,8 @@ class Compilation:
     """Stage -> what its migration made of the state, in words."""
     allow_shared: bool = False
     """Whether it may write where another job writes (option allow_shared)."""
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Stage of the saved version -> what was read from its state to compare it (plan.diff.unknown)."""
 
 
 @dataclass(frozen=True)

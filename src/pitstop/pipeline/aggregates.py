@@ -24,6 +24,8 @@ class EventTime:
 
 
 EVENT_TIME = EventTime()
+OWN = "custom"
+"""The kind of an aggregate whose parts the user has written."""
 
 
 class Takes(StrEnum):
@@ -60,6 +62,16 @@ class Aggregate:
     def state_class(self) -> str:
         """Aggregates of one class, and of the same accumulator types, may exchange their state."""
         return ",".join(combine.name for combine in self.combines)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Its kind, and those of the aggregates that it is made of."""
+        return (self.kind, *(kind for part in self.parts.values() for kind in part.kinds))
+
+    @property
+    def own(self) -> bool:
+        """True if only what is lifted tells what it takes in, and not its kind."""
+        return OWN in self.kinds
 
     @property
     def readable(self) -> bool:
@@ -191,4 +203,4 @@ def aggregate(
     combines = combine if isinstance(combine, tuple) else (combine,)
     if finish is None and len(combines) != 1:
         raise UsageError("An aggregate with several accumulators needs a finish function.")
-    return Aggregate("custom", tuple(inputs), lift, tuple(custom(one) for one in combines), finish or _only)
+    return Aggregate(OWN, tuple(inputs), lift, tuple(custom(one) for one in combines), finish or _only)

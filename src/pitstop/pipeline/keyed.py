@@ -70,8 +70,9 @@ class KeyedStage(Generic[S]):
 
         With ``ttl``, the state of a group is dropped when the watermark, or a row of the group, is ``ttl`` or more after
         its last event, and ``on_evict(state, key, time)``, which may return rows too, is called before (``key`` a tuple,
-        ``time`` the moment of expiry in milliseconds since the epoch); late rows are dropped. The stage then needs
-        ``with_timestamps``. Without ``ttl`` state is kept for ever. Rows of one epoch come in the order of event time.
+        ``time`` the moment of expiry in milliseconds since the epoch); late rows are dropped and counted. The stage then
+        needs ``with_timestamps``. Without ``ttl`` state is kept for ever, and no row is late. Rows of one epoch come in the
+        order of event time.
 
         Rows with values that Python has not (times beyond the year 9999) are left out: they are counted and sampled in the
         log. A row for which the function raises, or returns what is no row of ``output`` or leaves what is no ``state``, ends

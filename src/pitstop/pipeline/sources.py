@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +32,14 @@ class Source:
     """True if it ends; a job whose sources all end completes."""
     reader: Any = None
     """For ``custom``: the DataSource class; for ``items``: the rows."""
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal settings: a hash, for options may be secret. Of ``items`` the rows are no part of it."""
+        reader = self.reader.__name__ if isinstance(self.reader, type) else ""
+        options = sorted((name, str(value)) for name, value in self.options.items())
+        facts = [self.kind, options, self.schema, self.parse, sorted(self.parse_options.items()), self.bounded, reader]
+        return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
 
 
 def csv_tail(

@@ -1,22 +1,25 @@
-"""Accumulators of aggregates under a changed plan: which types hold others, which can be read, which may exchange their state."""
+"""Accumulators of aggregates under a changed plan: which can be read, which may exchange their state."""
 
 from __future__ import annotations
+
+import re
 
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.kinds import goes_on, refused, rules_of
+from pitstop.plan.types import widens
 
 MORE = "sum+"
 """A sum that a version before may not have kept beside the others of its aggregate: it then begins with nothing."""
 READABLE = frozenset({"sum", MORE, "min", "max"})
 """Combinations whose accumulators Spark keeps as they are, so that saved ones can be read."""
-WIDER = {
-    "tinyint": ("smallint", "int", "bigint", "float", "double"),
-    "smallint": ("int", "bigint", "float", "double"),
-    "int": ("bigint", "double"),
-    "float": ("double",),
-}
-"""Types that hold every value of another."""
+
+TAKEN = "taken"
+"""The parameter of a layout that tells what each aggregate takes in of a row (result column -> as the user says it, as it is
+lifted). Plans of older releases have none."""
+_NUMBERS = r"(?:TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))"
+_CAST = re.compile(rf"\bCAST\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*) AS {_NUMBERS}\)")
+"""A number as another type: whether that holds it is judged by the types of accumulators."""
 
 
 def readable(layout: StateLayout) -> bool:
@@ -28,14 +31,17 @@ def readable(layout: StateLayout) -> bool:
 
 def compare_aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVerdict:
     """Aggregates that keep their name keep their state, if it has the same form; others come and go."""
-    if old.accumulators == new.accumulators and old.aggregates == new.aggregates:
-        return goes_on(name)
     before, after = _by_result(old), _by_result(new)
-    for result in before.keys() & after.keys():
+    for result in sorted(before.keys() & after.keys()):
         (kind, types), (to_kind, to_types) = before[result], after[result]
         if not _holds(kind, to_kind) or not all(map(widens, types, to_types)):
             was, now = f"{kind} of {', '.join(types)}", f"{to_kind} of {', '.join(to_types)}"
             return refused(name, f"aggregate '{result}' kept {was} and now keeps {now}", "C20", "give it another name")
+        if (inputs := takes_other(result, old, new)) is not None:
+            detail = f"aggregate '{result}' took in {inputs[0]} and now takes in {inputs[1]}, and its state would be of both"
+            return refused(name, detail, "C20", "give it another name, or, if both mean the same, what it takes in its old name")
+    if old.accumulators == new.accumulators and old.aggregates == new.aggregates:
+        return goes_on(name)
     if rules_of(old.kind).windowed and not (readable(old) and readable(new)):
         detail = "its aggregates changed beside one whose state cannot be read"
         return refused(name, detail, "C20", "give the stage another name, or the new aggregates a stage of their own")
@@ -55,19 +61,20 @@ def _holds(kind: str, to_kind: str) -> bool:
     return after[: len(before)] == before and set(after[len(before) :]) <= {MORE}
 
 
-def widens(old: str, new: str) -> bool:
-    """True if every value of the one type is a value of the other (both as Spark writes them)."""
-    if old == new or new in WIDER.get(old, ()):
-        return True
-    if old.startswith("decimal(") and new.startswith("decimal("):
-        (precision, scale), (to_precision, to_scale) = _decimal(old), _decimal(new)
-        return to_scale >= scale and to_precision - to_scale >= precision - scale
-    return False
+def takes_other(result: str, old: StateLayout, new: StateLayout) -> tuple[str, str] | None:
+    """What an aggregate took in of each row, and takes in now, if that is known and is not the same."""
+    was, now = (layout.parameters.get(TAKEN, {}).get(result) for layout in (old, new))
+    if was is None or now is None or any(_plain(a) == _plain(b) for a, b in zip(was, now, strict=True)):
+        return None
+    return was[0], now[0]
 
 
-def _decimal(kind: str) -> tuple[int, int]:
-    precision, scale = kind[len("decimal(") : -1].split(",")
-    return int(precision), int(scale)
+def _plain(expression: str) -> str:
+    """The text of an expression without casts between numbers."""
+    text, before = expression, ""
+    while text != before:
+        before, text = text, _CAST.sub(r"\1", text)
+    return text
 
 
 def _by_result(layout: StateLayout) -> dict[str, tuple[str, tuple[str, ...]]]:

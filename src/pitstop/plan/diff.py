@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pitstop.errors import UsageError
 from pitstop.model.config import ALL_STAGES
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.model.report import DROPPED_SOURCE, NEW_SOURCE, Report, StageVerdict, Verdict, Way
+from pitstop.model.report import DROPPED_SOURCE, NEW_SOURCE, OWN_STATE, Report, StageVerdict, Verdict, Way
 from pitstop.plan.folders import moved_folder
-from pitstop.plan.model import Plan
+from pitstop.plan.kinds import Fact, rules_of
+from pitstop.plan.model import Plan, PlanStage
 from pitstop.plan.rules import judge_stage
+from pitstop.plan.variables import added_variables, dropped_variables, named, unread
 
 __all__ = ["Report", "StageVerdict", "Verdict", "Way", "compare"]
 
@@ -24,20 +27,22 @@ def compare(
     watermark_ms: int | None = None,
     imported: Collection[str] = (),
     allow_drop: Collection[str] = (),
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Report:
     """Judge a new plan against the plan whose state it is to take over (both as dicts).
 
     ``renamed``: new name -> old name; a stage of that name takes over the old one's state or offset. ``watermark_ms``
     is that of the saved state; ``imported`` names the stages of it whose state was put there as rows; ``allow_drop`` those that
-    may be dropped, or ``*`` for all. UsageError if ``renamed`` or ``allow_drop`` names a stage that is not there.
+    may be dropped, or ``*`` for all; ``facts`` are what was read from the state itself (:func:`unknown`). UsageError if
+    ``renamed`` or ``allow_drop`` names a stage that is not there.
     """
-    before, after = Plan.from_dict(old), Plan.from_dict(new)
+    before, after = with_facts(Plan.from_dict(old), facts or {}), Plan.from_dict(new)
     names = dict(renamed or {})
     _check_renamed(names, before, after)
     _check_dropped(allow_drop, before)
     lines = [*_sources(before, after, names), *_stateful(before, after, names, watermark_ms, imported), *_sinks(before, after)]
     rescaled = after.partitions is not None and old_partitions is not None and after.partitions != old_partitions
-    kept = all(line.verdict is not Verdict.CONVERTED for line in lines)
+    kept = all(line.verdict is not Verdict.CONVERTED for line in lines) and not _rewritten(before, after, names)
     same = before.operators == after.operators and kept and not rescaled and _same_schemas(before, after, names)
     if not same:
         moves = any(line.verdict is Verdict.RESTORED and line.stage in after.stateful for line in lines)
@@ -52,6 +57,38 @@ def _without_leave(lines: list[StageVerdict], allow_drop: Collection[str]) -> tu
         return ()
     dropped = [line for line in lines if line.verdict is Verdict.DROPPED and line.stage not in allow_drop]
     return tuple(line.stage for line in sorted(dropped, key=lambda line: line.rule == DROPPED_SOURCE))
+
+
+def unknown(old: dict[str, Any], new: dict[str, Any], renamed: dict[str, str]) -> dict[str, Fact]:
+    """Saved stage -> what must be read from its state before it can be compared, because its plan does not tell it."""
+    before, after = Plan.from_dict(old), Plan.from_dict(new)
+    pairs = {renamed.get(name, name): layout for name, layout in after.stateful.items()}
+    facts = {name: rules_of(pairs[name].kind).unknown(layout, pairs[name]) for name, layout in before.stateful.items()
+             if name in pairs and pairs[name].kind is layout.kind}  # fmt: skip
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def with_facts(plan: Plan, facts: Mapping[str, Mapping[str, Any]]) -> Plan:
+    """The plan with what was read from the saved state of its stages, as parameters of their layouts."""
+    stages = [
+        replace(stage, layout=replace(stage.layout, parameters={**stage.layout.parameters, **facts[stage.name]}))
+        if stage.layout is not None and stage.name in facts
+        else stage
+        for stage in plan.stages
+    ]
+    return replace(plan, stages=tuple(stages))
+
+
+def _rewritten(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
+    """True if state that goes on cannot stay in its files as it is.
+
+    Spark keeps the state of a variable that is declared no longer, and would give it to the next one of that name. Variables that
+    cannot be read show in a new checkpoint. Stages that take over each other's names do so by moving.
+    """
+    pairs = [(before.stateful[renamed.get(name, name)], layout) for name, layout in after.stateful.items()
+             if renamed.get(name, name) in before.stateful]  # fmt: skip
+    variables = any(dropped_variables(old, new) or unread(new) is not None for old, new in pairs)
+    return variables or any(name in after.stateful for name in renamed)
 
 
 def _same_schemas(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
@@ -93,7 +130,7 @@ def _check_renamed(renamed: dict[str, str], before: Plan, after: Plan) -> None:
             raise UsageError(f"The new version has no stateful stage or source '{new}' that could be the renamed '{old}'.")
         if old not in before.stateful and old not in before.sources:
             raise UsageError(f"The saved state has no stage or source '{old}' that could be renamed to '{new}'.")
-        if old in after.stateful or old in after.sources:
+        if (old in after.stateful or old in after.sources) and old not in renamed:
             raise UsageError(f"Stage '{old}' is still in the new version, so '{new}' cannot be what it was renamed to.")
     if len(set(renamed.values())) < len(renamed):
         raise UsageError("Two stages cannot both be the renamed one: each state has one heir.")
@@ -110,7 +147,8 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
     for name, stage in after.sources.items():
         old = before.sources.get(renamed.get(name, name))
         if old is None:
-            lines.append(StageVerdict(name, Verdict.NEW, "source, reads from its configured start", NEW_SOURCE))
+            detail = f"source, reads from its configured start{_added_to(name, before, after)}"
+            lines.append(StageVerdict(name, Verdict.NEW, detail, NEW_SOURCE))
         elif old.description != stage.description:
             detail = f"was a source of kind {old.description} and is now {stage.description}: give it another name"
             lines.append(StageVerdict(name, Verdict.REFUSED, detail, "C03"))
@@ -118,12 +156,43 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
             moved = moved_folder(old, stage)
             where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else ""
             lines.append(StageVerdict(name, Verdict.RESTORED, f"source, goes on from the saved offset{where}", "C03"))
-    lines += [
-        StageVerdict(name, Verdict.DROPPED, "source, its offset is ignored", DROPPED_SOURCE)
-        for name in before.sources
-        if name not in after.sources and name not in renamed.values()
-    ]
+    heirs = {renamed.get(name, name) for name in after.sources}
+    lines += [_dropped_source(old, before, after, renamed) for name, old in before.sources.items() if name not in heirs]
     return lines
+
+
+def _dropped_source(old: PlanStage, before: Plan, after: Plan, renamed: dict[str, str]) -> StageVerdict:
+    twins = [
+        name
+        for name, new in after.sources.items()
+        if name not in before.sources and name not in renamed and {old.name} <= before.read and _same_source(old, new)
+    ]
+    if twins:
+        return _looks_renamed(
+            old.name, twins[0], "read all from its configured start again", "its place", old.name in after.sources
+        )
+    return StageVerdict(old.name, Verdict.DROPPED, "source, its offset is ignored", DROPPED_SOURCE)
+
+
+def _same_source(old: PlanStage, new: PlanStage) -> bool:
+    """True if both read the same: what an older release has not noted of a source it is not known by."""
+    return old.settings is not None and (old.description, old.settings) == (new.description, new.settings)
+
+
+def _added_to(source: str, before: Plan, after: Plan) -> str:
+    """Which saved state the rows of a new source come to, in words."""
+    if source not in after.read:
+        return ""
+    reached = {source}
+    for stage in after.stages:  # in the order in which they were defined: inputs first
+        if reached.intersection(stage.inputs):
+            reached.add(stage.name)
+    stages = [name for name in after.stateful if name in reached and name in before.stateful]
+    if not stages:
+        return ""
+    names = ", ".join(f"'{name}'" for name in stages)
+    what = f"stage {names} has" if len(stages) == 1 else f"stages {names} have"
+    return f"; {what} saved state already: what that holds of these rows is counted twice"
 
 
 def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
@@ -151,10 +220,23 @@ def _stateful(
             verdict = StageVerdict(name, Verdict.CONVERTED, "its state was imported and goes in as rows", verdict.rule)
         if old != name and verdict.verdict in (Verdict.RESTORED, Verdict.CONVERTED):
             verdict = StageVerdict(name, verdict.verdict, f"was '{old}', {verdict.detail}", verdict.rule)
-        lines.append(verdict)
-    for name, layout in before.stateful.items():
-        if name not in after.stateful and name not in renamed.values():
-            lines.append(_dropped(name, layout, before, after, renamed))
+        lines += [verdict, *_variables(verdict, before.stateful.get(old), stage.layout)]
+    heirs = {renamed.get(name, name) for name in after.stateful}
+    lines += [_dropped(name, layout, before, after, renamed) for name, layout in before.stateful.items() if name not in heirs]
+    return lines
+
+
+def _variables(verdict: StageVerdict, old: StateLayout | None, new: StateLayout) -> list[StageVerdict]:
+    """Lines of their own for variables that begin empty, or whose state goes, though the stage is the same."""
+    if old is None or verdict.verdict not in (Verdict.RESTORED, Verdict.NEW):
+        return []
+    lines, added, dropped = [], added_variables(old, new), dropped_variables(old, new)
+    if added and verdict.verdict is Verdict.RESTORED:
+        detail = f"{named(added)} not in what is saved, and {'begins' if len(added) == 1 else 'begin'} empty"
+        lines.append(StageVerdict(verdict.stage, Verdict.NEW, detail, OWN_STATE))
+    if dropped:
+        detail = f"{named(dropped)} not in the new version: what is saved there is ignored"
+        lines.append(StageVerdict(verdict.stage, Verdict.DROPPED, detail, OWN_STATE))
     return lines
 
 
@@ -165,9 +247,14 @@ def _dropped(name: str, layout: StateLayout, before: Plan, after: Plan, renamed:
         if new not in before.stateful and new not in renamed and layout.same_state(other)
     ]
     if twins:
-        detail = (
-            f"looks renamed to '{twins[0]}', which would start empty: keep the name '{name}', "
-            f"or say renamed {twins[0]}={name} to carry its state"
-        )
-        return StageVerdict(name, Verdict.REFUSED, detail, "C21")
+        return _looks_renamed(name, twins[0], "start empty", "its state", reused=name in after.stateful)
+    if name in after.stateful:
+        return StageVerdict(name, Verdict.DROPPED, f"has taken over the state of '{renamed[name]}': its own is ignored", "C02")
     return StageVerdict(name, Verdict.DROPPED, "is not in the new version, its state is ignored", "C02")
+
+
+def _looks_renamed(old: str, new: str, would: str, what: str, reused: bool) -> StageVerdict:
+    """The verdict on what seems to have another name now. ``reused``: something else has the old name now."""
+    keep = f"keep the name '{old}', or " if not reused else ""
+    detail = f"looks renamed to '{new}', which would {would}: {keep}say renamed {new}={old} to carry {what}"
+    return StageVerdict(old, Verdict.REFUSED, detail, "C21")

@@ -66,6 +66,8 @@ class PlanStage:
     """Of a source that Spark knows the files of by their whole paths: the folder in which all of them are, as a URL."""
     place: str | None = None
     """Of a sink: where it writes, if two jobs are not to write there; see spark.sinks.SinkKind."""
+    settings: str | None = None
+    """Of a source: a digest of all that its reader is told, by which it is known under another name. None: the plan is older."""
 
     @property
     def connector(self) -> str:
@@ -86,6 +88,7 @@ class PlanStage:
             "transactional": self.transactional,
             **({"folder": self.folder} if self.folder is not None else {}),
             **({"place": self.place} if self.place is not None else {}),
+            **({"settings": self.settings} if self.settings is not None else {}),
         }
 
     @classmethod
@@ -103,6 +106,7 @@ class PlanStage:
             transactional=data.get("transactional", data["description"] in _TRANSACTIONAL),
             folder=data.get("folder"),
             place=data.get("place"),
+            settings=data.get("settings"),
         )
 
 
@@ -129,6 +133,11 @@ class Plan:
     @property
     def sources(self) -> dict[str, PlanStage]:
         return {s.name: s for s in self.stages if s.kind is StageKind.SOURCE}
+
+    @property
+    def read(self) -> set[str]:
+        """Names of the sources with a place in them that is saved: not those that only feed tables of hash joins."""
+        return {slot.stage for slot in self.source_slots}
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -8,7 +8,7 @@ from pitstop.errors import PipelineError
 from pitstop.model.config import StateStore
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
-from pitstop.plan.accumulators import readable
+from pitstop.plan.accumulators import readable, takes_other
 from pitstop.plan.kinds import refused, rules_of
 from pitstop.plan.model import Plan, PlanStage
 
@@ -79,7 +79,8 @@ def _another_form(old: StateLayout, new: StateLayout) -> bool:
         (layout.kind, layout.keys, layout.accumulators, layout.aggregates, *map(layout.parameters.get, _WINDOW))
         for layout in (old, new)
     ]
-    return forms[0] != forms[1]
+    results = (result for result, _ in new.aggregates)
+    return forms[0] != forms[1] or any(takes_other(result, old, new) for result in results)
 
 
 def _migrated(name: str, old: StateLayout, new: StateLayout, migration: str) -> StageVerdict:

@@ -25,6 +25,7 @@ from pitstop.spark.base.session import send_packages
 from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.restoring.migrations import try_migrations
+from pitstop.spark.restoring.saved_facts import facts_at
 from pitstop.spark.starting.gated_query import start_gated
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.rehearsal import rehearse
@@ -95,14 +96,16 @@ def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder)
 
 
 def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
-    """What was compiled, with its migrations tried on the state that it is to take over."""
+    """What was compiled, with what must be read from the state that it is to take over, and its migrations tried on that."""
     compiled = prepared.compiled
     against = Path(task.against) if task.against is not None else None
     try:
-        tried = try_migrations(compiled.spark, compiled.pipeline, compiled.plan, against, compiled.config.renamed, scratch)
+        renamed = compiled.config.renamed
+        facts = facts_at(compiled.spark, against, compiled.plan, renamed, scratch / "facts")
+        tried = try_migrations(compiled.spark, compiled.pipeline, compiled.plan, against, renamed, scratch / "migrations")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return Compilation(compiled.plan.to_dict(), tried, compiled.config.allow_shared)
+    return Compilation(compiled.plan.to_dict(), tried, compiled.config.allow_shared, facts)
 
 
 class StandbyTasks:

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 
 from pitstop.spark.base.session import optimizer_settings
 from pitstop.spark.internals.jvm import analyzed
-from pitstop.spark.internals.plans import check_streamable, own_operators, source_relations, stateful_nodes
+from pitstop.spark.internals.plans import check_streamable, expressions, own_operators, source_relations, stateful_nodes
 
 pytestmark = pytest.mark.spark
 
@@ -116,3 +116,22 @@ def test_columns_that_an_operator_does_not_keep_are_not_told(stream, made, stric
     rows = stream.select("timestamp", *[F.coalesce("value", F.lit(0)).alias(name) for name in ("value", "price")])
     (found,) = own_operators(made(rows.withWatermark("timestamp", "1 second")), [])
     assert found.never_null == strict
+
+
+def test_a_column_has_one_text_however_it_is_written(spark):
+    frame = spark.range(1).selectExpr("id", "cast(id as string) AS name", "array(id) AS many")
+    spaced, made = F.expr("cast( id as int )*2"), F.col("id").cast("int") * 2
+    assert expressions(frame, [spaced, F.expr("`id`"), F.expr("name = 'A  b'")]) == expressions(
+        frame, [made, F.col("id"), F.col("name") == "A  b"]
+    )
+    assert expressions(frame, [F.expr("name = 'a  b'")]) != expressions(frame, [F.expr("name = 'A  b'")])
+    assert expressions(frame, [F.col("id").alias("other")]) == ["id"]
+    assert expressions(frame.alias("rows"), [F.expr("id + 1"), F.col("rows.name")]) == expressions(
+        frame, [F.expr("id + 1"), F.col("name")]
+    )
+
+
+def test_a_function_of_the_users_with_a_variable_has_one_text(spark):
+    frame = spark.range(1).selectExpr("array(id) AS many")
+    first, second = (expressions(frame, [F.transform("many", lambda x: x + 1)]) for _ in range(2))
+    assert first == second == expressions(frame, [F.expr("transform(many, other -> other + 1)")])

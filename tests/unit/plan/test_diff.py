@@ -6,7 +6,8 @@ import pytest
 
 from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.plan.diff import Verdict, Way, compare
+from pitstop.plan.diff import Verdict, Way, compare, unknown
+from pitstop.plan.kinds import Fact
 from pitstop.plan.model import OperatorSlot, Plan, PlanStage, SourceSlot
 
 LAYOUT = StateLayout(
@@ -319,3 +320,156 @@ def test_a_sink_keeps_its_kind_under_its_name_and_may_order_its_rows_in_another_
 
     report = compare(written(before), written(after), 2)
     assert verdicts(report) == ({"out": ("refused", "C24")} if refused else {})
+
+
+def taking(**taken):
+    """The layout of LAYOUT with what its aggregates take in: (as it is said, as it is lifted)."""
+    return with_parameters(taken={"n": ["count()", "CAST(1 AS BIGINT)"], "avg": ["avg(v)", "v, one"]} | taken)
+
+
+@pytest.mark.parametrize(
+    ("taken", "verdict"),
+    [
+        (["sum(v)", "v"], "refused"),
+        (["count(v)", "CASE WHEN v"], "refused"),
+        (["counts()", "CAST(1 AS BIGINT)"], "restored"),
+        (["count()", "CAST(1 AS INT)"], "restored"),
+        (["count()", "1"], "restored"),
+    ],
+    ids=["other-kind", "other-input", "kind-of-equal-parts", "release-that-lifts-otherwise", "cast"],
+)
+def test_an_aggregate_that_takes_in_something_else_is_refused(taken, verdict):
+    report = compare(plan({"speed": taking()}), plan({"speed": taking(n=taken)}))
+    assert verdicts(report)["speed"][0] == verdict
+    if verdict == "refused":
+        assert f"aggregate 'n' took in count() and now takes in {taken[0]}" in report.reasons
+
+
+def test_what_a_release_before_did_not_note_of_its_aggregates_is_taken_for_equal():
+    assert verdicts(compare(plan({"speed": LAYOUT}), plan({"speed": taking()})))["speed"] == ("restored", "C03")
+
+
+def test_casts_between_numbers_are_judged_by_the_types_of_accumulators():
+    old = with_parameters(taken={"avg": ["avg((v * w))", "CAST((v * w) AS DOUBLE)"]})
+    new = with_parameters(taken={"avg": ["avg(CAST((v * CAST(f(w) AS BIGINT)) AS DECIMAL(20,0)))", "x"]})
+    assert verdicts(compare(plan({"speed": old}), plan({"speed": new})))["speed"][0] == "refused"
+    new = with_parameters(taken={"avg": ["avg(CAST((CAST(v AS BIGINT) * w) AS DECIMAL(20,0)))", "x"]})
+    assert verdicts(compare(plan({"speed": old}), plan({"speed": new})))["speed"][0] == "restored"
+    text = with_parameters(taken={"avg": ["avg(CAST((v * w) AS STRING))", "x"]})
+    assert verdicts(compare(plan({"speed": old}), plan({"speed": text})))["speed"][0] == "refused"
+
+
+def test_a_migration_may_say_what_becomes_of_an_aggregate_that_takes_in_something_else():
+    (*_, line) = compare(migrating(taking(), None), migrating(taking(n=["sum(v)", "v"]), "as_sum")).lines
+    assert (line.verdict, line.detail) == (Verdict.CONVERTED, "its state is migrated by 'as_sum'")
+
+
+def keeping(kind, combining="min"):
+    return dataclasses.replace(LAYOUT, accumulators=(("x__0", kind),), aggregates=(("x", combining),))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("struct<by:int,value:int>", "struct<by:int,value:bigint>", "converted"),
+        ("struct<by:int,value:struct<a:float>>", "struct<by:bigint,value:struct<a:double>>", "converted"),
+        ("struct<by:int,value:bigint>", "struct<by:int,value:int>", "refused"),
+        ("struct<by:int,value:int>", "struct<by:int,other:int>", "refused"),
+        ("struct<by:int,value:int>", "struct<by:int,value:string>", "refused"),
+        ("bigint", "decimal(38,2)", "converted"),
+        ("bigint", "decimal(20,2)", "refused"),
+        ("int", "decimal(10,0)", "converted"),
+        ("double", "decimal(38,10)", "refused"),
+        ("map<string,int>", "map<string,bigint>", "converted"),
+        ("map<int,int>", "map<bigint,int>", "refused"),
+    ],
+)
+def test_types_widen_within_others_too(old, new, verdict):
+    assert verdicts(compare(plan({"speed": keeping(old)}), plan({"speed": keeping(new)})))["speed"][0] == verdict
+
+
+def test_lists_of_a_rolling_aggregate_widen():
+    layouts = [
+        dataclasses.replace(
+            keeping(f"array<struct<by:int,value:{kind}>>", "top"), kind=StageKind.ROLLING, parameters={"text": "x"}
+        )
+        for kind in ("int", "bigint")
+    ]
+    assert verdicts(compare(*[plan({"speed": layout}) for layout in layouts]))["speed"][0] == "converted"
+
+
+def test_a_stage_that_takes_over_the_state_of_another_does_not_drop_its_own_without_a_word():
+    old = {"R": keeping("int"), "W": LAYOUT}
+    report = compare(plan(old), plan({"R": LAYOUT, "R2": keeping("int")}), renamed={"R": "W"})
+    assert "stage 'R' looks renamed to 'R2', which would start empty: say renamed R2=R to carry its state [C21]" in report.reasons
+    report = compare(plan(old), plan({"R": LAYOUT, "R2": keeping("string")}), renamed={"R": "W"})
+    assert [(line.stage, line.verdict.value) for line in report.lines[1:]] == [("R", "restored"), ("R2", "new"), ("R", "dropped")]
+
+
+def test_stages_may_exchange_their_names_and_their_state_is_moved():
+    both = {"R": keeping("int"), "W": keeping("int")}
+    report = compare(plan(both), plan(both), 2, renamed={"R": "W", "W": "R"})
+    assert report.way is Way.REBUILD
+    assert report.of(Verdict.RESTORED) == ("alpha", "R", "W")
+
+
+def from_sources(layout=LAYOUT, **settings):
+    """A plan whose stage reads these sources: name -> digest of what is told to its reader."""
+    made = plan({"speed": layout}, tuple(settings))
+    for stage in made["stages"]:
+        if stage["name"] in settings:
+            stage["settings"] = settings[stage["name"]]
+        else:
+            stage["inputs"] = list(settings)
+    return made
+
+
+def test_a_source_that_only_changes_its_name_is_looked_for_as_a_stage_is():
+    report = compare(from_sources(a="1"), from_sources(events="1"))
+    assert verdicts(report)["a"] == ("refused", "C21")
+    assert "looks renamed to 'events', which would read all from its configured start again: keep the name 'a'" in report.reasons
+    assert not compare(from_sources(a="1"), from_sources(events="1"), renamed={"events": "a"}).refused
+
+
+def test_a_table_of_a_hash_join_may_have_another_name():
+    before, after = from_sources(a="1"), from_sources(events="1")
+    for made in (before, after):
+        made["source_slots"] = []
+    assert not compare(before, after).refused
+
+
+def test_a_new_source_before_saved_state_tells_that_this_has_rows_already():
+    report = compare(from_sources(a="1"), from_sources(a="1", more="2"))
+    assert verdicts(report)["more"] == ("new", "C04")
+    assert "stage 'speed' has saved state already: what that holds of these rows is counted twice" in report.text()
+    assert not compare(from_sources(a=None), from_sources(b="2")).refused, "an older release noted nothing of its sources"
+
+
+TEN, TWENTY = 10_000, 20_000
+
+
+def sized(size, slide):
+    return with_parameters(size_ms=size, slide_ms=slide, text=f"{size}/{slide}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "watermark", "last", "until"),
+    [
+        ((TWENTY, TWENTY), (TWENTY, TEN), 24_000, 40_000, "00:00:50"),
+        ((TWENTY, TWENTY), (TEN, TEN), 99_000, 160_000, "00:02:40"),
+        ((30_000, TEN), (30_000, 5_000), 99_000, 160_000, "00:03:05"),
+        ((TWENTY, TWENTY), (TEN, TEN), 99_000, 100_000, "00:01:49"),
+        ((TEN, TEN), (TWENTY, TWENTY), 99_000, 160_000, "00:01:59"),
+    ],
+)
+def test_the_time_until_windows_may_be_wrong_covers_saved_frames_ahead_of_the_watermark(old, new, watermark, last, until):
+    layouts, facts = [plan({"speed": sized(*each)}) for each in (old, new)], {"speed": {"last_frame_ms": last}}
+    (*_, line) = compare(*layouts, watermark_ms=watermark, facts=facts).lines
+    assert f"windows that end until 1970-01-01T{until}Z may lack or repeat" in line.detail
+
+
+def test_without_that_fact_the_time_is_told_as_the_least():
+    old, new = plan({"speed": sized(TWENTY, TWENTY)}), plan({"speed": sized(TEN, TEN)})
+    assert unknown(old, new, {}) == {"speed": Fact.LAST_FRAME}
+    assert unknown(new, old, {}) == {}
+    assert "until 1970-01-01T00:01:49Z, or later where saved rows are ahead" in compare(old, new, watermark_ms=99_000).text()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Protocol
 
 from pitstop.model.layout import StageKind, StateLayout
@@ -25,6 +25,15 @@ class Form(Enum):
     RAW = "as Spark's own operator likes it: shown as it is, and never given back"
 
 
+class Fact(StrEnum):
+    """What a plan does not tell of the state that its job has saved: it is read from the state, as a parameter of its layout."""
+
+    VARIABLES = "variables"
+    """The variables of a user's processor (plan/variables.py)."""
+    LAST_FRAME = "last_frame_ms"
+    """When the last frame of a window ends that has rows; in ms since the epoch."""
+
+
 class Compare(Protocol):
     """What becomes of a stage's state when its layout changes from ``old`` to ``new``.
 
@@ -32,6 +41,20 @@ class Compare(Protocol):
     """
 
     def __call__(self, name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict: ...
+
+
+class Unknown(Protocol):
+    """Which fact of the saved state must be read before its layout can be compared with ``new``; None if all is told.
+
+    Both are of the same kind.
+    """
+
+    def __call__(self, old: StateLayout, new: StateLayout) -> Fact | None: ...
+
+
+def nothing_unknown(old: StateLayout, new: StateLayout) -> Fact | None:
+    """The plan tells all."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -42,6 +65,7 @@ class KindRules:
     """What a stage of the kind is, for messages: ``a window``."""
     form: Form
     compare: Compare
+    unknown: Unknown = nothing_unknown
 
     @property
     def windowed(self) -> bool:

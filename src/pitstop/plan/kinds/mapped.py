@@ -5,8 +5,8 @@ from __future__ import annotations
 from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
-from pitstop.plan.accumulators import widens
 from pitstop.plan.kinds import Form, KindRules, goes_on, refused
+from pitstop.plan.types import widens
 
 
 def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:
@@ -31,6 +31,10 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     if old.parameters["ttl_ms"] != new.parameters["ttl_ms"]:
         ttl = new.parameters["ttl_ms"]
         detail = f"takes the time to live {text(ttl)} from each key's last event" if ttl else "keeps its state for ever"
+        if not old.parameters["ttl_ms"]:
+            detail += ", and drops late rows from now on"
+        elif not ttl:
+            detail += ", and takes late rows from now on"
         return StageVerdict(name, Verdict.CONVERTED, detail, "C15")
     return goes_on(name)
 

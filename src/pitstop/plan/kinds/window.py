@@ -7,7 +7,7 @@ from pitstop.kit.durations import text
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.accumulators import compare_aggregates, readable
-from pitstop.plan.kinds import Form, KindRules, refused
+from pitstop.plan.kinds import Fact, Form, KindRules, refused
 
 
 def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:
@@ -20,7 +20,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     change = f"its window was {old.parameters['text']} and is now {new.parameters['text']}"
     if not readable(old) or not readable(new):
         return refused(name, f"{change}, and it has an aggregate whose state cannot be read", rule)
-    incomplete = _until(watermark_ms, to_size)
+    incomplete = _until(old, new, watermark_ms)
     if rule == "C13" and to_size < size:
         detail = f"{change}: older frames are dropped, windows are complete"
     else:
@@ -30,10 +30,31 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     return StageVerdict(name, Verdict.CONVERTED, detail, rule)
 
 
-def _until(watermark_ms: int | None, size_ms: int) -> str:
+def unknown(old: StateLayout, new: StateLayout) -> Fact | None:
+    """Frames that are cut otherwise matter as far as they reach, and they lie ahead of the watermark."""
+    return Fact.LAST_FRAME if _cut_otherwise(old, new) else None
+
+
+def _cut_otherwise(old: StateLayout, new: StateLayout) -> bool:
+    """True if a saved frame may belong to several frames of the new slide, of which it goes whole into the last."""
+    return bool(new.parameters["slide_ms"] % old.parameters["slide_ms"])
+
+
+def _until(old: StateLayout, new: StateLayout, watermark_ms: int | None) -> str:
+    """Which windows may be other than all events make them, by when they end.
+
+    Windows that begin before the watermark may lack frames that have been closed. A frame that is cut otherwise goes whole into
+    the last new frame that it reaches into, so windows are whole that begin behind that.
+    """
+    size, slide = new.parameters["size_ms"], new.parameters["slide_ms"]
+    last = old.parameters.get(Fact.LAST_FRAME) if _cut_otherwise(old, new) else None
+    caveat = ", or later where saved rows are ahead of the watermark," if last is None and _cut_otherwise(old, new) else ""
     if watermark_ms is None:
-        return f"less than {text(size_ms)} after the snapshot"
-    return f"until {iso((watermark_ms + size_ms) // 1000)}".removesuffix(".000") + "Z"
+        return f"less than {text(size)} after the snapshot{caveat}"
+    until = watermark_ms + size
+    if last is not None:
+        until = max(until, -(-last // slide) * slide - slide + size)
+    return f"until {iso(-(-until // 1000))}".removesuffix(".000") + f"Z{caveat}"
 
 
-RULES = KindRules("a window", Form.FRAMES, compare)
+RULES = KindRules("a window", Form.FRAMES, compare, unknown)

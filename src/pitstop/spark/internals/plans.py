@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -30,6 +30,7 @@ _DISTINCT = ("Deduplicate", "DeduplicateWithinWatermark")
 _COUNTING = ("GlobalLimit",)
 """Those that keep no column of a row."""
 
+_ALIAS = "Alias"
 _EVENT_TIME = "EventTime"
 """How Spark shows the time mode of a ``transformWithState`` that has event time."""
 
@@ -43,6 +44,8 @@ class Operator:
     """Its text without numbers of expressions, with the types of its rows: equal code has equal forms."""
     never_null: tuple[str, ...]
     """The columns of its rows that are never null, and fields of them (``column.field``), in order."""
+    node: Any = field(compare=False)
+    """The node itself."""
 
 
 def stateful_nodes(frame: DataFrame) -> list[str]:
@@ -65,12 +68,26 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | 
                 return
         below = list(children(node))
         if _keeps_state(node, below):
-            found.append(Operator(node.nodeName(), _form(node, below), _never_null(node, below)))
+            found.append(Operator(node.nodeName(), _form(node, below), _never_null(node, below), node))
         for child in below:
             walk(child)
 
     walk(analyzed(frame))
     return found
+
+
+def expressions(frame: DataFrame, columns: list[Column]) -> list[str]:
+    """Each column of a frame as SQL, resolved: equal ones have equal texts, be they written as SQL or with functions."""
+    if not columns:
+        return []
+    project = analyzed(frame.select(*columns))
+    resolved = [each.child() if each.nodeName() == _ALIAS else each for each in items(project.projectList())]
+    texts = [str(each.sql()) for each in resolved]
+    for column in items(project.child().output()):
+        if column.qualifier().size():  # as of a frame with an alias, which is nothing to what is computed
+            bare = str(column.withQualifier(column.qualifier().take(0)).sql())
+            texts = [text.replace(str(column.sql()), bare) for text in texts]
+    return texts
 
 
 def has_watermark(frame: DataFrame) -> bool:

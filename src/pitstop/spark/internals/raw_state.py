@@ -13,6 +13,9 @@ from pitstop.spark.internals.jvm import classes, hadoop_settings, java_frame, se
 
 _start_callback_server: Callable[[Any], None] = java_gateway.ensure_callback_server_started
 
+FAMILY = "column_family_name"
+"""The column of raw state that says what a row is of: a variable of a user's processor, for one."""
+
 
 class _Transform:
     """A Python function as a Scala ``Function1[DataFrame, DataFrame]``."""

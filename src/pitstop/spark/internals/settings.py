@@ -12,6 +12,9 @@ IN_MEMORY = f"{_STATE}.HDFSBackedStateStoreProvider"
 STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 """The setting that chooses one of these."""
 
+COUNT_ROWS = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
+"""The setting by which RocksDB counts the rows that it keeps."""
+
 WORKER = {"spark.python.daemon.module": f"{__package__}.daemon"}
 """What a new session needs so that functions with state run in the faster way of ours."""
 
@@ -30,6 +33,11 @@ _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 def without_rules(*rules: str) -> dict[str, str]:
     """The settings with which the optimizer leaves out these rules, named by their classes."""
     return {_EXCLUDED: ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
+
+
+def counts_rows(spark: SparkSession) -> bool:
+    """True if the state store tells how many rows it keeps: a user may have told RocksDB not to count them."""
+    return state_provider(spark) != ROCKSDB or str(spark.conf.get(COUNT_ROWS, "true")).lower() == "true"
 
 
 def state_provider(spark: SparkSession) -> str:

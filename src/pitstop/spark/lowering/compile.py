@@ -99,6 +99,7 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
         transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
         folder=source_kind(node).folder(node.source) if isinstance(node.spec, SourceSpec) else None,
         place=sink_kind(node).place(node.sink) if isinstance(node.spec, SinkSpec) else None,
+        settings=node.source.digest if isinstance(node.spec, SourceSpec) else None,
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import DataFrame
 
 from pitstop.errors import PipelineError
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import OwnCodeSpec
-from pitstop.spark.internals.plans import own_operators
+from pitstop.plan.variables import UNREAD, VARIABLES, Variable
+from pitstop.spark.internals.plans import Operator, own_operators
+from pitstop.spark.internals.processors import Declared, UndeclaredError, declared, is_processor
 
 FIXED = {"GlobalLimit": "a limit"}
 """Operators whose state Spark can resume, and neither move nor repartition."""
@@ -42,8 +46,28 @@ def lower_own_code(node: Node, spec: OwnCodeSpec, inputs: list[DataFrame]) -> tu
     layout = StateLayout(
         kind=StageKind.OPAQUE,
         accumulators=tuple((f"op{number}", operator.form) for number, operator in enumerate(own)),
-        parameters={"text": ", ".join(names)} | ({"fixed": fixed} if fixed else {}),
+        parameters={"text": ", ".join(names)} | ({"fixed": fixed} if fixed else {}) | _variables(own),
         roles=tuple(roles),
     )
     never_null = [f"op{number}: {column}" for number, operator in enumerate(own) for column in operator.never_null]
     return result, layout.noting_never_null(never_null)
+
+
+def _variables(operators: list[Operator]) -> dict[str, Any]:
+    """The parameters that tell the variables of the user's processors, or why they are not known."""
+    parameters: dict[str, Any] = {}
+    for number, operator in enumerate(operators):
+        if not is_processor(operator.node):
+            continue
+        try:
+            variables = [_variable(item).to_dict() for item in declared(operator.node)]
+        except UndeclaredError as error:
+            parameters.setdefault(UNREAD, {})[f"op{number}"] = str(error)
+        else:
+            parameters.setdefault(VARIABLES, {})[f"op{number}"] = variables
+    return parameters
+
+
+def _variable(item: Declared) -> Variable:
+    key = item.key.simpleString() if item.key is not None else None
+    return Variable(item.name, item.kind, item.value.simpleString(), key, item.ttl_ms is not None, item.ttl_ms)

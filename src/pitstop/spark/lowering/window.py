@@ -19,15 +19,17 @@ from pyspark.sql import functions as F
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.pipeline.aggregates import Aggregate
+from pitstop.pipeline.aggregates import EVENT_TIME, Aggregate
 from pitstop.pipeline.combining import Combining, Expression
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.windows import Session, Window
+from pitstop.plan.accumulators import TAKEN
 from pitstop.spark.base.arithmetic import label
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.sessions import end_as_shown, timeout_in_state
 from pitstop.spark.internals.origins import errors_name
+from pitstop.spark.internals.plans import expressions
 from pitstop.spark.lowering.event_time import as_key, event_time
 from pitstop.spark.lowering.inputs import inputs_of
 
@@ -46,10 +48,12 @@ class Aggregation:
             f"{name}__{i}": combine for name, aggregate in self.all.items() for i, combine in enumerate(aggregate.combines)
         }
         """``<result>__<i>`` -> how it is combined, in order."""
+        self.taken: dict[str, list[str]] = {}
+        """Result column -> what it takes in of a row: as the user says it, and as it is lifted. Known once rows are lifted."""
 
     def lifted(self, frame: DataFrame, part: Mapping[str, Aggregate], timestamp: str | None) -> list[Column]:
         """The lifted columns of one input's rows."""
-        columns = []
+        columns, lifted = [], {}
         for name, aggregate in part.items():
             inputs = inputs_of(self.node, name, aggregate, frame, timestamp, self._strict)
             with self._named(frame.sparkSession, name):
@@ -59,7 +63,9 @@ class Aggregation:
                     f"Stage '{self.node.name}' ({self.node.location}): aggregate '{name}' lifts {len(accumulators)} "
                     f"accumulators and combines {len(aggregate.combines)}."
                 )
+            lifted[name] = (aggregate, inputs, accumulators)
             columns += [column.alias(f"{name}__{i}") for i, column in enumerate(accumulators)]
+        self.taken |= _taken(frame, lifted)
         return columns
 
     def stable(self, lifted: DataFrame) -> tuple[DataFrame, dict[str, str]]:
@@ -104,6 +110,22 @@ class Aggregation:
 
     def _named(self, spark: SparkSession, result: str) -> AbstractContextManager[None]:
         return errors_name(spark, label(self.node, result))
+
+
+def _taken(frame: DataFrame, parts: Mapping[str, tuple[Aggregate, list[Column], Sequence[Column]]]) -> dict[str, list[str]]:
+    """What each aggregate takes in, twice: a release may lift in another way what the user says, who may say it in another way.
+
+    ``parts``: result column -> the aggregate, its inputs and what is lifted of them.
+    """
+    texts = iter(expressions(frame, [column for _, inputs, lifted in parts.values() for column in (*inputs, *lifted)]))
+    inputs_by_result = {}
+    for name, (aggregate, inputs, lifted) in parts.items():
+        said, as_lifted = ([next(texts) for _ in columns] for columns in (inputs, lifted))
+        shown = ["event time" if v is EVENT_TIME else text for v, text in zip(aggregate.inputs, said, strict=True)]
+        kind = " ".join(aggregate.kinds)
+        how = ", ".join(as_lifted)
+        inputs_by_result[name] = [how if aggregate.own else f"{kind}({', '.join(shown)})", how]
+    return inputs_by_result
 
 
 def lower_window(
@@ -231,6 +253,6 @@ def _layout(spec: WindowSpec, frame: DataFrame, aggregation: Aggregation, types:
         keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in spec.keys[0]),
         accumulators=tuple(types.items()),
         aggregates=tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items()),
-        parameters=parameters | {"text": window.describe()},
+        parameters=parameters | {"text": window.describe(), TAKEN: aggregation.taken},
         roles=(*roles, *range(len(spec.keys))),
     )

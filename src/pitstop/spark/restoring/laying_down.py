@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.errors import EngineError
 from pitstop.kit.waiting import wait_until
@@ -20,14 +21,16 @@ from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import streaming_frame
 
 LAY_DOWN_SECONDS = 600.0
+PROGRESS_SECONDS = 60.0
 
 
 def lay_down(
     job: CompiledJob, sources: SourceSettings, folder: Path, scratch: Path, fed: Mapping[tuple[str, str], DataFrame]
-) -> None:
+) -> list[int]:
     """Make ``folder`` a checkpoint that has done epoch 0, with ``fed`` as the only rows: (stage, role) -> a stream of its state.
 
-    The query ends right after that epoch's commit; nothing reaches a sink. EngineError if it does not come to the commit.
+    The query ends right after that epoch's commit; nothing reaches a sink. Returns how many rows each operator then keeps, in
+    their order. EngineError if the query does not come to the commit.
     """
 
     def empty(node: Node) -> DataFrame:
@@ -39,6 +42,9 @@ def lay_down(
     writer = streaming_frame(lowering, job.pipeline).writeStream.outputMode("append").foreachBatch(_discard)
     query = writer.option("checkpointLocation", str(folder)).start()
     in_time = wait_until(lambda: checkpoint.committed() >= 0 or not query.isActive, LAY_DOWN_SECONDS)
+    if in_time:
+        wait_until(lambda: _rows_kept(query) is not None or not query.isActive, PROGRESS_SECONDS, step=0.02)
+    rows = _rows_kept(query)
     query.stop()
     if checkpoint.committed() < 0:
         error = query.exception()
@@ -48,6 +54,15 @@ def lay_down(
             raise EngineError(f"The new checkpoint was not laid down within {LAY_DOWN_SECONDS:.0f} seconds.")
         raise EngineError("The new checkpoint could not be laid down: the query ended without a commit.")
     checkpoint.drop_after(0)
+    if rows is None:
+        raise EngineError("The new checkpoint was laid down, but Spark did not tell how many rows it keeps.")
+    return rows
+
+
+def _rows_kept(query: StreamingQuery) -> list[int] | None:
+    """Rows that each operator has kept in epoch 0; None if that is not told yet, which is right after the commit."""
+    first = next((progress for progress in query.recentProgress if progress.batchId == 0), None)
+    return None if first is None else [int(operator.numRowsTotal) for operator in first.stateOperators]
 
 
 def _discard(rows: DataFrame, epoch: int) -> None:

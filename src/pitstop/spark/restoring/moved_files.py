@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES
 from pitstop.spark.base.naming import quoted
-from pitstop.spark.internals.raw_state import raw_state, rewrite_state
+from pitstop.spark.internals.raw_state import FAMILY, raw_state, rewrite_state, store_forms
 from pitstop.spark.internals.settings import ROCKSDB
 
 _NOTES = ("_metadata", "_stateSchema")
@@ -36,6 +36,8 @@ class Moves:
     """New operator id -> saved operator id."""
     provider: str
     """Class of the state store that wrote both."""
+    narrowed: frozenset[int] = frozenset()
+    """New operators that keep only some column families of their saved state."""
 
     def by_files(self) -> int:
         """Link the files: both checkpoints have the same number of partitions.
@@ -64,6 +66,9 @@ class Moves:
             if operator not in self.operators:
                 return own
             state = raw_state(self.spark, self.saved, self.epoch, self.operators[operator], store)
+            if operator in self.narrowed:
+                files = Checkpoint(self.building).schema_files(operator).get(store, [])
+                state = state.where(F.col(FAMILY).isin(*store_forms(self.spark, self.building, operator, store, files)))
             # The columns of a renamed stage's key bear its old name.
             state = state.select(*[F.col(field.name).cast(field.dataType) for field in own.schema.fields])
             return state.repartition(partitions, *_partition_key(state))

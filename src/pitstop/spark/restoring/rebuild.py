@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from pitstop.errors import IncompatibleError
+from pitstop.model.layout import StateLayout
 from pitstop.model.report import Report, Verdict
 from pitstop.model.snapshot import SnapshotManifest
+from pitstop.plan.diff import with_facts
 from pitstop.plan.kinds import rules_of
 from pitstop.plan.model import Plan
+from pitstop.plan.variables import added_variables, dropped_variables
 from pitstop.spark.internals.settings import ROCKSDB
 
 
@@ -22,15 +26,26 @@ class Rebuild:
     fed: tuple[str, ...]
     """Stages whose saved state is read, converted, and comes in as rows; sorted."""
     by_files: bool
-    """Moved state keeps its number of partitions: its files are linked. Else its rows are written anew."""
+    """Moved state keeps its number of partitions, and all of it goes on: its files are linked. Else its rows are written anew."""
+    added: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """New operator id -> variables of a user's processor that begin empty beside its moved state."""
+    dropped: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """New operator id -> variables in its saved state that do not go on."""
 
 
 def plan_rebuild(
-    report: Report, manifest: SnapshotManifest, plan: Plan, provider: str, partitions: int, feed_all: bool = False
+    report: Report,
+    manifest: SnapshotManifest,
+    plan: Plan,
+    provider: str,
+    partitions: int,
+    feed_all: bool = False,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Rebuild:
     """Choose for each stage that keeps its state whether that moves as it is or is fed as rows.
 
     ``provider`` is the class of the state store in use. ``feed_all`` feeds all of it, also what could be moved.
+    ``facts`` are what was read from the saved state (saved_facts.py).
     IncompatibleError if state would have to be fed to a stage that takes none.
     """
     kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
@@ -39,7 +54,15 @@ def plan_rebuild(
     moved = kept if movable and not feed_all else set()
     fed = ((kept | converted) - moved) & plan.stateful.keys()
     _check_feedable(plan, fed)
-    return Rebuild(_moves(manifest, plan, moved, report.renamed), tuple(sorted(fed)), same_partitions)
+    moves, before = _moves(manifest, plan, moved, report.renamed), with_facts(Plan.from_dict(manifest.plan), facts or {}).stateful
+
+    def of_variables(names: Callable[[StateLayout, StateLayout], tuple[str, ...]]) -> dict[int, frozenset[str]]:
+        stages = {number: plan.operators[number].stage for number in moves}
+        pairs = ((number, before[report.renamed.get(stage, stage)], plan.stateful[stage]) for number, stage in stages.items())
+        return {number: frozenset(variables) for number, old, new in pairs if (variables := names(old, new))}
+
+    added, dropped = of_variables(added_variables), of_variables(dropped_variables)
+    return Rebuild(moves, tuple(sorted(fed)), same_partitions and not dropped, added, dropped)
 
 
 def _moves(manifest: SnapshotManifest, plan: Plan, stages: set[str], renamed: Mapping[str, str]) -> dict[int, int]:

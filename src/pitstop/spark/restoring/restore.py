@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pitstop.errors import DropError, IncompatibleError
 from pitstop.model.config import StateStore
@@ -29,8 +30,9 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import restore_files
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.session import use_partitions
+from pitstop.spark.internals.settings import counts_rows
 from pitstop.spark.lowering.compiled_job import CompiledJob
-from pitstop.spark.restoring.checks import check_moves, check_operators
+from pitstop.spark.restoring.checks import check_fed, check_moves, check_operators
 from pitstop.spark.restoring.feeding import fed_streams
 from pitstop.spark.restoring.laying_down import lay_down
 from pitstop.spark.restoring.moved_files import Moves
@@ -42,6 +44,7 @@ from pitstop.spark.restoring.offsets import (
     take_over_unfinished,
 )
 from pitstop.spark.restoring.rebuild import Rebuild, plan_rebuild
+from pitstop.spark.restoring.saved_facts import read_facts
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 from pitstop.spark.restoring.whole_state import check_whole_state
 
@@ -50,12 +53,23 @@ BUILDING, ROWS, READING = ".building", ".rows", ".reading"
 
 
 def judge(
-    manifest: SnapshotManifest, plan: Plan, renamed: dict[str, str] | None = None, allow_drop: Collection[str] = ()
+    manifest: SnapshotManifest,
+    plan: Plan,
+    renamed: dict[str, str] | None = None,
+    allow_drop: Collection[str] = (),
+    facts: dict[str, dict[str, Any]] | None = None,
 ) -> Report:
     """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused, DropError if it drops anything else
-    than it may."""
+    than it may. ``facts`` are what was read from its state (saved_facts.py)."""
     report = compare(
-        manifest.plan, plan.to_dict(), manifest.partitions, renamed, manifest.watermark_ms, manifest.imported, allow_drop
+        manifest.plan,
+        plan.to_dict(),
+        manifest.partitions,
+        renamed,
+        manifest.watermark_ms,
+        manifest.imported,
+        allow_drop,
+        facts,
     )
     if report.refused:
         said = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
@@ -92,6 +106,9 @@ def restore(
     report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop)
     manifests.verify(snapshot, manifest, job_name)
     check_whole_state(Checkpoint(snapshot / manifests.FILES), manifest.epoch, manifest.name)
+    facts = read_facts(job.spark, snapshot, manifest, job.plan, job.config.renamed)
+    if facts:
+        report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop, facts)
     partitions = job.plan.partitions or manifest.partitions
     use_partitions(job.spark, partitions)
 
@@ -105,7 +122,7 @@ def restore(
             restore_files(snapshot, manifest, building)
             epoch = manifest.epoch
         else:
-            steps = plan_rebuild(report, manifest, job.plan, provider, partitions, feed_all)
+            steps = plan_rebuild(report, manifest, job.plan, provider, partitions, feed_all, facts)
             with saved.readable_at(target.with_name(f"{target.name}{READING}")) as view:
                 _lay_down(job, steps, view, report.renamed, sources, building, laid_down)
                 epoch = _move(job, steps, view, building, partitions)
@@ -167,8 +184,11 @@ def _lay_down(
         Checkpoint(building).relocate(building)
         return
     scratch = _rows_of(building)
-    lay_down(job, sources, building, scratch, fed_streams(job, saved, steps.fed, renamed, scratch))
+    fed = fed_streams(job, saved, steps.fed, renamed, scratch)
+    rows = lay_down(job, sources, building, scratch, {part: each.stream for part, each in fed.items()})
     check_operators(job.spark, building, 0, job.plan)
+    if counts_rows(job.spark):
+        check_fed(job.plan, fed, rows)
     shutil.rmtree(scratch, ignore_errors=True)
     if kept is not None:
         shutil.copytree(building, kept)
@@ -179,8 +199,8 @@ def _move(job: CompiledJob, steps: Rebuild, saved: SavedSnapshot, building: Path
     if not steps.moved:
         return 0
     files, manifest = saved.checkpoint.path, saved.manifest
-    check_moves(job.spark, files, building, job.plan, steps.moved)
-    moves = Moves(job.spark, files, manifest.epoch, building, steps.moved, manifest.provider)
+    check_moves(job.spark, files, building, job.plan, steps)
+    moves = Moves(job.spark, files, manifest.epoch, building, steps.moved, manifest.provider, frozenset(steps.dropped))
     return moves.by_files() if steps.by_files else moves.by_rows(partitions)
 
 

@@ -16,8 +16,9 @@ from pyspark.sql import functions as F
 
 from pitstop.errors import UsageError
 from pitstop.model.layout import StateLayout
-from pitstop.plan.accumulators import readable, widens
+from pitstop.plan.accumulators import readable
 from pitstop.plan.kinds import Form, rules_of
+from pitstop.plan.types import widens
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.sessions import end_as_shown, end_in_state
 from pitstop.spark.base.type_texts import type_of

@@ -107,10 +107,15 @@ def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def _variables(spark: SparkSession, checkpoint: Path, operator: int) -> list[str]:
+    return variables(operator_properties(spark, checkpoint, operator))
+
+
+def operator_properties(spark: SparkSession, checkpoint: Path, operator: int) -> str:
+    """What Spark has noted of an operator in a form of its own."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).where(F.col("operatorId") == operator)
     told = rows.select("operatorProperties").first()
     assert told is not None, f"the checkpoint has no operator {operator}"
-    return variables(told[0])
+    return str(told[0])
 
 
 def _as_text(store: str, frame: DataFrame) -> DataFrame:
