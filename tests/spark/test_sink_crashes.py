@@ -108,7 +108,6 @@ STEPS = {
         (FileEpochs, "put_in_place", BEFORE),
         (Path, "rename", AFTER),
         (FileEpochs, "put_in_place", AFTER),
-        (FileEpochs, "forget_before", AFTER),
     ],
     "map": [(MemoryMapStore, "update_epoch", BEFORE), (MemoryMapStore, "update_epoch", AFTER)],
     "custom": [(Own, "begins", BEFORE), (Own, "reads", BEFORE), (Own, "store", BEFORE), (Own, "store", AFTER)],
@@ -142,30 +141,22 @@ def pipeline(stage, folder, outputs, sinks):
     return p
 
 
-def runs_until_it_crashes(harness, built, step):
-    """Run on, into that step of the epoch in which it crashes."""
+def runs_until_it_crashes(harness, built, *step):
+    """Run on, into that step of the epoch in which it crashes, and in any case not past the end of that epoch."""
     running = harness.begin(built)
     with ExitStack() as stack:
 
         def enter():
-            if running.checkpoint.committed() == CRASHES_IN - 1:
+            if step and running.checkpoint.committed() == CRASHES_IN - 1:
                 stack.enter_context(crashing(*step))
 
+        def end(epoch):
+            if epoch == CRASHES_IN:
+                raise Crash("before Spark's commit")
+
         running.writer.before_epoch(enter)
+        running.writer.after_epoch(end)
         assert wait_until(lambda: not running.active, 300)
-    assert "Crash" in running.failure().details["trace"]
-    assert running.checkpoint.committed() == CRASHES_IN - 1
-
-
-def runs_until_it_crashes_before_the_commit(harness, built):
-    running = harness.begin(built)
-
-    def crash(epoch):
-        if epoch == CRASHES_IN:
-            raise Crash("before Spark's commit")
-
-    running.writer.after_epoch(crash)
-    assert wait_until(lambda: not running.active, 300)
     assert "Crash" in running.failure().details["trace"]
     assert running.checkpoint.committed() == CRASHES_IN - 1
 
@@ -183,8 +174,8 @@ def story(spark, tmp_path, stage, sinks, steps):
     harness = Bursts(spark, tmp_path, EPOCHS, outputs.maps)
     built = pipeline(stage, harness.events, outputs, sinks)
     for step in steps:
-        runs_until_it_crashes(harness, built, step)
-    runs_until_it_crashes_before_the_commit(harness, built)
+        runs_until_it_crashes(harness, built, *step)
+    runs_until_it_crashes(harness, built)
     harness.finish(built)
     expected = without_crashes(harness, stage)
     assert expected

@@ -67,7 +67,8 @@ def test_a_password_file_of_the_users_own_is_found_by_runners_too(tmp_path):
 
 
 def test_runners_do_not_get_the_url_that_the_server_was_given():
-    assert runner_environment({"PITSTOP_STORE": "postgresql://me:secret@host/db", "PITSTOP_DATA": "/d"}) == {"PITSTOP_DATA": "/d"}
+    of_server = {"PITSTOP_STORE": "postgresql://me:secret@host/db", "PITSTOP_DATA": "/d"}
+    assert runner_environment(of_server) == {"PITSTOP_DATA": "/d", "TZ": "UTC"}
 
 
 @pytest.mark.parametrize(
