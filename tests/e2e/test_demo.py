@@ -51,6 +51,7 @@ def test_a_server_that_was_killed_is_no_good_end(stack, demo):
         demo.after_shutdown(stack)
 
 
+@pytest.mark.long
 def test_it_says_what_to_submit_by_hand(stack, demo, capsys):
     demo.invite(stack, members=0)
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]

@@ -164,6 +164,7 @@ def joined(folder, out, **options):
     return p
 
 
+@pytest.mark.long
 def test_state_goes_on_whatever_bound_a_version_has(spark, tmp_path):
     folder, now, out = tmp_path / "rows", int(time.time()), Collected()
     folder.mkdir()

@@ -84,6 +84,7 @@ def forget_variables(folder):
 def harness(spark, tmp_path):
     """Version by version another file of the folder is read."""
     made = FilesHarness(spark, tmp_path)
+    made.store("rocksdb")  # a processor takes no other
     made.data = tmp_path / "data"
     made.data.mkdir()
     return made

@@ -51,7 +51,9 @@ def expected():
     return found
 
 
-@pytest.mark.parametrize("after", [STATE, f"{STATE}, later string"], ids=["the-same-fields", "another-field"])
+@pytest.mark.parametrize(
+    "after", [pytest.param(STATE, marks=pytest.mark.long), f"{STATE}, later string"], ids=["the-same-fields", "another-field"]
+)
 def test_state_of_every_type_goes_on_exactly_on_disk(spark, tmp_path, after):
     harness, before, later = Harness(spark, tmp_path), Collected(), Collected()
     try:

@@ -153,7 +153,7 @@ def _without_notes(plan, notes):
     ("harness", "strict_first"),
     [
         pytest.param(FilesHarness, False, id="null no more", marks=pytest.mark.long),
-        pytest.param(FilesHarness, True, id="null now"),
+        pytest.param(FilesHarness, True, id="null now", marks=pytest.mark.long),
         pytest.param(OfAnOlderRelease, False, id="of an older release, null no more", marks=[pytest.mark.long, pytest.mark.deep]),
         pytest.param(OfAnOlderRelease, True, id="of an older release, null now", marks=pytest.mark.long),
     ],

@@ -74,6 +74,7 @@ def ran(spark, tmp_path):
     return harness
 
 
+@pytest.mark.long
 def test_state_of_every_form_is_converted(ran):
     sinks = {}
     report = ran.run(pipeline(sinks, ran.folder / "events", more=True), until=2)
@@ -91,6 +92,7 @@ def test_state_of_every_form_is_converted(ran):
     assert {row.who["user-id"]: row.last for row in sinks["session"].rows} == {user: seq for _, seq, _, user in early}
 
 
+@pytest.mark.long
 def test_rows_taken_out_can_be_put_back(spark, ran, tmp_path):
     folder = tmp_path / "snapshots" / "saved"
     for stage in ("window", "session", "rolling", "mapped"):

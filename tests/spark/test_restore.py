@@ -99,7 +99,7 @@ def following(spark, tmp_path, ran):
     ("change", "partitions", "rewrite", "way"),
     [
         pytest.param("nothing", None, True, "resume", marks=pytest.mark.long),
-        ("another window beside", 3, True, "rebuild"),
+        pytest.param("another window beside", 3, True, "rebuild", marks=pytest.mark.long),
         ("another window beside", 3, False, "rebuild"),
     ],
     ids=["resumed", "rewritten", "fed"],
@@ -209,6 +209,7 @@ def prices(sink, **more):
     [("rocksdb", {"high": ps.max("seq")}, "converted"), pytest.param("memory", {}, "restored", marks=pytest.mark.long)],
     ids=["an-aggregate-more", "from-memory-to-disk"],
 )
+@pytest.mark.long
 def test_a_sum_of_decimals_that_are_all_null_is_null_also_when_its_state_goes_in_as_rows(harness, first, more, verdict):
     before, later = Collected(), Collected()
     harness.store(first)
@@ -224,6 +225,7 @@ def test_a_sum_of_decimals_that_are_all_null_is_null_also_when_its_state_goes_in
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_sum_becomes_decimal_and_what_a_struct_holds_widens_and_both_go_on(harness):
     def version(sink, total, lowest):
         return pipeline({"speed": sink}, {"speed": TUMBLING}, more={"speed": {"total": ps.sum(total), "lowest": lowest}})
@@ -347,6 +349,7 @@ def test_state_that_could_not_move_from_memory_is_refused_there(spark):
         check_state_store(compile_pipeline(spark, p), StateStore.MEMORY)
 
 
+@pytest.mark.long
 def test_file_sources_go_on_where_they_were_when_another_one_is_read_first(spark, tmp_path):
     def built(first):
         job = kinds.Job(tmp_path / "events")

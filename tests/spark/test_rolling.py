@@ -219,7 +219,9 @@ def test_a_checkpoint_of_an_older_release_goes_on_in_its_own_form(spark, tmp_pat
     assert len(versions.rows) == ALL
 
 
-@pytest.mark.parametrize("more", [{}, {"high": ps.max("seq")}], ids=["same", "aggregate added"])
+@pytest.mark.parametrize(
+    "more", [pytest.param({}, marks=pytest.mark.long), {"high": ps.max("seq")}], ids=["same", "aggregate added"]
+)
 def test_state_of_an_older_release_is_taken_over_by_a_restore(spark, tmp_path, more):
     versions = Versions(spark, tmp_path)
     older = versions.saved(versions.run(CUT, before=of_an_older_release), tmp_path / "older")

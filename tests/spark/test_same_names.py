@@ -78,6 +78,7 @@ def check(before, later):
     assert {n for start, _, n in slid if start >= START_MS} == {2000 // KEYS}
 
 
+@pytest.mark.long
 def test_state_goes_on_under_other_fields(harness, one):
     later = {}
     report = harness.run(pipeline(later, more=True))

@@ -138,6 +138,7 @@ def test_a_stop_while_an_epoch_fails_hands_the_epoch_on(spark, tmp_path):
     assert Counter(row.seq for row in rest.rows) == Counter(range(STEP * (epoch + 1), ROWS))
 
 
+@pytest.mark.long
 def test_an_epoch_that_fails_while_its_rows_are_made_is_planned_anew(spark, tmp_path):
     """The version after it may read less at once: no file or map sink has anything of it."""
 

@@ -27,6 +27,7 @@ const RULES: Record<string, string> = {
   C25: "State by another key cannot be taken over.",
   C26: "Tumbling windows can become sliding ones, and back.",
   C30: "Fields of state may be added and widened, not dropped.",
+  C31: "Variables of own code go on under the same name, with the same type.",
 };
 
 /** What a rule of the compatibility table says; null of a number that is not known here. */
