@@ -60,7 +60,7 @@ def milliseconds_of(moment: str) -> int:
 
 
 def days_ahead(moment_ms: int | None, now: float) -> int:
-    """How many whole days a moment, in milliseconds since the epoch, is ahead of now; 0 if it is not, or there is none."""
+    """Return the whole days by which a moment, in milliseconds since the epoch, is ahead of now; 0 if it is not, or is None."""
     return 0 if moment_ms is None else max(0, (moment_ms - round(now * 1000)) // 86_400_000)
 
 

@@ -49,7 +49,7 @@ def text(ms: int) -> str:
 
 
 def short(ms: int) -> str:
-    """The same in the fewest letters: ``240000`` -> ``4min``."""
+    """Return a duration in the fewest letters: ``240000`` -> ``4min``."""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if ms and ms % size == 0:
             return f"{ms // size}{unit}"

@@ -39,18 +39,18 @@ class RestartStrategy:
 
     kind: StrategyKind
     attempts: int | None = None
-    """How many starts in a row without progress there may be; None: no end."""
+    """The most starts in a row without progress; None: no end."""
     delay_ms: int = 0
-    """How long before the first of them."""
+    """The time before the first of them."""
     longest_delay_ms: int = 0
     multiplier: float = 1.0
-    """How much longer each later one waits."""
+    """The factor by which each later one waits longer."""
     jitter: float = 0.0
-    """By which part of itself a delay is shorter or longer, so that many jobs do not come back at one moment."""
+    """The part of itself by which a delay is shorter or longer, so that many jobs do not come back at one moment."""
     reset_ms: int = 0
-    """How long a run must go well before attempts are counted from the beginning; 0: until its first epoch is committed."""
+    """The time that a run must go well before attempts are counted from the beginning; 0: until its first epoch is committed."""
     most_failures: int | None = None
-    """How many failures there may be within ``interval_ms``; None: any number."""
+    """The most failures within ``interval_ms``; None: any number."""
     interval_ms: int = 0
 
     DEFAULT: ClassVar[str] = StrategyKind.EXPONENTIAL_DELAY.value
@@ -69,12 +69,12 @@ class RestartStrategy:
                 raise UsageError(f"The option {OPTION} has no parameter '{name}' for {kind}. There are: {there}.")
             field, read = readers[plain]
             fields[field] = read(f"{OPTION}, {plain},", value)
-        made = dataclasses.replace(_USUAL[kind], **fields)
+        strategy = dataclasses.replace(_USUAL[kind], **fields)
         if kind is not StrategyKind.EXPONENTIAL_DELAY:
-            return dataclasses.replace(made, longest_delay_ms=made.delay_ms)
-        if made.longest_delay_ms < made.delay_ms:
+            return dataclasses.replace(strategy, longest_delay_ms=strategy.delay_ms)
+        if strategy.longest_delay_ms < strategy.delay_ms:
             raise UsageError(f"The option {OPTION} has a max-backoff that is shorter than its initial-backoff.")
-        return made
+        return strategy
 
     @property
     def text(self) -> str:
@@ -88,7 +88,7 @@ class RestartStrategy:
         return " ".join([self.kind.value, *parts])
 
     def delay_seconds(self, attempt: int, chance: float) -> float:
-        """How long before the first, second … attempt in a row. ``chance``, from -1 to 1, moves it within its jitter."""
+        """Return the seconds before an attempt, the first in a row is 1. ``chance``, from -1 to 1, moves it within its jitter."""
         # A power of so many attempts would be no number any more.
         grown = self.delay_ms * self.multiplier ** min(attempt - 1, 200) if self.multiplier > 1 else self.delay_ms
         return min(grown, self.longest_delay_ms) * (1 + self.jitter * chance) / 1000
@@ -144,10 +144,10 @@ def _kind(word: str) -> StrategyKind:
 
 def _duration(least_ms: int) -> _Reader:
     def read(name: str, value: Any) -> int:
-        found = durations.milliseconds(value, name.rstrip(","))
-        if found < least_ms:
+        duration_ms = durations.milliseconds(value, name.rstrip(","))
+        if duration_ms < least_ms:
             raise UsageError(f"{name} can't be less than {durations.text(least_ms)}: {value}")
-        return found
+        return duration_ms
 
     return read
 

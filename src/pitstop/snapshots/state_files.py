@@ -29,16 +29,16 @@ class StateFiles:
         """``operators``: how many operators with state the query has."""
         self._checkpoint, self._operators = checkpoint, operators
         self._folders: tuple[Path, ...] | None = None
-        self._left: frozenset[_Written] | None = None
+        self._leftovers: frozenset[_Written] | None = None
 
     def begins(self, epoch: int) -> None:
         """Call this before the rows of an epoch are read: what a run before has left of its state is none of this one's.
 
         Only the first epoch of a query can have been begun before. Spark commits no epoch that this query has not computed.
         """
-        if self._left is None:
+        if self._leftovers is None:
             folders = (folder for number in range(self._operators) for folder in self._store_folders(number))
-            self._left = frozenset(written for folder in folders for written in self._written(folder, epoch + 1))
+            self._leftovers = frozenset(written for folder in folders for written in self._written(folder, epoch + 1))
 
     def missing(self, epoch: int) -> tuple[Path, ...]:
         """Return the folders, below the checkpoint, in which the state of an epoch is not, or not since it began."""
@@ -48,8 +48,8 @@ class StateFiles:
             if unnamed:
                 return unnamed
             self._folders = tuple(folder for folders in named.values() for folder in folders)
-        left = self._left or frozenset()
-        return tuple(folder for folder in self._folders if left.issuperset(self._written(folder, epoch + 1)))
+        leftovers = self._leftovers or frozenset()
+        return tuple(folder for folder in self._folders if leftovers.issuperset(self._written(folder, epoch + 1)))
 
     def _store_folders(self, operator: int) -> Iterator[Path]:
         return _store_folders(self._checkpoint.files, self._checkpoint.path, operator)

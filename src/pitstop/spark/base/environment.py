@@ -77,5 +77,5 @@ class Environment:
     """Whether the rows that stages take and give are counted (option metrics_enabled)."""
 
     def by_options(self, config: JobConfig) -> Environment:
-        """The same with what the options of the job say of its rows."""
+        """Return the environment with what the options of the job say of its rows."""
         return replace(self, count_rows=config.metrics_enabled, max_ahead_ms=config.max_ahead_ms)

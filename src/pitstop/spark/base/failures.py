@@ -17,7 +17,7 @@ from pitstop.spark.base.arithmetic import raised_by_aggregate
 from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.expressions import raised_in
 from pitstop.spark.base.no_room import NO_MEMORY, no_room_in, without_rows
-from pitstop.spark.base.prospects import Prospect, passes_in_java, passes_in_worker, prospect
+from pitstop.spark.base.prospects import Prospect, causes, passes_in_java, passes_in_worker, prospect
 from pitstop.spark.base.unread_files import unread_file
 from pitstop.spark.internals.jvm import JavaError, is_lost_java
 
@@ -47,7 +47,7 @@ _SPARK_LOST = (
 """What Spark says when its JVM did not start, or lost its cluster."""
 
 _STATE_UNCONFIRMED = ("STATE_STORE_COMMIT_VALIDATION_FAILED",)
-"""What Spark says when not every task has reported that it has written its state."""
+"""The name of Spark's error when not every task has reported that it has written its state."""
 
 _HEAP_FULL = ("java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMemoryError: GC overhead limit exceeded")
 """What Java says when its objects take all the memory that it may have. One thread may say so and the others go on."""
@@ -105,13 +105,15 @@ def errors_of_sink(node: Node) -> Iterator[None]:
     except (PitstopError, EpochBoundaryError, PySparkException, JavaError):
         raise
     except Exception as error:
-        said = f"Sink '{node.name}' ({node.location}) could not write an epoch: {type(error).__name__}: {first_line(error)}"
+        message = f"Sink '{node.name}' ({node.location}) could not write an epoch: {type(error).__name__}: {first_line(error)}"
         if is_of_the_machine(error):
-            raise EngineError(said, away=True) from error
-        found = prospect(error)
-        if found is Prospect.STAYS:
-            raise EngineError(said) from error
-        raise EngineError(said, **(PASSING if found is Prospect.PASSES else {"restartable": True, "unclear": True})) from error
+            raise EngineError(message, away=True) from error
+        outlook = prospect(error)
+        if outlook is Prospect.STAYS:
+            raise EngineError(message) from error
+        raise EngineError(
+            message, **(PASSING if outlook is Prospect.PASSES else {"restartable": True, "unclear": True})
+        ) from error
 
 
 def sentence(error: PySparkException, frame: DataFrame | None) -> str:
@@ -214,7 +216,7 @@ def explain_run(error: Exception) -> Exception:
 
     Else the error itself.
     """
-    chain = _chain(error)
+    chain = causes(error)
     said = "\n".join(str(one) for one in chain)
     if isinstance(error, PitstopError) and (error.details.get("restartable") or is_of_the_machine(error)):
         return error
@@ -240,15 +242,6 @@ def explain_run(error: Exception) -> Exception:
         return EngineError(f"The run could not go on: {unread}.", trace=trace, **PASSING)
     passes = passes_in_worker(said) or passes_in_java(said)
     return EngineError(f"The run could not go on: {passes}", trace=trace, **PASSING) if passes is not None else error
-
-
-def _chain(error: BaseException | None) -> list[BaseException]:
-    """An error with what has led to it."""
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return found
 
 
 def _sentence_of(errors: tuple[str, ...], text: str) -> str | None:

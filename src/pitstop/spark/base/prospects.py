@@ -60,9 +60,8 @@ _RETRIED_STATUS = frozenset({408, 425, 429})
 
 
 def prospect(error: BaseException) -> Prospect:
-    """What is to be expected after this error, or what has led to it."""
-    chain = _chain(error)
-    if any(map(_passes, chain)):
+    """Return the prospect of another attempt after this error and its causes."""
+    if any(map(_passes, causes(error))):
         return Prospect.PASSES
     return Prospect.STAYS if _named(error, _STAYING) and not isinstance(error, OSError) else Prospect.UNKNOWN
 
@@ -115,9 +114,10 @@ def _named(error: BaseException, names: frozenset[str]) -> bool:
     return any(cls.__name__ in names for cls in type(error).__mro__)
 
 
-def _chain(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
+def causes(error: BaseException | None) -> list[BaseException]:
+    """Return an error with all that has led to it."""
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return found
+    return chain

@@ -111,7 +111,7 @@ def _variables(spark: SparkSession, checkpoint: Path, operator: int) -> list[str
 
 
 def operator_properties(spark: SparkSession, checkpoint: Path, operator: int) -> str:
-    """What Spark has noted of an operator in a form of its own."""
+    """Return the notes that Spark keeps of an operator in a form of its own."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).where(F.col("operatorId") == operator)
     told = rows.select("operatorProperties").first()
     assert told is not None, f"the checkpoint has no operator {operator}"
