@@ -8,6 +8,7 @@ import pytest
 
 from pitstop.errors import EngineError
 from pitstop.model.job import JobState
+from tests.e2e import counting
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.deep, pytest.mark.timeout(900)]
 
@@ -91,3 +92,34 @@ def test_what_a_version_wrote_that_is_gone_back_from_is_withdrawn(stack, tmp_pat
     lines = len(lines_of(folder))
     wait_until(lambda: len(lines_of(folder)) > lines + 20, 90, "the first version writes")
     check_all_is_of_the_first_version(client, job, folder)
+
+
+ELSEWHERE = """
+import pitstop as ps
+
+@ps.job(snapshot_interval="1 second")
+def elsewhere(folder):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.rate(100), name="numbers")
+    rows.write_to(ps.sinks.files(folder + "-of-version-2", format="json"), name="others")
+    return p
+"""
+
+
+def test_a_version_goes_on_from_its_own_snapshot_and_reads_again_what_came_since(stack, tmp_path):
+    from stack import wait_until
+
+    client, folder = stack.start_server(), tmp_path / "numbers"
+    (tmp_path / "first.py").write_text(counting.COUNTING)
+    (tmp_path / "second.py").write_text(ELSEWHERE)
+    job = client.submit(tmp_path / "first.py", args=[str(folder)], name="counting")
+    job.wait_started()
+    wait_until(lambda: len(counting.lines_of(folder)) > 200, 120, "the first version has written")
+    job.update(tmp_path / "second.py", config={"allow_drop": ["counted"]})
+    others = folder.with_name(f"{folder.name}-of-version-2")
+    wait_until(lambda: len(counting.lines_of(others)) > 200, 120, "the second version has written")
+    before = len(counting.lines_of(folder))
+    assert job.go_back(1, state="snapshot").version == 3
+    wait_until(lambda: len(counting.lines_of(folder)) > before + 500, 120, "the first version has read again, and goes on")
+    job.suspend()
+    counting.assert_exact(folder)

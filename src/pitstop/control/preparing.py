@@ -52,9 +52,10 @@ class Preparer:
         if standby is None or job.version.lineage is None:
             return prepared
         # A rehearsal restores the whole state: as long again for one that is too large for the memory, whose job may hold still.
-        # It restores the present state, which a version that starts from another snapshot may not fit.
-        if not moves_state(operation.request) and request.start_from is None:
-            standby.rehearse(Rehearse(job.version.lineage, last_sizes(self._registry, job)))
+        if not moves_state(operation.request):
+            saved = self._registry.get_snapshot(request.start_from) if request.start_from is not None else None
+            path = saved.path if saved is not None else None
+            standby.rehearse(Rehearse(job.version.lineage, last_sizes(self._registry, job), path))
         return dataclasses.replace(prepared, standby=standby.id)
 
     def answered(self, operation_id: int) -> str | None:

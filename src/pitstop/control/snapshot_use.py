@@ -7,6 +7,7 @@ from pitstop.control.retention import has_begun
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobState, Starting, Version, Watched
+from pitstop.model.operation import UpdateJob
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 
@@ -14,13 +15,13 @@ def job_that_needs(snapshot: str, registry: Registry, data: DataFolder, files: F
     """A job that would start from this snapshot if it started now: it has no epoch of its own to go on from.
 
     So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, one that may go back to
-    such a version after an update, one that has failed or was cancelled so and may be resumed, and one whose code is not compiled
-    yet and may name any snapshot.
+    such a version after an update, one that has failed or was cancelled so and may be resumed, one that goes back to a version
+    with this snapshot of it, and one whose code is not compiled yet and may name any snapshot.
     """
     for job in registry.jobs():
         if job.state.terminal and (job.state is not JobState.FAILED or job.state_dropped):
             continue
-        if is_unread(job):
+        if is_unread(job) or goes_back_to(snapshot, job, registry):
             return job
         if any(starts_from == snapshot and not _has_begun(version, job, data, files) for version, starts_from in _versions(job)):
             return job
@@ -31,6 +32,12 @@ def is_unread(job: Job) -> bool:
     """True while a job is about to be compiled for the first time, and its options name no snapshot: its code may name one."""
     version = job.version
     return job.active and version.plan is None and version.config.initial_snapshot is None
+
+
+def goes_back_to(snapshot: str, job: Job, registry: Registry) -> bool:
+    """True from when a version that starts from this snapshot is asked for until it has started, or is refused."""
+    requests = [operation.request for operation in registry.open_operations(job.id)]
+    return any(isinstance(request, UpdateJob) and request.start_from == snapshot for request in requests)
 
 
 def _versions(job: Job) -> list[tuple[Version, str | None]]:

@@ -50,13 +50,15 @@ class Compilation:
 
 @dataclass(frozen=True)
 class Rehearse:
-    """Start the compiled version once from a copy of a running checkpoint, without sources and sinks."""
+    """Start the compiled version once from a copy of a running checkpoint, or from a snapshot, without sources and sinks."""
 
     kind: ClassVar = "rehearse"
     lineage: str
     """The checkpoint of the version that runs."""
     stages: dict[str, Any] = field(default_factory=dict)
     """What the state of each stage holds by now, as the manifest of a snapshot has it."""
+    snapshot: str | None = None
+    """The folder of the snapshot from which the version starts in the place of that checkpoint."""
 
 
 @dataclass(frozen=True)

@@ -149,9 +149,12 @@ class StandbyTasks:
         scratch, laid_down = self._folder.rehearsal, self._folder.laid_down
         self.prepared = replace(self.prepared, head_start=HeadStart(laid_down))
         try:
-            record = export_checkpoint(running, DataFolder(scratch).snapshot("rehearsal"), "rehearsal", task.stages)
-            rehearsed = rehearse(compiled, environment, Path(record.path), scratch, laid_down)
-            if rehearsed is not None:
+            saved = task.snapshot
+            if saved is None:
+                saved = export_checkpoint(running, DataFolder(scratch).snapshot("rehearsal"), "rehearsal", task.stages).path
+            rehearsed = rehearse(compiled, environment, Path(saved), scratch, laid_down)
+            # A query that is begun before it gets its state takes over the present one.
+            if rehearsed is not None and task.snapshot is None:
                 store = store_of(Checkpoint(rehearsed).provider())
                 gated = start_gated(compiled, environment, data, rehearsed, self._folder.gate, self._claim)
                 self.prepared = replace(self.prepared, head_start=HeadStart(laid_down, gated, store))

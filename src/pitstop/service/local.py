@@ -12,7 +12,7 @@ from pitstop.control.compatibility import Judge
 from pitstop.control.going_back import own_snapshot
 from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
 from pitstop.control.scaling import quorum_of
-from pitstop.control.snapshot_use import is_unread, job_that_needs
+from pitstop.control.snapshot_use import goes_back_to, is_unread, job_that_needs
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id
 from pitstop.maps.ports import MapStore
@@ -372,6 +372,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
         if is_unread(job):
             told = f"Job '{job.display_name}' is not compiled yet, and its code may start from snapshot '{snapshot}'"
             raise ConflictError(f"{told}: wait for that, or cancel the job.")
+        if goes_back_to(snapshot, job, self._registry):
+            raise ConflictError(f"Job '{job.display_name}' is going back to snapshot '{snapshot}': wait for that.")
         needs = f"Job '{job.display_name}' needs snapshot '{snapshot}' until it has an epoch of its own"
         raise ConflictError(
             f"{needs}: {'discard the job' if job.state.terminal else 'wait for that, or cancel and discard the job'}."

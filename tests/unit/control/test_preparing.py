@@ -32,7 +32,7 @@ class Warm:
         return self._workers.compile(task)
 
     def rehearse(self, task):
-        self.done.append(f"rehearsed from {task.lineage}")
+        self.done.append(f"rehearsed from {task.snapshot or task.lineage}")
 
 
 class WithWarm(ScriptedWorkers):
@@ -71,7 +71,7 @@ def test_state_that_moves_to_disk_is_restored_once_without_a_rehearsal_that_woul
     assert warm.done == ["compiled"]
 
 
-def test_a_version_that_starts_from_another_snapshot_is_not_rehearsed_on_the_present_state(world, tmp_path):
+def test_a_version_that_starts_from_another_snapshot_is_rehearsed_from_that(world, tmp_path):
     preparer, warm, registry, job = world
     folder = tmp_path / "saved"
     plan = Script.read(job.version.source.artifact).plan.to_dict()
@@ -80,7 +80,7 @@ def test_a_version_that_starts_from_another_snapshot_is_not_rehearsed_on_the_pre
     back = GoingBack(1, StateAtStart.SNAPSHOT)
     asked = registry.add_operation(job.id, UpdateJob(job.version.source, {}, "before", back=back, start_from="saved"))
     prepared = preparer.prepare(job, asked.id)
-    assert (prepared.standby, warm.done) == ("warm", ["compiled"])
+    assert (prepared.standby, warm.done) == ("warm", ["compiled", f"rehearsed from {folder}"])
     assert prepared.report.of(Verdict.RESTORED) == ("source", "speed")
 
 

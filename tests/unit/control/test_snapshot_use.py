@@ -8,6 +8,7 @@ from pitstop.control.snapshot_use import job_that_needs
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version, Watched
+from pitstop.model.operation import GoingBack, StateAtStart, UpdateJob
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.testing.registry import MemoryRegistry
 
@@ -21,9 +22,11 @@ def version(number=1, snapshot=None, lineage=None, guarantee="exactly_once"):
 def needs(tmp_path):
     """Whether a job that is at this point needs snapshot ``saved``."""
 
-    def needs(version, update=None, begun=(), state=JobState.RUNNING, **more):
+    def needs(version, update=None, begun=(), state=JobState.RUNNING, request=None, **more):
         registry, data = MemoryRegistry(), DataFolder(tmp_path)
         registry.add_job(Job("id", "job", 0.0, version, state, update=update, **more))
+        if request is not None:
+            registry.add_operation("id", request)
         for lineage in begun:
             Checkpoint(data.job("id").checkpoint(lineage)).write_offsets(0, OffsetLog({}, ("0",)))
         return job_that_needs("saved", registry, data) is not None
@@ -69,3 +72,11 @@ def test_a_version_that_an_update_may_go_on_or_back_to_counts_as_well(needs):
     assert needs(new, Update(7, 60.0, Watched(forgetful, 0.0)), begun=["L1", "L2"]), "going back starts it from the snapshot"
     first = version(1, "saved", "never begun")
     assert needs(version(2, "of the update", "L2"), Update(7, 60.0, Watched(first, 0.0)), begun=["L2"])
+
+
+def test_a_job_that_goes_back_to_a_snapshot_needs_it_from_the_moment_it_is_asked_to(needs):
+    back = GoingBack(1, StateAtStart.SNAPSHOT)
+    running = version(2, lineage="L2")
+    assert needs(running, begun=["L2"], request=UpdateJob(running.source, {}, "taken", back=back, start_from="saved"))
+    assert not needs(running, begun=["L2"], request=UpdateJob(running.source, {}, "taken", back=back, start_from="another"))
+    assert not needs(running, begun=["L2"], request=UpdateJob(running.source, {}, "saved"))
