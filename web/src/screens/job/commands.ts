@@ -22,13 +22,18 @@ export function exportCommand(job: Named, body: { name: string; cancel: boolean 
   };
 }
 
-export type GoBack = { options: { allow_drop?: boolean }; state: "present" | "snapshot"; write_again: boolean };
+export type GoBack = {
+  options: { allow_drop?: boolean; allow_shared?: boolean };
+  state: "present" | "snapshot" | "empty";
+  write_again: boolean;
+};
 
 export function goBackCommand(job: Named, version: number, seconds: number, body: GoBack): Command {
   const watch = seconds > 0 ? ["--watch", String(seconds)] : [];
-  const start = body.state === "snapshot" ? ["--state", "snapshot"] : [];
+  const start = body.state === "present" ? [] : ["--state", body.state];
   const again = body.write_again ? ["--write-again"] : [];
   const drop = body.options.allow_drop ? ["--allow-drop"] : [];
+  const shared = body.options.allow_shared ? ["--allow-shared"] : [];
   return {
     cli: [
       "pitstop",
@@ -39,6 +44,7 @@ export function goBackCommand(job: Named, version: number, seconds: number, body
       ...start,
       ...again,
       ...drop,
+      ...shared,
       ...operands(called(job)),
     ],
     method: "POST",

@@ -1,22 +1,42 @@
-import { Checkbox, NumberInput, Text } from "@mantine/core";
+import { Checkbox, NumberInput, Radio, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { answered, api, type Job, type JobVersion } from "../../../api/client";
 import { useAsked } from "../api/act";
-import { goBackCommand } from "../commands";
+import { type GoBack, goBackCommand } from "../commands";
 import { ActionForm } from "./ActionForm";
 
 type Props = { job: Job; version: JobVersion; refused: string | null; onClose: () => void; onDone: () => void };
 
+/** What a version can start from, and what that means. */
+const STARTS: { value: GoBack["state"]; label: string; description: string }[] = [
+  {
+    value: "present",
+    label: "The present state",
+    description: "No event is missed. It must have all that the version keeps and reads.",
+  },
+  {
+    value: "snapshot",
+    label: "Its own snapshot",
+    description: "The latest that was taken of it, such as by the update away from it. What came since is read again.",
+  },
+  {
+    value: "empty",
+    label: "The present state, and what that lacks empty",
+    description: "Stages that it has not start empty, and sources that it has not are read from their beginning.",
+  },
+];
+
 /** Updates a job to the code, arguments and options of an earlier version. */
 export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
   const [seconds, setSeconds] = useState(0);
-  const [fromSnapshot, setFromSnapshot] = useState(false);
+  const [state, setState] = useState<GoBack["state"]>("present");
   const [writeAgain, setWriteAgain] = useState(false);
   const [allowDrop, setAllowDrop] = useState(false);
+  const [allowShared, setAllowShared] = useState(false);
   const body = {
     watch_seconds: seconds,
-    options: allowDrop ? { allow_drop: true } : {},
-    state: fromSnapshot ? ("snapshot" as const) : ("present" as const),
+    options: { ...(allowDrop ? { allow_drop: true } : {}), ...(allowShared ? { allow_shared: true } : {}) },
+    state,
     write_again: writeAgain,
   };
   const mutation = useAsked(
@@ -42,15 +62,20 @@ export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
     >
       <Text>
         <bdi className="breaks">{job.name ?? job.id}</bdi> is updated to the code, arguments and options of version{" "}
-        {version.number} ({version.artifact}), as version {job.version + 1}. It goes on from the present state: no event
-        is missed. If the state does not fit, that is refused and version {job.version} goes on.
+        {version.number} ({version.artifact}), as version {job.version + 1}. If the state does not fit, that is refused
+        and version {job.version} goes on.
       </Text>
-      <Checkbox
-        label="Start from its own snapshot"
-        description="The latest that was taken of it, such as by the update away from it. What came since is read again."
-        checked={fromSnapshot}
-        onChange={(event) => setFromSnapshot(event.currentTarget.checked)}
-      />
+      <Radio.Group
+        label="What it starts from"
+        value={state}
+        onChange={(value) => setState(STARTS.find((start) => start.value === value)?.value ?? "present")}
+      >
+        <Stack gap="xs" mt="xs">
+          {STARTS.map((start) => (
+            <Radio key={start.value} {...start} />
+          ))}
+        </Stack>
+      </Radio.Group>
       <Checkbox
         label="Allow that present state is dropped"
         description="Of stages and sources that it does not have."
@@ -62,6 +87,12 @@ export function GoBackForm({ job, version, refused, onClose, onDone }: Props) {
         description="Into sinks that have them already: files get them doubled."
         checked={writeAgain}
         onChange={(event) => setWriteAgain(event.currentTarget.checked)}
+      />
+      <Checkbox
+        label="Allow that it writes where another active job writes"
+        description="Both jobs' rows then come into one folder or map."
+        checked={allowShared}
+        onChange={(event) => setAllowShared(event.currentTarget.checked)}
       />
       <NumberInput
         label="Watch it for so many seconds"
