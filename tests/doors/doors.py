@@ -6,8 +6,10 @@ import time
 
 from pitstop.model.job import JobState, Mode, Termination
 from pitstop.model.retention import USUAL
+from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
 from pitstop.service.api import SubmitRequest
+from pitstop.testing.http import listening
 from pitstop.testing.service import ScriptedService
 
 MOMENT = 1584283021.011
@@ -38,6 +40,16 @@ def application(service, access):
     behind, app = _application(access)
     behind.service = service
     return app
+
+
+@functools.cache
+def _access(token):
+    return Access(token)
+
+
+def serving(service, token, port=0):
+    """Serve as pitstop.testing.http does, by the one application for that token: one service at a time."""
+    return listening(application(service, _access(token)), port)
 
 
 def service(folder, retention=USUAL):

@@ -92,6 +92,7 @@ def shown(name, value):
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENT, min_size=1, max_size=40))
+@pytest.mark.long
 def test_any_split_gives_the_result_of_all(spark, events):
     aggregation = Aggregation(Node(WindowSpec(("group",), ps.tumbling("1 s"), ("ts",), (AGGREGATES,)), "all"), (AGGREGATES,))
     rows = [(part, group, v, x, ts) for part, group, v, x, ts in events]

@@ -51,6 +51,7 @@ def test_rows_too_far_ahead_are_dead_letters_and_move_no_watermark(spark, tmp_pa
     assert "9999-12-31" in told
 
 
+@pytest.mark.long
 def test_a_time_in_milliseconds_that_is_read_as_seconds_is_left_out_though_nobody_asked_for_it(spark, tmp_path, capsys):
     folder, now = tmp_path / "rows", int(time.time()) // 10 * 10
     folder.mkdir()
@@ -130,6 +131,7 @@ def test_a_watermark_beyond_the_year_9999_is_told_as_it_is(spark, tmp_path, caps
     assert manifest.read(tmp_path / "data" / "snapshots" / "saved").watermark_ms == far * 1000
 
 
+@pytest.mark.long
 def test_without_a_bound_the_log_says_that_the_watermark_has_left_the_clock_behind(spark, tmp_path, capsys):
     folder, windows, p = tmp_path / "rows", Collected(), ps.Pipeline()
     folder.mkdir()

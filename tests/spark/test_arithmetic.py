@@ -205,6 +205,7 @@ def written(value, column):
 
 @settings(max_examples=2, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.data())
+@pytest.mark.long
 def test_sums_up_to_the_ends_are_exact(spark, data):
     groups = []
     for _ in range(30):

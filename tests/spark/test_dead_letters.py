@@ -54,6 +54,7 @@ def test_rows_for_which_the_function_fails_are_dead_letters(spark, tmp_path, cap
     assert "3 rows of 'totals' are dead letters, such as: " in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_without_dead_letters_only_what_python_cannot_hold_is_left_out(spark, tmp_path, capsys):
     folder, out, p = tmp_path / "rows", Collected(), ps.Pipeline()
     folder.mkdir()

@@ -108,6 +108,7 @@ def test_rows_that_do_not_parse_are_counted_sampled_and_kept_and_the_job_goes_on
     assert "2 rows of 'lines' could not be parsed, such as: " in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_journal_is_read_from_its_oldest_event_unless_a_snapshot_says_where(spark, tmp_path):
     first, second, fresh = Collected(), Collected(), Collected()
 
@@ -131,6 +132,7 @@ def test_a_journal_is_read_from_its_oldest_event_unless_a_snapshot_says_where(sp
     assert [row["key"] for row in fresh.rows] == [f"k{n}" for n in range(8)]
 
 
+@pytest.mark.long
 def test_windows_whose_names_have_blanks_give_early_results(spark, tmp_path):
     """Two of them: each looks at its own state."""
     (tmp_path / "in").mkdir()
@@ -150,6 +152,7 @@ def test_windows_whose_names_have_blanks_give_early_results(spark, tmp_path):
     assert early == {"per ten seconds": [("a", 1), ("a", 3), ("b", 1), ("b", 1), ("b", 1)], "per hour": [("a", 4), ("b", 3)]}
 
 
+@pytest.mark.long
 def test_events_that_a_journal_dropped_unread_are_told_with_their_number(spark, tmp_path):
     out = Collected()
     p = ps.Pipeline()
@@ -203,6 +206,7 @@ def test_file_sinks_keep_what_was_written_and_an_epoch_written_again_adds_nothin
     assert spark.read.json(str(tmp_path / "out")).groupBy("k").count().orderBy("k").collect() == [("a", 3), ("b", 3)]
 
 
+@pytest.mark.long
 def test_every_epoch_counts_though_nobody_looks_and_two_jobs_in_one_session_keep_their_figures_apart(spark, tmp_path):
     jobs = {}
     for rows in (7_000, 2_000):
@@ -218,6 +222,7 @@ def test_every_epoch_counts_though_nobody_looks_and_two_jobs_in_one_session_keep
     }
 
 
+@pytest.mark.long
 def test_an_epoch_that_was_written_before_the_job_had_any_commit_is_not_written_again(spark, tmp_path):
     config = JobConfig.from_options({"processing_guarantee": "exactly_once"})
     environment = Environment("id", "job", "", config.processing_guarantee, tmp_path / "work", lambda *_: None)
@@ -293,6 +298,7 @@ def test_sinks_with_unknown_columns_are_refused_before_anything_runs(spark):
 
 
 @pytest.mark.parametrize("required", [False, True])
+@pytest.mark.long
 def test_a_job_that_requires_it_has_a_recovery_point_before_it_reads_an_event(spark, tmp_path, required):
     options = {"processing_guarantee": "exactly_once", "require_snapshot_before_processing": required}
     config = JobConfig.from_options(options)

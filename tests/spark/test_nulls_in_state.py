@@ -202,11 +202,11 @@ def joined_by_spark(rows, later):
     ("harness", "before", "after"),
     [
         (FilesHarness, as_they_are, none_removed),
-        (FilesHarness, none_removed, as_they_are),
-        (FilesHarness, none_removed, none_removed_and_k_given),
-        (OfAnOlderRelease, none_removed, none_removed),
-        (BeforeFilters, none_removed, as_they_are),
-        (BeforeFilters, none_removed, none_removed),
+        pytest.param(FilesHarness, none_removed, as_they_are, marks=pytest.mark.long),
+        pytest.param(FilesHarness, none_removed, none_removed_and_k_given, marks=pytest.mark.long),
+        pytest.param(OfAnOlderRelease, none_removed, none_removed, marks=pytest.mark.long),
+        pytest.param(BeforeFilters, none_removed, as_they_are, marks=pytest.mark.long),
+        pytest.param(BeforeFilters, none_removed, none_removed, marks=pytest.mark.long),
     ],
 )
 def test_a_join_keeps_its_nulls_whatever_a_filter_before_it_lets_through(spark, tmp_path, harness, before, after, join):

@@ -123,6 +123,7 @@ def same(got, wanted):
 
 @settings(max_examples=3, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), derandomize=True)
 @given(ROWS)
+@pytest.mark.long
 def test_each_row_comes_with_what_all_aggregates_are_so_far(spark, tmp_path_factory, given):
     rows = [(seq, *row) for seq, row in enumerate(given)]
     p, out = ps.Pipeline(), Collected()
@@ -209,6 +210,7 @@ def kept(spark, state):
     return {row["key"]: (row["n"], row["total"]) for row in rows_of(spark, state.saved).collect()}
 
 
+@pytest.mark.long
 def test_a_checkpoint_of_an_older_release_goes_on_in_its_own_form(spark, tmp_path):
     versions = Versions(spark, tmp_path)
     first = versions.run(CUT, before=of_an_older_release)

@@ -112,6 +112,7 @@ class SlowlyFailing:
             raise ValueError("no place for it")
 
 
+@pytest.mark.long
 def test_a_stop_while_an_epoch_fails_hands_the_epoch_on(spark, tmp_path):
     """It ends at the boundary before, as it was told, and knows that some sinks have what comes after it."""
 

@@ -62,8 +62,10 @@ def expected_counts():
     return rows
 
 
-@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside-another"])
-@pytest.mark.parametrize("way", ["none", "part"])
+@pytest.mark.parametrize(
+    "beside", [pytest.param(False, id="alone"), pytest.param(True, id="beside-another", marks=pytest.mark.long)]
+)
+@pytest.mark.parametrize("way", [pytest.param("none", marks=pytest.mark.long), "part"])
 def test_a_sink_that_does_not_read_all_rows_loses_no_state(spark, tmp_path, way, beside):
     lazy, whole = Reads(way), Reads("all")
     Harness(spark, tmp_path).run(pipeline("rolling", ps.sinks.custom(lazy), *([ps.sinks.custom(whole)] if beside else [])))
@@ -86,6 +88,7 @@ def test_state_of_each_kind_is_whole_though_no_sink_reads_a_row(spark, tmp_path,
     assert StateFiles(running.checkpoint, operators(running)).missing(epoch) == ()
 
 
+@pytest.mark.long
 def test_a_function_with_state_runs_once_for_a_row_however_often_the_sink_reads(spark, tmp_path):
     rows = []
 

@@ -56,6 +56,7 @@ def test_the_epoch_is_done_again_and_each_row_is_there_once(stopped, tmp_path):
     assert Counter((row["key"], row["n"]) for row in rows) == expected_counts()
 
 
+@pytest.mark.long
 def test_a_checkpoint_without_the_state_of_two_epochs_stays_as_it_is(stopped):
     _, running = stopped
     epoch = running.checkpoint.committed()
@@ -66,6 +67,7 @@ def test_a_checkpoint_without_the_state_of_two_epochs_stays_as_it_is(stopped):
     assert running.checkpoint.committed() == epoch
 
 
+@pytest.mark.long
 def test_a_snapshot_that_was_exported_without_a_part_of_its_state_says_which(stopped, tmp_path):
     harness, running = stopped
     lose_state(running.checkpoint, running.checkpoint.committed())

@@ -33,6 +33,7 @@ def pipeline(folder, sinks):
     return p
 
 
+@pytest.mark.long
 def test_rows_of_either_zero_are_of_one_key(spark, tmp_path):
     (tmp_path / "in").mkdir()
     for number, zero in enumerate(("-0.0", "0.0", "-0.0")):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
@@ -16,10 +17,14 @@ from pitstop.service.api import ServerService
 STOP_SECONDS = 5
 
 
-@contextmanager
-def serving(service: ServerService, token: str, port: int = 0) -> Iterator[str]:
+def serving(service: ServerService, token: str, port: int = 0) -> AbstractContextManager[str]:
     """Serve on a free port (or ``port``), and yield the URL; the server is gone afterwards."""
-    app = create_app(service, Access(token))
+    return listening(create_app(service, Access(token)), port)
+
+
+@contextmanager
+def listening(app: FastAPI, port: int = 0) -> Iterator[str]:
+    """Serve an application on a free port (or ``port``), and yield the URL; the server is gone afterwards."""
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS)
     server = uvicorn.Server(config)
     # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.

@@ -19,9 +19,8 @@ from pitstop.kit.rotating import RotatingLog, Rotation
 from pitstop.model.job import JobState
 from pitstop.rest.events import Streams
 from pitstop.service.changes import Changes
-from pitstop.testing.http import serving
 from tests.doors.cli.conftest import TOKEN
-from tests.doors.doors import brought_to, request, running
+from tests.doors.doors import brought_to, request, running, serving
 
 PITSTOP = str(Path(sys.executable).with_name("pitstop"))
 UP = ["Pitstop: NOT_RUNNING -> STARTING (A run is started)\n", "Pitstop: STARTING -> RUNNING (The run is up)\n"]

@@ -10,8 +10,7 @@ from pitstop.client import connect
 from pitstop.client.handles import JobHandle
 from pitstop.errors import EngineError, UsageError
 from pitstop.model.job import JobState
-from pitstop.testing.http import serving
-from tests.doors.doors import request, running
+from tests.doors.doors import request, running, serving
 
 
 @pytest.fixture

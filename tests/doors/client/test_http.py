@@ -13,9 +13,8 @@ from pitstop.errors import ArtifactError, DeniedError, UnreachableError, WaitTim
 from pitstop.model.job import JobState
 from pitstop.rest.waiting import Waiters
 from pitstop.service.api import SubmitRequest
-from pitstop.testing.http import serving
 from tests.doors.conftest import TOKEN
-from tests.doors.doors import brought_to, request, running
+from tests.doors.doors import brought_to, request, running, serving
 
 
 @pytest.fixture

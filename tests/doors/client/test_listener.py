@@ -9,9 +9,8 @@ from pitstop.client import connect
 from pitstop.client import listener as listeners
 from pitstop.errors import NotFoundError
 from pitstop.model.job import JobState
-from pitstop.testing.http import serving
 from tests.doors.conftest import TOKEN
-from tests.doors.doors import brought_to, running, until
+from tests.doors.doors import brought_to, running, serving, until
 
 S = JobState
 SECONDS = 20

@@ -15,7 +15,7 @@ from pitstop.client.local_server import announced, find_token
 from pitstop.errors import DeniedError, UnreachableError
 from pitstop.kit.private import write_private
 from pitstop.pgwire import server as pgwire_server
-from pitstop.testing.http import serving
+from tests.doors.doors import serving
 from tests.strangers import as_nobody, as_root
 
 TOKEN = "made-at-first-start"

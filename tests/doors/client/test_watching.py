@@ -9,9 +9,8 @@ from pitstop.client.watching import job_in
 from pitstop.errors import UnreachableError, WaitTimeoutError
 from pitstop.model.job import JobState
 from pitstop.service.changes import Changes
-from pitstop.testing.http import serving
 from tests.doors.conftest import TOKEN
-from tests.doors.doors import brought_to, running
+from tests.doors.doors import brought_to, running, serving
 
 OVER = (JobState.SUSPENDED, JobState.FAILED)
 

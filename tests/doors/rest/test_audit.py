@@ -12,8 +12,7 @@ from pitstop.model.audit import AuditEntry, Door
 from pitstop.model.retention import USUAL, Retention
 from pitstop.rest.access import Access
 from pitstop.store.audit import SqlAudit
-from pitstop.testing.http import serving
-from tests.doors.doors import application, running
+from tests.doors.doors import application, running, serving
 
 TOKEN = "the-long-token"
 ACCESS = Access(TOKEN, frozenset({"testserver"}), "the-viewers-token")

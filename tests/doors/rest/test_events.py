@@ -13,9 +13,8 @@ from pitstop.model.job import JobState, Progress
 from pitstop.rest import events
 from pitstop.service import reads
 from pitstop.service.feed import Feed, FeedKind
-from pitstop.testing.http import serving
 from pitstop.testing.runs import ScriptedQuery
-from tests.doors.doors import running, until
+from tests.doors.doors import running, serving, until
 
 TOKEN = "the-long-token"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}

@@ -11,8 +11,7 @@ import pytest
 from pitstop.model.job import JobState
 from pitstop.rest.waiting import Waiters
 from pitstop.service.asked import LOOK_SECONDS
-from pitstop.testing.http import serving
-from tests.doors.doors import brought_to, request, running, until
+from tests.doors.doors import brought_to, request, running, serving, until
 
 TOKEN = "the-long-token"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}

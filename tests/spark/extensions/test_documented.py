@@ -30,6 +30,7 @@ def test_a_source_and_a_sink_in_a_jobs_own_code_are_taken():
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_an_aggregate_of_ones_own_gives_what_plain_python_does(spark, tmp_path):
     names = {"ps": ps}
     exec(block_with("rms = "), names)

@@ -44,6 +44,7 @@ def finish(job, database, rows):
     job.stop()
 
 
+@pytest.mark.long
 def test_a_job_goes_on_from_its_snapshot_and_each_row_is_there_once(spark, counts, tmp_path):
     database, data = str(tmp_path / "tally.db"), tmp_path / "data"
     options = {"processing_guarantee": "exactly_once", "partitions": 2}

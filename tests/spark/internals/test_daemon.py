@@ -1,8 +1,10 @@
 """Python workers, which Spark uses for one task after the other."""
 
 import pyarrow
+import pytest
 
 
+@pytest.mark.long
 def test_a_worker_has_no_more_to_do_for_a_task_after_a_thousand_others(spark):
     """A layer more around each task would end a job with a RecursionError after some minutes."""
 

@@ -42,6 +42,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.long
 def test_every_call_that_finds_no_jvm_says_so_also_one_that_was_under_way_as_it_died():
     run = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr

@@ -75,6 +75,7 @@ def test_c04_an_added_source_begins_at_its_own_start_and_the_old_one_where_it_wa
     job = Job()
     job.to(job.source("late"), "late")
     job.to(job.numbers, "old")
+    job.to(job.source("more").filter("seq % 1000 = 0"), "more")
     report = harness.run(job.pipeline)
     assert verdicts(report)["late"] == (Verdict.NEW, "C04")
     assert sorted(row.seq for row in job.rows("late")) == list(range(ROWS))

@@ -24,6 +24,7 @@ def built(folder, sink):
 
 
 @pytest.mark.parametrize("rows", [10, 150_000], ids=["read where it is planned", "read by tasks"])
+@pytest.mark.long
 def test_an_epoch_whose_folder_is_away_when_it_is_replayed_waits_for_it_and_loses_nothing(spark, tmp_path, rows):
     folder, checkpoint, collected = tmp_path / "share", tmp_path / "checkpoint", Collected()
     folder.mkdir()
