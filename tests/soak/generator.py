@@ -38,6 +38,8 @@ TTLS = (None, 1_700, 3_300, 6_100)
 ONE, TWO = ("n", "total", "high", "low", "mean"), ("b_n", "b_high")
 STATE_STORES = ("rocksdb", "auto")
 """With auto, state is in memory where all stages of a version can have theirs there."""
+GOES_BACK = 0.2
+"""Of how many versions all changes are taken back by the next one."""
 SINKS = ("files", "files", "map", "custom")
 
 
@@ -49,7 +51,7 @@ def chain(seed: int, length: int = VERSIONS) -> Chain:
     versions = [maker.version(stages, ["starts with " + ", ".join(map(described, stages))], (), first=True)]
     for _ in range(length - 1):
         refusals = maker.refusals(versions[-1].stages)
-        stages, changes, renamed = maker.changed(versions[-1].stages)
+        stages, changes, renamed = maker.gone_back(versions) or maker.changed(versions[-1].stages)
         versions.append(maker.version(stages, changes, renamed, refusals))
     versions = _with_state_stores(versions, random.Random(f"state stores {seed}"))
     for number in drawn.sample(range(length), drawn.choice((1, 1, 1, 2))):
@@ -133,6 +135,24 @@ class _Maker:
                 self.free += [(stage.name, stage.kind) for stage in gone]
                 return tuple(stages), changes or ["nothing"], tuple(renamed.items())
             self.free = list(free)
+
+    def gone_back(self, versions: list[Version]) -> tuple[tuple[Stage, ...], list[str], tuple[tuple[str, str], ...]] | None:
+        """Now and then the stages of the version before the last one, with the names that they had; None if not."""
+        if len(versions) < 2 or self.drawn.random() >= GOES_BACK:
+            return None
+        before, now = versions[-2:]
+        old_names = dict(now.renamed)
+        grown = {old_names.get(stage.name, stage.name) for stage in now.stages if stage.seen}
+        # A field of its state that a stage has got since stays, or the rules would refuse it (C30).
+        stages = [replace(stage, seen=stage.seen or stage.name in grown) for stage in before.stages]
+        renamed = {old: new for new, old in now.renamed}
+        if _looks_renamed(now.stages, stages, renamed):
+            return None
+        names = {stage.name for stage in stages}
+        self.free = [(name, kind) for name, kind in self.free if name not in names]
+        gone = [stage for stage in now.stages if stage.name not in names and stage.name not in renamed.values()]
+        self.free += [(stage.name, stage.kind) for stage in gone]
+        return tuple(stages), ["back to the version before"], tuple(renamed.items())
 
     def _tried(self, before: tuple[Stage, ...]) -> tuple[list[Stage], list[str], dict[str, str]]:
         stages: list[Stage] = list(before)

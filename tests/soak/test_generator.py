@@ -31,6 +31,19 @@ def test_every_kind_of_stage_sink_and_refusal_occurs_and_every_chain_is_killed()
     assert any(kill.epoch is None for made in CHAINS for version in made.versions for kill in version.kills)
 
 
+def test_a_version_may_take_back_all_that_the_one_before_it_has_changed():
+    taken_back = 0
+    for made in CHAINS:
+        for first, second, third in zip(made.versions, made.versions[1:], made.versions[2:], strict=False):
+            if "back to the version before" in third.changes:
+                assert [(stage.name, stage.kind, stage.aggregates) for stage in third.stages] == [
+                    (stage.name, stage.kind, stage.aggregates) for stage in first.stages
+                ]
+                assert set(third.renamed) == {(old, new) for new, old in second.renamed}
+                taken_back += first.stages != second.stages
+    assert taken_back > len(CHAINS) / 4
+
+
 class Sink:
     def write(self, rows, info):
         pass
