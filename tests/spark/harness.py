@@ -11,6 +11,7 @@ import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from pitstop.model.config import ALL_STAGES, JobConfig, ProcessingGuarantee, StateStore
 from pitstop.model.data_folder import DataFolder
+from pitstop.model.job import Progress
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
@@ -19,7 +20,7 @@ from pitstop.spark.base.state_stores import use_state_store
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.restore import restore
-from pitstop.spark.running.progress import waits_for_data
+from pitstop.spark.running.progress import ProgressTracker, waits_for_data
 from pitstop.spark.running.query import RunningQuery
 from tests.spark import sequence
 from tests.spark.sequence import SCHEMA, Sequence
@@ -112,7 +113,10 @@ class Harness:
             maps=self.maps,
             sources=self.settings,
         )
-        return RunningQuery.start(self.spark, built, environment, checkpoint)
+        tracker = ProgressTracker(plan, Progress(), lambda *_: None)
+        running = RunningQuery.start(self.spark, built, environment, checkpoint, counted=tracker.wrote)
+        running.writer.before_epoch(lambda: check_rows(tracker, running))
+        return running
 
     def log(self, level, logger, message):
         self.messages.append(message)
@@ -169,6 +173,13 @@ class Settled:
         if epochs != self.epochs:
             self.epochs, self.since = epochs, time.monotonic()
         return epochs[0] == epochs[1] and idle(self.running) and time.monotonic() - self.since >= self.seconds
+
+
+def check_rows(tracker, running):
+    """Fail if the rows of the last epoch are not accounted for."""
+    tracker.look(running.query)
+    if tracker.unaccounted is not None:
+        raise tracker.unaccounted
 
 
 def check(running):

@@ -25,7 +25,7 @@ def late_rows(limit):
 
 
 def frames(rows):
-    """(key, end) of the frames of all rows: rows of one frame are combined before they are found late."""
+    """(key, end) of the frames of all rows."""
     return {(key, at - at % SLIDE + SLIDE) for key, _, at in rows}
 
 
@@ -81,7 +81,7 @@ def test_late_rows_and_rows_of_state_are_counted_for_their_stage(spark, tmp_path
     stages = tracker.progress.stages
     late = {name: facts["late_rows"] for name, facts in stages.items() if "late_rows" in facts}
     assert late == {
-        "trend": len(closed(frames(LATE))),
+        "trend": sum(len(closed(frames([row]))) for row in LATE),
         "visits": len([row for row in LATE if row[1] < 12 and row[2] + TIMEOUT <= WATERMARK]),
         "pairs": len(late_rows(7)) + len(late_rows(3)),
         "seen": len(late_rows(5)),

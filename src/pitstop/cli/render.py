@@ -7,6 +7,7 @@ from typing import Any
 
 from pitstop.kit.clock import days_ahead, iso
 from pitstop.model.job import JobState, Progress
+from pitstop.model.left_out import WANTED
 from pitstop.service.results import JobStatus
 
 
@@ -61,8 +62,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
         "Under way": _under_way(progress),
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
-        "Unparsed rows": f"{progress.bad_rows:,}",
-        "Late rows": f"{progress.late_rows:,}",
+        "Left out": _left_out(progress),
         "Watermark": _watermark(progress),
     }
     indent = "\n" + " " * 15
@@ -87,6 +87,13 @@ def _planned_for(job: JobStatus) -> str | None:
     if job.placement is None:
         return None
     return f"{len(job.placement.members)} members with {job.placement.cores} cores"
+
+
+def _left_out(progress: Progress) -> str:
+    """How many rows went no further, by reason."""
+    parts = [f"{rows:,} {reason.words}" for reason, rows in progress.left_out.items() if reason not in WANTED]
+    before = f"{progress.bad_before:,} of stages that are gone, or counted by an older release" if progress.bad_before else None
+    return "; ".join([*parts, *([before] if before else [])]) or "none"
 
 
 def _watermark(progress: Progress) -> str | None:

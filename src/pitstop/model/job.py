@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pitstop.kit.wire import described
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
+from pitstop.model.left_out import BAD, LeftOut
 from pitstop.model.report import Report
 
 
@@ -82,10 +83,10 @@ class Progress:
     epoch_ms: int = 0
     """How long the last epoch with data took, in milliseconds."""
     bad_rows: int = 0
-    """Rows that could not be parsed, since the job was submitted."""
+    """Rows that did not parse, were too far ahead of the clock, or no function could take, since the job was submitted."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
-    state in the last epoch with data), late rows dropped, source offsets."""
+    state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets."""
     busy_seconds: int = 0
     """How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds."""
     parts_ms: dict[str, int] = field(default_factory=dict)
@@ -94,7 +95,18 @@ class Progress:
     @property
     def late_rows(self) -> int:
         """Rows that all stages dropped as late, since the job was submitted."""
-        return sum(int(facts.get("late_rows", 0)) for facts in self.stages.values())
+        return self.left_out.get(LeftOut.LATE, 0)
+
+    @property
+    def left_out(self) -> dict[LeftOut, int]:
+        """Why rows went no further since the job was submitted, and how many, of all its stages."""
+        sums = {reason: sum(int(facts.get(reason) or 0) for facts in self.stages.values()) for reason in LeftOut}
+        return {reason: rows for reason, rows in sums.items() if rows}
+
+    @property
+    def bad_before(self) -> int:
+        """How many of the bad rows no stage has: of stages that are gone, or of a release that did not count why."""
+        return max(0, self.bad_rows - sum(self.left_out.get(reason, 0) for reason in BAD))
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from pitstop.model.job import JobState
+from pitstop.model.left_out import LeftOut
 from pitstop.service.api import Service
 from pitstop.service.results import JobStatus
 
@@ -50,7 +51,11 @@ def _progress(jobs: list[JobStatus]) -> Iterable[Metric]:
     rate = GaugeMetricFamily("pitstop_job_rows_per_second", "Input rate of the last epoch", labels=_LABELS)
     duration = GaugeMetricFamily("pitstop_job_epoch_seconds", "How long the last epoch with data took", labels=_LABELS)
     rows = CounterMetricFamily("pitstop_job_input_rows", "Rows read since the job was submitted", labels=_LABELS)
-    bad = CounterMetricFamily("pitstop_job_bad_rows", "Rows that could not be parsed since then", labels=_LABELS)
+    bad = CounterMetricFamily(
+        "pitstop_job_bad_rows",
+        "Rows that did not parse, were too far ahead of the clock, or no function could take, since then",
+        labels=_LABELS,
+    )
     for job in jobs:
         identity, progress = _identity(job), job.progress
         epoch.add_metric(identity, progress.epoch)
@@ -77,12 +82,20 @@ def _stages(jobs: list[JobStatus]) -> Iterable[Metric]:
         "rows_in": taken,
         "rows_out": given,
     }
+    gone = CounterMetricFamily(
+        "pitstop_stage_left_out_rows",
+        "Rows that went no further than to a source or stage, by reason, since the job was submitted",
+        labels=[*labels, "reason"],
+    )
     for job in jobs:
         for stage, facts in job.progress.stages.items():
             for key, family in families.items():
                 if facts.get(key) is not None:
                     family.add_metric([*_identity(job), stage], float(facts[key]))
-    return families.values()
+            for reason in LeftOut:
+                if facts.get(reason) is not None:
+                    gone.add_metric([*_identity(job), stage, reason.label], float(facts[reason]))
+    return *families.values(), gone
 
 
 def _identity(job: JobStatus) -> list[str]:

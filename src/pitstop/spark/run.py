@@ -88,6 +88,8 @@ class Run:
     def active(self) -> bool:
         """False once the query has ended, by itself or because it was stopped."""
         # No lock: Spark's own threads ask, and a query that is being stopped waits for them.
+        if self.tracker.unaccounted is not None:
+            return False
         return self._refresh.under_way or self.running.active or self.holds_still
 
     @property
@@ -106,7 +108,7 @@ class Run:
         if failure is not None and self._tables_read_anew and self.running.writer.last_written < 0:
             # It had gone on with the tables as they were: what they are now may be away for a moment.
             failure.details.setdefault("restartable", True)
-        return failure or self._refresh.failure
+        return self.tracker.unaccounted or failure or self._refresh.failure
 
     def look(self) -> Progress:
         """What the job has reached by now, over all its runs."""
@@ -123,6 +125,7 @@ class Run:
         self._refresh.end()
         epoch = self.running.stop(timeout)
         self.running.drop_tables()
+        self._check_rows()
         checkpoint = self.running.checkpoint
         checkpoint.write_facts(checkpoint.facts() | {"stages": self.stage_facts()})
         return epoch
@@ -140,6 +143,12 @@ class Run:
     def _epoch_begins(self) -> None:
         if self.tracker.look(self.running.query):
             self._wake()
+        self._check_rows()
+
+    def _check_rows(self) -> None:
+        """Raise what the last look has told of rows that are not accounted for, if anybody wants to know."""
+        if self.tracker.unaccounted is not None:
+            raise self.tracker.unaccounted
 
     def _epoch_written(self, epoch: int) -> None:
         self._written = epoch

@@ -266,10 +266,13 @@ def test_metrics_are_what_prometheus_reads(http, state):
     of_stages = {(name, dict(labels)["stage"]): value for (name, labels), value in samples.items() if "_stage_" in name}
     assert of_stages == {
         ("pitstop_stage_late_rows_total", "speed"): 7,
+        ("pitstop_stage_left_out_rows_total", "speed"): 7,
         ("pitstop_stage_state_rows", "speed"): 40,
         ("pitstop_stage_state_bytes", "speed"): 4096,
         ("pitstop_stage_rows_in_total", "cars"): 3,
     }
+    reasons = {dict(labels)["reason"] for (name, labels) in samples if name == "pitstop_stage_left_out_rows_total"}
+    assert reasons == {"late"}
     assert samples["pitstop_snapshot_bytes", (("job", "a quoted name"), ("snapshot", "s"))] == 1196
     assert samples["pitstop_map_entries", (("map", "cars"),)] == 2
     states = {

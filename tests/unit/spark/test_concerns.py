@@ -17,7 +17,7 @@ def test_late_rows_are_told_at_the_first_and_whenever_they_have_doubled():
     it, told = concerns()
     before = 100  # in earlier runs
     for dropped in (0, 3, 1, 2, 0, 50):
-        it.late({"s": {"late_rows": before + dropped}, "t": {}}, {"s": {"late_rows": before}}, NOW * 1000)
+        it.left_out({"s": {"late_rows": before + dropped}, "t": {}}, {"s": {"late_rows": before}}, NOW * 1000)
         before += dropped
     assert [int(message.split(" has dropped ")[1].split()[0]) for message in told] == [3, 6, 56]
     assert told[0] == "stage 's' has dropped 3 late rows in this run: they are behind the watermark (2026-01-01T12:00:00.000)"

@@ -9,6 +9,7 @@ from pathlib import Path
 from pitstop.control.ports import NoOtherRun, Ownership
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.config import MAX_AHEAD_MS, JobConfig, ProcessingGuarantee
+from pitstop.model.left_out import LeftOut
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class Environment:
     """That of the epoch that is being written (snapshots.epoch_digest), if it has one."""
     begins: Callable[[], None] = lambda: None
     """Notes that sinks begin to get the epoch that is being written; it is called right before anything of it is in one."""
-    left_out: Callable[[int], None] = lambda rows: None
-    """Counts rows that go no further, of those that are looked at within an epoch."""
+    left_out: Callable[[str, LeftOut, int], None] = lambda stage, reason, rows: None
+    """Counts rows that a stage leaves out, of those that are looked at within an epoch."""
     max_ahead_ms: int | None = MAX_AHEAD_MS
     """How far ahead of the clock times may be where the code does not say (option max_ahead)."""
     count_rows: bool = True

@@ -11,7 +11,12 @@ from pyspark.sql import functions as F
 
 def timeout_in_state(timeout_ms: int) -> str:
     """How long after an event its session ends for Spark, as an interval."""
-    return f"{timeout_ms * 1000 - 1} microseconds"
+    return f"{timeout_in_state_us(timeout_ms)} microseconds"
+
+
+def timeout_in_state_us(timeout_ms: int) -> int:
+    """The same as a number of microseconds."""
+    return timeout_ms * 1000 - 1
 
 
 def end_as_shown(end: Column) -> Column:

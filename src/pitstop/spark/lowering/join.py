@@ -40,7 +40,9 @@ def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) ->
     other = right.select(*[F.col(quoted(column)).alias(RIGHT + column) for column in right.columns])
     bound = F.expr(f"INTERVAL {spec.within_ms} MILLISECONDS")
     mine, theirs = F.col(quoted(left_time)), F.col(quoted(RIGHT + right_time))
-    condition = (theirs >= mine - bound) & (theirs <= mine + bound)
+    # Said aloud, so that Spark sees of a row by itself that it has no partner: of a left join it comes at once. Else it would
+    # stay in the state for ever, which no watermark passes.
+    condition = mine.isNotNull() & theirs.isNotNull() & (theirs >= mine - bound) & (theirs <= mine + bound)
     for key in keys:
         condition = (F.col(quoted(key)) == F.col(quoted(RIGHT + key))) & condition
     joined = left.join(other, condition, spec.how)

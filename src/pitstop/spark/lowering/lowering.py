@@ -7,13 +7,14 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import partial, singledispatch
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from pitstop.errors import PipelineError
 from pitstop.model.config import MAX_AHEAD_MS
 from pitstop.model.layout import StateLayout
+from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.chains import carries_on, streams
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import (
@@ -66,7 +67,9 @@ from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling_as_te
 from pitstop.spark.lowering.own_code import lower_own_code
 from pitstop.spark.lowering.rolling import lower_rolling
 from pitstop.spark.lowering.row_order import with_order
+from pitstop.spark.lowering.ways_out import left_out
 from pitstop.spark.lowering.window import lower_window
+from pitstop.spark.sources import source_kind
 
 LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
 """Kinds of stages behind which Spark may know of no watermark."""
@@ -120,10 +123,11 @@ class Lowering:
             if node.spec.stateful:
                 pairs = list(zip(streams_of(node), map(self.nulls_in(node), inputs), strict=True))
                 inputs = [self._apart(node, parent, self._timed(node, parent, rows)) for parent, rows in pairs]
-                inputs = [self._counted(f"{ROWS_IN}{number}:{node.name}", rows) for number, rows in enumerate(inputs)]
+                inputs = [self._taken(node, number, rows) for number, rows in enumerate(inputs)]
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = lower(node.spec, self, node, inputs)  # Spark analyses it now, while we know whose fault it is
-            self.given[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result) if _counts(node) else result
+            counts = _counts(node)
+            self.given[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result, *_lost(node)) if counts else result
         return self.given[id(node)]
 
     def nulls_in(self, node: Node) -> Callable[[DataFrame], DataFrame]:
@@ -140,8 +144,14 @@ class Lowering:
         """What observes the rows of a node; None if that is done elsewhere, or nobody asks."""
         return observe_stream if rows.isStreaming else None if id(node) in self.observed else self.observe
 
-    def _counted(self, name: str, rows: DataFrame) -> DataFrame:
-        return rows.observe(name, F.count(F.lit(1)).alias("rows")) if self.count_rows and rows.isStreaming else rows
+    def _taken(self, node: Node, number: int, rows: DataFrame) -> DataFrame:
+        """The rows of an input of a stage with state, counted with those of them that it leaves out."""
+        if not self.count_rows or not rows.isStreaming:
+            return rows
+        return self._counted(f"{ROWS_IN}{number}:{node.name}", rows, *left_out(node, number, rows))
+
+    def _counted(self, name: str, rows: DataFrame, *more: Column) -> DataFrame:
+        return rows.observe(name, F.count(F.lit(1)).alias("rows"), *more) if self.count_rows and rows.isStreaming else rows
 
     def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
         """The rows of an input of a stage with state; behind functions that keep state Spark knows of no watermark any more."""
@@ -184,6 +194,12 @@ def _as_they_are(rows: DataFrame) -> DataFrame:
 def _counts(node: Node) -> bool:
     """True for stages whose rows are counted where they come out; sources of text count what they parse anyway."""
     return node.spec.stateful or (isinstance(node.spec, SourceSpec) and node.spec.source.parse is None)
+
+
+def _lost(node: Node) -> list[Column]:
+    """What counts the rows that a source tells of, but has lost."""
+    column = source_kind(node).lost if isinstance(node.spec, SourceSpec) else None
+    return [F.coalesce(F.sum(column), F.lit(0)).alias(LeftOut.LOST.value)] if column is not None else []
 
 
 @singledispatch

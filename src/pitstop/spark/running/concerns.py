@@ -1,4 +1,4 @@
-"""What the log says loudly of event times: rows that are dropped for being late, a watermark that has left the clock behind."""
+"""What the log says loudly: rows that stages drop, such as late ones, and a watermark that has left the clock behind."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pitstop.kit.clock import days_ahead, iso
+from pitstop.model.left_out import LeftOut
 
 Log = Callable[[str, str, str], None]
 Facts = Mapping[str, Mapping[str, Any]]
@@ -14,23 +15,29 @@ Facts = Mapping[str, Mapping[str, Any]]
 
 
 class Concerns:
-    """Of one run: tells of late rows of a stage at the first, and whenever they have doubled; of a far watermark once."""
+    """Of one run: tells of rows that a stage drops at the first, and whenever they have doubled; of a far watermark once."""
 
     def __init__(self, log: Log, now: Callable[[], float] = time.time) -> None:
         self._log, self._now = log, now
-        self._late: dict[str, int] = {}
-        self._told: dict[str, int] = {}
+        self._left_out: dict[tuple[str, LeftOut], int] = {}
+        self._told: dict[tuple[str, LeftOut], int] = {}
         self._far = False
 
-    def late(self, stages: Facts, before: Facts, watermark_ms: int | None) -> None:
-        """Take note of the late rows that stages have dropped, in all runs, after an epoch and before it."""
+    def left_out(self, stages: Facts, before: Facts, watermark_ms: int | None) -> None:
+        """Take note of the rows that stages have left out, in all runs, after an epoch and before it."""
+        behind = "" if watermark_ms is None else f" ({iso(watermark_ms / 1000)})"
+        whys = {
+            LeftOut.LATE: f"they are behind the watermark{behind}",
+            LeftOut.UNTIMED: "their event time is null",
+            LeftOut.KEYLESS: "their key is null",
+        }
         for stage, facts in stages.items():
-            dropped = int(facts.get("late_rows", 0)) - int(before.get(stage, {}).get("late_rows", 0))
-            late = self._late[stage] = self._late.get(stage, 0) + dropped
-            if dropped and late >= 2 * self._told.get(stage, 0):
-                self._told[stage] = late
-                behind = "" if watermark_ms is None else f" ({iso(watermark_ms / 1000)})"
-                self._warn(f"stage '{stage}' has dropped {late} late rows in this run: they are behind the watermark{behind}")
+            for reason, why in whys.items():
+                dropped = int(facts.get(reason, 0)) - int(before.get(stage, {}).get(reason, 0))
+                rows = self._left_out[stage, reason] = self._left_out.get((stage, reason), 0) + dropped
+                if dropped and rows >= 2 * self._told.get((stage, reason), 0):
+                    self._told[stage, reason] = rows
+                    self._warn(f"stage '{stage}' has dropped {_counted(rows, reason)} in this run: {why}")
 
     def watermark(self, watermark_ms: int | None) -> None:
         """Take note of the watermark after an epoch."""
@@ -45,3 +52,7 @@ class Concerns:
 
     def _warn(self, message: str) -> None:
         self._log("WARN", "pitstop.engine", message)
+
+
+def _counted(rows: int, reason: LeftOut) -> str:
+    return f"{rows} late rows" if reason is LeftOut.LATE else f"{rows} rows {reason.words}"

@@ -11,9 +11,9 @@ from pitstop.spark.internals.observations import Observations
 Log = Callable[[str, str, str], None]
 
 
-def tell_seen(observations: Observations, log: Log) -> int:
-    """Tell the log which rows of the frames that were computed by now are too far ahead; returns how many they are."""
-    return sum(tell_ahead(name, seen, log) for name, seen in observations.seen())
+def tell_seen(observations: Observations, log: Log) -> dict[str, int]:
+    """Tell the log which rows of the frames that were computed by now are too far ahead; stage -> how many they are."""
+    return {name.removeprefix(AHEAD): tell_ahead(name, seen, log) for name, seen in observations.seen()}
 
 
 def tell_ahead(name: str, seen: Mapping[str, Any], log: Log) -> int:

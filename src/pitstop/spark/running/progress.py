@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pitstop.errors import PitstopError
 from pitstop.kit.clock import milliseconds_of
 from pitstop.model.job import Progress
+from pitstop.model.left_out import BAD, LeftOut
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
+from pitstop.spark.running.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
 from pitstop.spark.running.concerns import Concerns
 from pitstop.spark.running.left_out import tell_ahead
 
 Log = Callable[[str, str, str], None]
 
 _IDLE_SECONDS = 10.0
+_SHOWN = (TAKEN, GIVEN, LeftOut.LATE)
 
 
 def waits_for_data(query: StreamingQuery) -> bool:
@@ -50,8 +56,11 @@ class ProgressTracker:
         self._lock = threading.Lock()
         self._progress = dataclasses.replace(start, rows_per_second=0.0, stages=_of_plan(start.stages, plan))
         self._concerns = Concerns(log)
-        self._written: dict[str, int] = {}
-        """Sink -> rows of epochs that are not summed up yet."""
+        self._told: Counter[tuple[str, str]] = Counter()
+        """(stage, figure) -> rows that sinks and what is behind the query have told of, and are not summed up yet."""
+        self._checks = os.environ.get(CHECK_VARIABLE) == "1"
+        self.unaccounted: PitstopError | None = None
+        """Which rows of an epoch were neither passed on nor counted, if that is looked for."""
         self._last_epoch, self._last_at = -1, time.monotonic()
         self.ready = False
         """The query has finished an epoch, or has found nothing to do."""
@@ -86,12 +95,12 @@ class ProgressTracker:
     def wrote(self, sink: str, rows: int) -> None:
         """A sink has written so many rows of the epoch that is under way."""
         with self._lock:
-            self._written[sink] = self._written.get(sink, 0) + rows
+            self._told[sink, TAKEN] += rows
 
-    def left_out(self, rows: int) -> None:
-        """So many rows of the epoch that is under way go no further."""
+    def left_out(self, stage: str, reason: LeftOut, rows: int) -> None:
+        """So many rows of the epoch that is under way go no further than to a stage."""
         with self._lock:
-            self._progress = dataclasses.replace(self._progress, bad_rows=self._progress.bad_rows + rows)
+            self._told[stage, reason] += rows
 
     def _tell(self, seen: StreamingQueryProgress) -> None:
         if not self.first_epoch:
@@ -105,12 +114,20 @@ class ProgressTracker:
 
     def _with(self, seen: StreamingQueryProgress) -> Progress:
         """The progress so far with one more epoch added."""
-        rows, bad = self._observed(seen)
+        observed = {name: row.asDict() for name, row in (seen.observedMetrics or {}).items()}
+        self._tell_observed(observed)
+        rows = epoch_rows(self._plan, observed, list(seen.stateOperators))
+        if self._checks and self.unaccounted is None:
+            self.unaccounted = check_rows(self._plan, rows, int(seen.batchId))
         before = self._progress
         watermark = _watermark(seen, before.watermark_ms)
-        read = rows if rows is not None else int(seen.numInputRows)
-        stages = self._stages(seen, before.stages, read)
-        self._concerns.late(stages, before.stages, watermark)
+        # Spark counts what is read for each branch of the query.
+        counted = any(name.startswith((OBSERVED, ROWS_IN, ROWS_OUT)) for name in observed)
+        read = sum(rows.of(source, GIVEN) for source in self._plan.sources) if counted else int(seen.numInputRows)
+        bad = sum(rows.of(stage, reason) for stage in rows.figures for reason in BAD)
+        bad += sum(count for (_, figure), count in self._told.items() if figure in BAD)
+        stages = self._stages(seen, before.stages, read, rows)
+        self._concerns.left_out(stages, before.stages, watermark)
         self._concerns.watermark(watermark)
         seconds = max(int(seen.batchDuration), 1) / 1000
         return Progress(
@@ -124,51 +141,43 @@ class ProgressTracker:
             stages=stages,
         )
 
-    def _observed(self, seen: StreamingQueryProgress) -> tuple[int | None, int]:
-        """(rows of all text sources, rows that went no further); a sample of these goes to the log."""
-        rows: int | None = None
-        bad = 0
-        for name, row in (seen.observedMetrics or {}).items():
+    def _tell_observed(self, observed: dict[str, dict[str, Any]]) -> None:
+        """Tell the log of rows that go no further, with a sample of them."""
+        for name, row in observed.items():
             if name.startswith(AHEAD):
-                bad += tell_ahead(name, row.asDict(), self._log)
-            if name.startswith(FAILED) and row["rows"]:
-                bad += int(row["rows"])
+                tell_ahead(name, row, self._log)
+            elif name.startswith(FAILED) and row["rows"]:
                 told = f"{row['rows']} rows of '{name.removeprefix(FAILED)}' are dead letters, such as: {row['sample']}"
                 self._log("WARN", "pitstop.engine", told)
-            if not name.startswith(OBSERVED):
-                continue
-            rows = (rows or 0) + int(row["rows"] or 0)
-            if row["bad"]:
-                bad += int(row["bad"])
-                stage = name.removeprefix(OBSERVED)
-                self._log(
-                    "WARN", "pitstop.source", f"{row['bad']} rows of '{stage}' could not be parsed, such as: {row['sample']!r}"
-                )
-        return rows, bad
+            elif name.startswith(OBSERVED) and row["bad"]:
+                told = f"{row['bad']} rows of '{name.removeprefix(OBSERVED)}' could not be parsed, such as: {row['sample']!r}"
+                self._log("WARN", "pitstop.source", told)
 
-    def _stages(self, seen: StreamingQueryProgress, before: dict[str, dict[str, Any]], read: int) -> dict[str, dict[str, Any]]:
+    def _stages(
+        self, seen: StreamingQueryProgress, before: dict[str, dict[str, Any]], read: int, rows: EpochRows
+    ) -> dict[str, dict[str, Any]]:
         stages: dict[str, dict[str, Any]] = {name: dict(facts) for name, facts in before.items()}
         for slot, source in zip(self._plan.source_slots, seen.sources, strict=False):
             facts = stages.setdefault(slot.stage, {})
             facts["offset"] = source.endOffset
-        late: dict[str, int] = {}
         state: dict[str, list[int]] = {}
         for part, operator in zip(self._plan.operators, seen.stateOperators, strict=False):
-            late[part.stage] = late.get(part.stage, 0) + int(operator.numRowsDroppedByWatermark)
             sums = state.setdefault(part.stage, [0, 0, 0])
             sums[0] += int(operator.numRowsTotal)
             sums[1] += int(operator.memoryUsedBytes)
             sums[2] += self._spent(operator)
-        for name, dropped in late.items():
+        for name, (held, size, spent) in state.items():
             facts = stages.setdefault(name, {})
-            facts["late_rows"] = int(facts.get("late_rows", 0)) + dropped
-            facts["state_rows"], facts["state_bytes"], spent = state[name]
+            facts["state_rows"], facts["state_bytes"] = held, size
             if read:
                 facts["state_ms"] = spent
-        for name, key, rows in (*_counts(seen), *((sink, "rows_in", rows) for sink, rows in self._written.items())):
+        told = [(name, figure, count) for name, figures in rows.figures.items() for figure, count in figures.items()]
+        for name, figure, count in (*told, *((stage, figure, count) for (stage, figure), count in self._told.items())):
             facts = stages.setdefault(name, {})
-            facts[key] = int(facts.get(key) or 0) + rows
-        self._written.clear()
+            # Of most reasons there is never a row: they are shown once there is one.
+            if count or figure in facts or figure in _SHOWN:
+                facts[str(figure)] = int(facts.get(figure) or 0) + count
+        self._told.clear()
         return stages
 
     def _spent(self, operator: StateOperatorProgress) -> int:
@@ -183,17 +192,6 @@ def _of_plan(stages: dict[str, dict[str, Any]], plan: Plan) -> dict[str, dict[st
     for name in plan.sources:
         found.get(name, {}).pop("rows_in", None)  # of an older release, which counted its last epoch alone
     return found
-
-
-def _counts(seen: StreamingQueryProgress) -> Iterator[tuple[str, str, int]]:
-    """(stage, ``rows_in`` or ``rows_out``, rows of the epoch)."""
-    for name, row in (seen.observedMetrics or {}).items():
-        if name.startswith(ROWS_IN):
-            yield name.removeprefix(ROWS_IN).partition(":")[2], "rows_in", int(row["rows"])
-        elif name.startswith(ROWS_OUT):
-            yield name.removeprefix(ROWS_OUT), "rows_out", int(row["rows"])
-        elif name.startswith(OBSERVED):
-            yield name.removeprefix(OBSERVED), "rows_out", int(row["rows"] or 0)
 
 
 def _parts(seen: StreamingQueryProgress) -> dict[str, int]:

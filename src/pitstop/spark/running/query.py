@@ -21,6 +21,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
+from pitstop.spark.internals.late_rows import count_late_rows
 from pitstop.spark.internals.resting_windows import let_windows_rest
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
 from pitstop.spark.lowering.streaming import streaming_frame
@@ -66,6 +67,8 @@ class RunningQuery:
         ``counted`` is told of each sink how many rows an epoch has written into it.
         """
         allow_early_watermarks(spark)
+        if environment.count_rows:
+            count_late_rows(spark)
         kept_state = _kept_state(Checkpoint(checkpoint))
         lowering = Lowering(
             spark,

@@ -20,6 +20,7 @@ from pitstop.maps.json_form import OPTIONS
 from pitstop.maps.model import SHOWN, is_too_long
 from pitstop.maps.ports import EpochId
 from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.sinks import MapSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
@@ -128,6 +129,7 @@ def _in_order(table: pa.Table, shuffled: bool) -> pa.Table:
 
 def _with_keys(changes: Changes, sink: MapSink, context: EpochContext) -> Changes:
     kept = changes.only(lambda key: key is not None)
+    context.run.left_out(context.stage, LeftOut.KEYLESS, len(changes.pairs) - len(kept.pairs))
     sample = next(value for key, value in changes.pairs if key is None)
     context.run.log(
         "WARN",
@@ -143,6 +145,7 @@ def _with_short_keys(changes: Changes, context: EpochContext) -> Changes:
     if longest is None or not any(is_too_long(key, longest) for key, _ in changes.pairs):
         return changes
     kept = changes.only(lambda key: not is_too_long(str(key), longest))
+    context.run.left_out(context.stage, LeftOut.LONG_KEY, len(changes.pairs) - len(kept.pairs))
     sample = next(key for key, _ in changes.pairs if is_too_long(key, longest))
     context.run.log(
         "WARN",

@@ -59,6 +59,8 @@ class SourceKind:
     """True if one epoch reads only so much of it, however much lies there: an epoch's new state then fits into memory."""
     folder: Callable[[Source], str | None] = no_folder
     """The folder of all its files, as a URL, if Spark notes by whole paths which of them it has read."""
+    lost: str | None = None
+    """The column of its rows that says how many were lost before each, unread; None: it loses none."""
 
 
 def python_source(
@@ -66,6 +68,7 @@ def python_source(
     batch: bool = False,
     gated: bool = False,
     has_limit: bool = False,
+    lost: str | None = None,
     more: Callable[[Source], dict[str, str]] = lambda source: {},
 ) -> SourceKind:
     """The kind that a Python data source reads, which gets the source's options, and ``more(source)``, beside what it is told.
@@ -84,7 +87,9 @@ def python_source(
         spark.dataSource.register(data_source)
         return spark.read.format(data_source.name()).options(**options(source, told)).load()
 
-    return SourceKind(stream, whole if batch else None, gated, data_source=data_source, has_limit=lambda source: has_limit)
+    return SourceKind(
+        stream, whole if batch else None, gated, data_source=data_source, has_limit=lambda source: has_limit, lost=lost
+    )
 
 
 def source_kind(node: Node) -> SourceKind:

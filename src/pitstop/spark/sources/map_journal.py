@@ -151,4 +151,4 @@ class MapJournalSource(DataSource):
         return EverythingReader(MapJournalReader(SourceOptions("map_journal", self.options)))
 
 
-KIND = python_source(MapJournalSource, batch=True, gated=True, has_limit=True)
+KIND = python_source(MapJournalSource, batch=True, gated=True, has_limit=True, lost="lost")

@@ -1,0 +1,112 @@
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.CollectMetricsExec;
+import org.apache.spark.sql.execution.ColumnarRule;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport;
+import org.apache.spark.sql.types.LongType$;
+
+/**
+ * Lets rows be counted that are late for windows, before they are combined: Spark counts them when they are, as one of each key
+ * and window.
+ *
+ * An observation below a window compares event times with a number that stands for the watermark. This puts in its place the one
+ * by which the operator of the window drops what is late in this epoch. An injector of columnar rules of a session: those alone
+ * see the plan of an epoch when its watermarks are in it.
+ */
+public final class LateRows extends scala.runtime.AbstractFunction1 {
+    /** Before the name of an aggregate: ``late:GRID:GAP:COLUMN``. Times of windows end at multiples of GRID, GAP after the event. */
+    public static final String LATE = "late:";
+    /** In the place of the last late time, in microseconds: no time is as low, so nothing is late as long as it stands there. */
+    public static final long NEVER = Long.MIN_VALUE + 41;
+
+    public Object apply(Object session) {
+        return new Rules();
+    }
+
+    public static final class Rules extends ColumnarRule {
+        private final Bounds bounds = new Bounds();
+
+        public Rule preColumnarTransitions() {
+            return this.bounds;
+        }
+    }
+
+    public static final class Bounds extends Rule {
+        public TreeNode apply(TreeNode plan) {
+            return changed(plan, new HashMap());
+        }
+
+        /** The plan with the bounds in it; ``watermarks``: column of a window above it -> the watermark in ms. */
+        private static TreeNode changed(TreeNode plan, Map watermarks) {
+            Map below = watermarks;
+            if (plan instanceof WatermarkSupport && plan.children().size() == 1) {
+                scala.Option late = ((WatermarkSupport) plan).eventTimeWatermarkForLateEvents();
+                if (late.isDefined()) {
+                    below = new HashMap(watermarks);
+                    scala.collection.immutable.Seq columns = ((SparkPlan) plan.children().apply(0)).output();
+                    for (int number = 0; number < columns.size(); number++) {
+                        below.put(((Attribute) columns.apply(number)).name(), late.get());
+                    }
+                }
+            }
+            List after = new ArrayList();
+            boolean differs = false;
+            for (int number = 0; number < plan.children().size(); number++) {
+                TreeNode child = (TreeNode) plan.children().apply(number);
+                TreeNode made = changed(child, below);
+                differs = differs || made != child;
+                after.add(made);
+            }
+            TreeNode made = differs ? plan.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(after).toSeq()) : plan;
+            return made instanceof CollectMetricsExec ? bounded((CollectMetricsExec) made, watermarks) : made;
+        }
+
+        private static TreeNode bounded(CollectMetricsExec observation, Map watermarks) {
+            List after = new ArrayList();
+            boolean differs = false;
+            for (int number = 0; number < observation.metricExpressions().size(); number++) {
+                Object aggregate = observation.metricExpressions().apply(number);
+                if (aggregate instanceof Alias && ((Alias) aggregate).name().startsWith(LATE)) {
+                    String[] parts = ((Alias) aggregate).name().split(":", 4);
+                    Object watermark = watermarks.get(parts[3]);
+                    if (watermark != null) {
+                        long last = Math.multiplyExact(((Long) watermark).longValue(), 1000L);
+                        last = last - Math.floorMod(last, Long.parseLong(parts[1])) - Long.parseLong(parts[2]);
+                        aggregate = replaced((TreeNode) aggregate, new Literal(Long.valueOf(last), LongType$.MODULE$));
+                        differs = true;
+                    }
+                }
+                after.add(aggregate);
+            }
+            if (!differs) {
+                return observation;
+            }
+            scala.collection.immutable.Seq aggregates = scala.jdk.javaapi.CollectionConverters.asScala(after).toSeq();
+            return new CollectMetricsExec(observation.name(), aggregates, observation.child());
+        }
+
+        private static TreeNode replaced(TreeNode expression, Expression bound) {
+            if (expression instanceof Literal && Long.valueOf(NEVER).equals(((Literal) expression).value())) {
+                return bound;
+            }
+            List after = new ArrayList();
+            boolean differs = false;
+            for (int number = 0; number < expression.children().size(); number++) {
+                TreeNode child = (TreeNode) expression.children().apply(number);
+                TreeNode made = replaced(child, bound);
+                differs = differs || made != child;
+                after.add(made);
+            }
+            return differs ? expression.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(after).toSeq()) : expression;
+        }
+    }
+}

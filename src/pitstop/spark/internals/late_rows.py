@@ -1,0 +1,39 @@
+"""Rows that are late for windows, counted as they come (LateRows.java): Spark counts them once they are combined."""
+
+from __future__ import annotations
+
+import threading
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.spark.internals.java_code import driver_class, new
+from pitstop.spark.internals.jvm import session_of
+
+LATE = "late:"
+"""What the name of an aggregate begins with that counts the rows which are late for windows."""
+
+_NEVER = -(2**63) + 41
+"""In the place of the last late time: no time is as low."""
+_INJECTOR = "LateRows"
+_INJECTED = "spark.pitstop.late"
+_SETTING = threading.Lock()
+
+
+def count_late_rows(spark: SparkSession) -> None:
+    """Let a query that is started in this session next count by :func:`late_rows`; without this, nothing is late there."""
+    with _SETTING:
+        if spark.conf.get(_INJECTED, None) is None:
+            session_of(spark).extensions().injectColumnar(new(spark, driver_class(spark, _INJECTOR)))
+            spark.conf.set(_INJECTED, "true")
+
+
+def late_rows(time: Column, window: str, grid_us: int, gap_us: int) -> Column:
+    """Return an aggregate for an observation of rows that a window combines: how many of them the epoch drops as late.
+
+    ``window``: the column of the window that Spark groups by. With a ``grid_us`` of 1 it ends ``gap_us`` microseconds after an
+    event, else at the next multiple of ``grid_us`` after it, and ``gap_us`` is 1.
+    """
+    # Spark moves the condition of a count_if out of the observation.
+    late = F.when(F.unix_micros(time) <= F.lit(_NEVER), True)
+    return F.count(late).alias(f"{LATE}{grid_us}:{gap_us}:{window}")

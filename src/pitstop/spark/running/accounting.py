@@ -1,0 +1,165 @@
+"""Accounts for the rows of an epoch: how many each stage takes and gives, and why others go no further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pitstop.errors import EngineError
+from pitstop.model.left_out import LeftOut
+from pitstop.pipeline.specs import (
+    DistinctSpec,
+    IngestionTimestampsSpec,
+    NotAheadSpec,
+    ParsedSpec,
+    RollingSpec,
+    SelectSpec,
+    TimestampsSpec,
+    WithColumnsSpec,
+)
+from pitstop.plan.model import Plan, PlanStage
+from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
+from pitstop.spark.internals.late_rows import LATE
+
+TAKEN, GIVEN = "rows_in", "rows_out"
+CHECK_VARIABLE = "PITSTOP_CHECK_ROWS"
+"""The environment variable that lets an epoch whose rows are not all accounted for end its job, if it is ``1``."""
+
+_FRAMES, _SESSIONS, _SEEN = "frames", "sessions", "seen"
+_REPEATED = "numDroppedDuplicateRows"
+_PASSING = (SelectSpec.op, WithColumnsSpec.op, TimestampsSpec.op, IngestionTimestampsSpec.op, NotAheadSpec.op, ParsedSpec.op)
+"""Stages that give each row which they do not count as left out."""
+
+
+class Operator(Protocol):
+    """What Spark says of an operator with state after an epoch."""
+
+    @property
+    def numRowsDroppedByWatermark(self) -> int: ...
+    @property
+    def numRowsUpdated(self) -> int: ...
+    @property
+    def customMetrics(self) -> Mapping[str, int]: ...
+
+
+@dataclass(frozen=True)
+class EpochRows:
+    """The rows of one epoch."""
+
+    figures: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Stage -> ``rows_in``, ``rows_out`` or a LeftOut -> rows."""
+    inputs: dict[tuple[str, int], int] = field(default_factory=dict)
+    """(stage, number of an input) -> rows that it takes from there."""
+    operators: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """(stage, role of an operator) -> what Spark says of it: rows that it dropped as late, rows of state that it changed."""
+
+    def of(self, stage: str, figure: str) -> int:
+        """One figure; 0 if nothing was seen of it."""
+        return self.figures.get(stage, {}).get(figure, 0)
+
+
+def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators: list[Operator]) -> EpochRows:
+    """Return what an epoch's observations and operators say of its rows."""
+    found = EpochRows()
+
+    def add(stage: str, figure: str, rows: Any) -> None:
+        figures = found.figures.setdefault(stage, {})
+        figures[figure] = figures.get(figure, 0) + int(rows or 0)
+
+    observes_late: set[str] = set()
+    for name, row in observed.items():
+        if name.startswith(ROWS_IN):
+            number, _, stage = name.removeprefix(ROWS_IN).partition(":")
+            found.inputs[stage, int(number)] = int(row["rows"])
+            add(stage, TAKEN, row["rows"])
+            for column, rows in row.items():
+                if column.startswith(LATE):
+                    observes_late.add(stage)
+                    add(stage, LeftOut.LATE, rows)
+                elif column != "rows":
+                    add(stage, column, rows)
+        elif name.startswith(ROWS_OUT):
+            add(name.removeprefix(ROWS_OUT), GIVEN, row["rows"])
+            if LeftOut.LOST in row:
+                add(name.removeprefix(ROWS_OUT), LeftOut.LOST, row[LeftOut.LOST])
+        elif name.startswith(OBSERVED):
+            add(name.removeprefix(OBSERVED), GIVEN, row["rows"])
+            add(name.removeprefix(OBSERVED), LeftOut.UNPARSED, row["bad"])
+        elif name.startswith(AHEAD):
+            add(name.removeprefix(AHEAD), LeftOut.AHEAD, row["rows"])
+        elif name.startswith(FAILED):
+            add(name.removeprefix(FAILED), LeftOut.FAILED, row["rows"])
+    for slot, operator in zip(plan.operators, operators, strict=False):
+        if slot.copy:  # the same rows once more
+            continue
+        dropped = int(operator.numRowsDroppedByWatermark)
+        found.operators[slot.stage, slot.role] = dropped, int(operator.numRowsUpdated)
+        if slot.stage not in observes_late:
+            add(slot.stage, LeftOut.LATE, dropped)
+        if slot.role == _SEEN:
+            add(slot.stage, LeftOut.REPEATED, operator.customMetrics.get(_REPEATED, 0))
+    return found
+
+
+def check_rows(plan: Plan, rows: EpochRows, epoch: int) -> EngineError | None:
+    """Return an error that names a stage of whose rows in an epoch some are neither passed on nor counted; None: there is none.
+
+    Exact are: what reaches a stage with state from a source that is read once by steps that leave no rows out but those they
+    count; distinct; rolling aggregates. Of windows Spark says how many of them changed or were late, not how many rows were in
+    these: there are none without a row, and no late ones without late rows.
+    """
+    for wrong in _wrong(plan, rows):
+        return EngineError(f"Rows of epoch {epoch} are not accounted for: {wrong} ({CHECK_VARIABLE}=1).")
+    return None
+
+
+def _wrong(plan: Plan, rows: EpochRows) -> Iterator[str]:
+    copied = {slot.stage for slot in plan.operators if slot.copy}
+    """Stages that two branches compute, each of its own rows: sources of a user's own need not agree on an epoch."""
+    stages = {stage.name: stage for stage in plan.stages if stage.name not in copied}
+    once = [slot.stage for slot in plan.source_slots]
+    for (name, number), taken in rows.inputs.items():
+        stage = stages.get(name)
+        if stage is None:
+            continue
+        came = _came(stages, stage.inputs[number], rows, once)
+        if came is not None and came != taken:
+            yield f"stage '{name}' takes {taken} rows of '{stage.inputs[number]}', which gives {came}"
+    for name, stage in stages.items():
+        if GIVEN not in rows.figures.get(name, {}) or not any(of == name for of, _ in rows.inputs):
+            continue
+        taken, given = rows.of(name, TAKEN), rows.of(name, GIVEN)
+        reasons = {reason: rows.of(name, reason) for reason in LeftOut if rows.of(name, reason)}
+        told = "".join(f" + {count} {reason.words}" for reason, count in reasons.items())
+        if stage.op in (DistinctSpec.op, RollingSpec.op) and taken != given + sum(reasons.values()):
+            yield f"stage '{name}' takes {taken} rows and gives {given}{told}"
+        yield from _wrong_windows(name, rows, taken - sum(reasons.values()), told)
+
+
+def _wrong_windows(name: str, rows: EpochRows, on_time: int, told: str) -> Iterator[str]:
+    taken, late = rows.of(name, TAKEN), rows.of(name, LeftOut.LATE)
+    for role in (_FRAMES, _SESSIONS):
+        if (name, role) not in rows.operators:
+            continue
+        dropped, changed = rows.operators[name, role]
+        if on_time < 0 or dropped > late or (late and not dropped):
+            yield f"stage '{name}' takes {taken} rows{told}, and {dropped} of its windows were late"
+        elif role == _FRAMES and (changed > on_time or (on_time and not changed)):
+            yield f"stage '{name}' takes {taken} rows{told}, and {changed} of its windows have changed"
+
+
+def _came(stages: Mapping[str, PlanStage], name: str, rows: EpochRows, read: list[str]) -> int | None:
+    """How many rows a stage gives; None if that is not known exactly."""
+    stage = stages.get(name)
+    if stage is None:
+        return None
+    if not stage.inputs:
+        return rows.of(name, GIVEN) if read.count(name) == 1 and GIVEN in rows.figures.get(name, {}) else None
+    if stage.op not in _PASSING:
+        return rows.of(name, GIVEN) if stage.layout is not None and GIVEN in rows.figures.get(name, {}) else None
+    came = _came(stages, stage.inputs[0], rows, read)
+    if came is None:
+        return None
+    unparsed = rows.of(stage.inputs[0], LeftOut.UNPARSED) if stage.op == ParsedSpec.op else 0
+    return came - unparsed - rows.of(name, LeftOut.AHEAD)
