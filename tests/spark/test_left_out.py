@@ -6,7 +6,9 @@ from collections import Counter
 import pytest
 
 import pitstop as ps
+from pitstop.errors import EngineError
 from pitstop.kit.waiting import wait_until
+from pitstop.spark.lowering import lowering
 from tests.spark.harness import Collected
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -112,3 +114,22 @@ def test_an_inner_join_counts_rows_without_time_or_key_of_both_sides(spark, tmp_
     job.stop()
     assert figures(job, "pairs") == {"rows_in": 6, "rows_out": 1, "untimed_rows": 3, "keyless_rows": 1, "late_rows": 0}
     assert job.progress.stages["pairs"]["state_rows"] == 2
+
+
+def test_a_job_whose_rows_do_not_add_up_ends_with_the_stage_and_the_numbers(spark, tmp_path, monkeypatch):
+    monkeypatch.setenv("PITSTOP_CHECK_ROWS", "1")
+    monkeypatch.setattr(lowering, "left_out", lambda *_: [])  # as if nobody counted rows without event time
+    feed, p = Feed(tmp_path / "rows"), ps.Pipeline()
+    keyed = feed.stage(p).group_by("k")
+    keyed.window(ps.tumbling("1 minute")).aggregate("counts", n=ps.count()).write_to(ps.sinks.noop(), name="out")
+    feed.add(("a", 1, None), ("a", 2, None))
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    with pytest.raises(EngineError) as raised:
+        job.wait_for_epoch(1000)
+    assert str(raised.value) == (
+        "Rows of epoch 0 are not accounted for: stage 'counts' takes 2 rows, and 0 of its windows have changed "
+        "(PITSTOP_CHECK_ROWS=1)."
+    )
+    assert not job.active
+    with pytest.raises(EngineError, match="not accounted for"):
+        job.stop()

@@ -191,6 +191,8 @@ class Stage(Rows):
     ) -> Stage:
         """Stamp rows with the time of their epoch, in a new column. A replay stamps them anew.
 
+        What ends by event time then ends by the clock, also while no rows come.
+
         ``idle_timeout`` as in :meth:`with_timestamps`.
         """
         return self._then(IngestionTimestampsSpec(column, _idle(idle_timeout)), name)

@@ -1,6 +1,6 @@
 """Which stages are idle, and where their watermarks go (jet.md §3.4)."""
 
-from pitstop.spark.running.idle import IdleClock
+from pitstop.spark.running.idle import ClockTime, IdleClock
 
 
 def clock(**timeouts):
@@ -64,3 +64,22 @@ def test_a_query_that_takes_the_place_of_another_knows_when_rows_came():
     it.saw("b", 5000, 131.0)
     assert it.raised(134.0) == {}
     assert it.raised(135.0) == {"a": 5000}
+
+
+def test_a_stage_of_ingestion_time_follows_the_clock_when_asked_to_and_never_goes_back():
+    it = IdleClock({"a": 0, "b": 10}, 100.0, by_clock=frozenset({"a"}))
+    it.saw("a", 1000, 101.0)
+    it.saw("b", 500, 101.0)
+    assert it.raised(105.0) == {}
+    assert it.raised(105.0, 3000) == {"a": 3000}
+    assert it.raised(106.0, 2000) == {}
+    assert it.raised(111.0, 4000) == {"a": 4000, "b": 4000}
+    assert it.idle == {"b"}
+
+
+def test_state_may_end_when_the_clock_has_passed_the_end_of_a_window():
+    it = ClockTime(frozenset({"a"}), (60_000, 10_000), (True,))
+    assert [it.passes(119_999, now) for now in (119_999, 120_000)] == [False, True]
+    assert [it.passes(120_000, now) for now in (129_999, 130_000)] == [False, True]
+    assert it.look_seconds == 10.0
+    assert ClockTime(frozenset({"a"}), (200,), (True,)).look_seconds == 0.5

@@ -2506,7 +2506,7 @@ export interface components {
         Progress: {
             /**
              * Bad Rows
-             * @description Rows that could not be parsed, since the job was submitted.
+             * @description Rows that did not parse, were too far ahead of the clock, or no function could take, since the job was submitted.
              * @default 0
              */
             bad_rows: number;
@@ -2550,7 +2550,7 @@ export interface components {
             /**
              * Stages
              * @description Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
-             *     state in the last epoch with data), late rows dropped, source offsets.
+             *     state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets.
              */
             stages: {
                 [key: string]: {

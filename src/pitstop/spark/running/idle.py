@@ -4,21 +4,36 @@ Spark's watermark is the lowest of all its watermark operators. When an epoch is
 what its rows have told these operators, those of idle stages are raised to the lowest of the others. So the decision
 is recorded where Spark records the watermark: an epoch that runs again runs by the same one. Plan and state are those
 of a job without idle timeouts.
+
+The event time of stages with ingestion time is the clock. So while no epoch comes they are raised to the clock, as long as there
+is state that may end by it: their windows end, and state of one's own expires, when all is silent.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import cast
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import IngestionTimestampsSpec, TimestampsSpec
+from pitstop.pipeline.specs import (
+    DistinctSpec,
+    IngestionTimestampsSpec,
+    JoinSpec,
+    MapStatefulSpec,
+    OwnCodeSpec,
+    Spec,
+    TimestampsSpec,
+    WindowSpec,
+)
+from pitstop.pipeline.windows import Window
+from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.internals.watermarks import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
@@ -29,16 +44,56 @@ Log = Callable[[str, str, str], None]
 _NEVER_LOWEST_MS = 253_402_300_799_000
 """The end of the year 9999."""
 _START_SECONDS = 60.0
+_SHORTEST_LOOK_MS = 500
 _LOOK_SECONDS = 10.0
 """A query without rows looks for idle stages this often, or as often as the shortest idle timeout if that is shorter."""
+
+
+@dataclass(frozen=True)
+class ClockTime:
+    """Stages whose event time is the clock, and state that ends by it."""
+
+    stages: frozenset[str]
+    grids_ms: tuple[int, ...]
+    """State may end once the clock has passed a multiple of one of these."""
+    ending: tuple[bool, ...]
+    """For each operator with state, in Spark's order: whether its state ends by time."""
+
+    @classmethod
+    def of(cls, event_times: Iterable[Node], operators: tuple[OperatorSlot, ...], nodes: Iterable[Node]) -> ClockTime | None:
+        """Return that of a query; None if nothing in it ends by the clock."""
+        stages = frozenset(node.name for node in event_times if isinstance(node.spec, IngestionTimestampsSpec))
+        grids = {node.name: _grid_ms(node.spec) for node in nodes}
+        ending = [grids.get(slot.stage) for slot in operators]
+        if not stages or not any(ending):
+            return None
+        return cls(stages, tuple({grid for grid in ending if grid}), tuple(grid is not None for grid in ending))
+
+    def passes(self, before_ms: int, now_ms: int) -> bool:
+        """True if state may have ended between two moments."""
+        return any(before_ms // grid != now_ms // grid for grid in self.grids_ms)
+
+    @property
+    def look_seconds(self) -> float:
+        """How often it is looked whether state has ended."""
+        return min(_LOOK_SECONDS, max(_SHORTEST_LOOK_MS, min(self.grids_ms)) / 1000)
 
 
 class IdleClock:
     """Which stages are idle, and how far their watermarks may follow the others."""
 
-    def __init__(self, timeouts: Mapping[str, float], now: float, last_rows: Mapping[str, float] | None = None) -> None:
-        """``timeouts``: stage -> seconds, 0: never idle. ``last_rows``: stage -> when it last had rows, if known."""
-        self._timeouts = dict(timeouts)
+    def __init__(
+        self,
+        timeouts: Mapping[str, float],
+        now: float,
+        last_rows: Mapping[str, float] | None = None,
+        by_clock: frozenset[str] = frozenset(),
+    ) -> None:
+        """``timeouts``: stage -> seconds, 0: never idle. ``last_rows``: stage -> when it last had rows, if known.
+
+        ``by_clock``: stages whose event time is the clock.
+        """
+        self._timeouts, self._by_clock = dict(timeouts), by_clock
         self._watermarks = dict.fromkeys(timeouts, LOWEST_MS)
         self.last_rows = {stage: (last_rows or {}).get(stage, now) for stage in timeouts}
         self.idle: frozenset[str] = frozenset()
@@ -49,11 +104,15 @@ class IdleClock:
         self._watermarks[stage] = max(self._watermarks.get(stage, LOWEST_MS), watermark_ms)
         self.last_rows[stage] = now
 
-    def raised(self, now: float) -> dict[str, int]:
-        """Decide which stages are idle now; idle stage -> the watermark (ms) that its own is raised to, if it is lower.
+    def raised(self, now: float, clock_ms: int | None = None) -> dict[str, int]:
+        """Decide which stages are idle now; stage -> the watermark (ms) that its own is raised to, if it is lower.
 
-        That is the lowest of the stages that are not idle; if all are, the highest that any has reached.
+        Of an idle one that is the lowest of the stages that are not idle; if all are, the highest that any has reached. Of one
+        whose event time is the clock it is ``clock_ms``, if that is given: no row that is yet to come is as early.
         """
+        behind = [stage for stage in sorted(self._by_clock) if clock_ms is not None and self._watermarks[stage] < clock_ms]
+        by_clock = dict.fromkeys(behind, clock_ms or 0)
+        self._watermarks.update(by_clock)
         self.idle = frozenset(
             stage for stage, timeout in self._timeouts.items() if timeout and now - self.last_rows[stage] >= timeout
         )
@@ -61,7 +120,7 @@ class IdleClock:
         target = min(others) if others else max(self._watermarks.values(), default=LOWEST_MS)
         found = {stage: target for stage in sorted(self.idle) if self._watermarks[stage] < target}
         self._watermarks.update(found)
-        return found
+        return by_clock | found
 
 
 class IdleWatch:
@@ -75,11 +134,14 @@ class IdleWatch:
         look_seconds: float | None,
         log: Log,
         followers: Collection[str] = (),
+        clock_time: ClockTime | None = None,
     ) -> None:
         """``stages``: id of a watermark operator -> stage. ``look_seconds`` None: no stage can be idle.
 
-        ``followers`` are ids of watermark operators that pass on the watermark of those above them.
+        ``followers`` are ids of watermark operators that pass on the watermark of those above them. ``clock_time``: what ends by
+        the clock while no epoch comes.
         """
+        self._clock_time, self._clock_ms = clock_time, 0
         self._checkpoint, self._log = checkpoint, log
         self._stages, self._followers = dict(stages), frozenset(followers)
         self._look_seconds = look_seconds
@@ -127,12 +189,25 @@ class IdleWatch:
             # What Spark found before the lock was had says nothing of what came meanwhile.
             committed = self._checkpoint.committed()
             nothing_new = waits_for_data(query) and self._checkpoint.planned() == committed
-            if nothing_new and self._raise(self._own(query), time.monotonic()):
+            if nothing_new and self._raise(self._own(query), time.monotonic(), self._ends_by(query)):
                 take_up_watermarks(query, committed + 1)
 
-    def _raise(self, nodes: list[WatermarkNode], now: float) -> bool:
+    def _ends_by(self, query: StreamingQuery) -> int | None:
+        """The moment (ms) up to which state ends by the clock; None if none can have ended."""
+        # The clock of the next epoch is not before now, and what is as early as the watermark is late.
+        clock_ms = int(time.time() * 1000) - 1
+        if self._clock_time is None or not self._clock_time.passes(self._clock_ms, clock_ms):
+            return None
+        seen = query.lastProgress
+        operators = zip(seen.stateOperators, self._clock_time.ending, strict=False) if seen is not None else ()
+        if not any(ends and operator.numRowsTotal for operator, ends in operators):
+            return None
+        self._clock_ms = clock_ms
+        return clock_ms
+
+    def _raise(self, nodes: list[WatermarkNode], now: float, clock_ms: int | None = None) -> bool:
         before = self.clock.idle
-        raised = self.clock.raised(now)
+        raised = self.clock.raised(now, clock_ms)
         for stage in sorted(self.clock.idle - before):
             self._log("INFO", "pitstop.engine", f"stage '{stage}' is idle: it no longer holds the watermark back")
         for stage in sorted(before - self.clock.idle):
@@ -148,21 +223,46 @@ class IdleWatch:
 
 
 def idle_watch(
-    checkpoint: Checkpoint, event_times: Mapping[str, Node], followers: Collection[str], log: Log, before: IdleWatch | None
+    checkpoint: Checkpoint,
+    event_times: Mapping[str, Node],
+    followers: Collection[str],
+    log: Log,
+    before: IdleWatch | None,
+    clock_time: ClockTime | None = None,
 ) -> IdleWatch | None:
     """What watches over the watermarks of a query that is about to start; None if Spark needs no help with them.
 
     ``event_times``: id of a watermark operator -> the stage that sets the event time there. ``followers``: ids of those that pass
-    on a watermark. ``before``: the watch of the query whose place this one takes.
+    on a watermark. ``before``: the watch of the query whose place this one takes. ``clock_time``: what ends by the clock.
     """
-    timeouts = {node.name: _idle_timeout_ms(node) / 1000 for node in event_times.values()}
-    wanted = [timeout for timeout in timeouts.values() if timeout]
-    if not wanted and not followers:
+    by_clock = clock_time.stages if clock_time is not None else frozenset()
+    timeouts = {node.name: _idle_timeout_ms(node) / 1000 if node.name not in by_clock else 0 for node in event_times.values()}
+    looks = [timeout for timeout in timeouts.values() if timeout]
+    if clock_time is not None:
+        looks.append(clock_time.look_seconds)
+    if not looks and not followers:
         return None
-    clock = IdleClock(timeouts, time.monotonic(), before.clock.last_rows if before is not None else None)
+    clock = IdleClock(timeouts, time.monotonic(), before.clock.last_rows if before is not None else None, by_clock)
     stages = {number: node.name for number, node in event_times.items()}
-    look_seconds = min([_LOOK_SECONDS, *wanted]) if wanted else None
-    return IdleWatch(checkpoint, stages, clock, look_seconds, log, followers)
+    look_seconds = min([_LOOK_SECONDS, *looks]) if looks else None
+    return IdleWatch(checkpoint, stages, clock, look_seconds, log, followers, clock_time)
+
+
+def _grid_ms(spec: Spec) -> int | None:
+    """State of the stage may end when the clock has passed a multiple of so many milliseconds; None: it does not end by time."""
+    if isinstance(spec, WindowSpec):
+        if isinstance(spec.window, Window):
+            return spec.window.slide_ms
+        length = spec.window.timeout_ms
+    elif isinstance(spec, (JoinSpec, DistinctSpec)) and spec.within_ms is not None:
+        length = spec.within_ms
+    elif isinstance(spec, MapStatefulSpec) and spec.ttl_ms is not None:
+        length = spec.ttl_ms
+    elif isinstance(spec, OwnCodeSpec):
+        length = round(_LOOK_SECONDS * 1000)
+    else:
+        return None
+    return max(_SHORTEST_LOOK_MS, min(length, round(_LOOK_SECONDS * 1000)))
 
 
 def _idle_timeout_ms(node: Node) -> int:

@@ -27,7 +27,7 @@ from pitstop.spark.lowering.lowering import Lowering, OpenSource
 from pitstop.spark.lowering.streaming import streaming_frame
 from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.running.epochs import EpochRecords, EpochWriter, WriteSink
-from pitstop.spark.running.idle import IdleWatch, idle_watch
+from pitstop.spark.running.idle import ClockTime, IdleWatch, idle_watch
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
 
@@ -82,11 +82,13 @@ class RunningQuery:
         let_windows_rest(spark, _slides(lowering.layouts))
         cuts = cuts_of(pipeline.nodes)
         earlier = before.idle if before is not None else None
-        idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, lowering.followers, environment.log, earlier)
+        operators = operators_of(cuts, lowering.layouts)
+        clock_time = ClockTime.of(lowering.event_times.values(), operators, pipeline.nodes)
+        idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, lowering.followers, environment.log, earlier, clock_time)
         early = _early_results(checkpoint, cuts, lowering.layouts)
         kept = Checkpoint(checkpoint)
         told = idle.epoch_written if idle is not None else None
-        saved = EpochRecords.of(kept, len(operators_of(cuts, lowering.layouts)))
+        saved = EpochRecords.of(kept, len(operators))
         writer = EpochWriter(cuts, environment, early, told, write, saved)
         if counted is not None:
             writer.tell_rows(counted)

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Job, JobGraph, JobHistory } from "../../../api/client";
-import { comparedGraphs, factsOf } from "./facts";
+import { comparedGraphs, factsOf, leftOut } from "./facts";
 
 const now = Date.UTC(2026, 0, 1, 0, 1, 0);
 const history = {
@@ -65,4 +65,11 @@ test("two pipelines are compared by their stages, and by what these read", () =>
     [["d", "c"]],
   );
   expect(comparedGraphs(before, after)).toEqual({ gone: ["b"], come: ["d"], changed: ["a", "c"] });
+});
+
+test("a stage tells why rows went no further", () => {
+  expect(leftOut({ late_rows: 3, keyless_rows: 2, unparsed_rows: 1, rows_in: 9 })).toEqual([
+    ["Rows not parsed", 1],
+    ["Rows without key", 2],
+  ]);
 });

@@ -32,6 +32,25 @@ export function factsOf(job: Job, history: JobHistory | undefined, now: number):
   return facts;
 }
 
+const LEFT_OUT: [figure: string, term: string][] = [
+  ["unparsed_rows", "Rows not parsed"],
+  ["lost_rows", "Rows lost unread"],
+  ["ahead_rows", "Rows too far ahead of the clock"],
+  ["untimed_rows", "Rows without event time"],
+  ["keyless_rows", "Rows without key"],
+  ["long_key_rows", "Rows with too long a key"],
+  ["failed_rows", "Rows a function could not take"],
+  ["repeated_rows", "Repeated rows"],
+];
+
+/** Why rows went no further than to a stage, beside late ones, and how many. */
+export function leftOut(figures: Record<string, unknown>): [term: string, rows: number][] {
+  return LEFT_OUT.flatMap(([figure, term]): [string, number][] => {
+    const rows = number(figures[figure]);
+    return rows === null ? [] : [[term, rows]];
+  });
+}
+
 /** How much of the epoch went by at the stage's state. */
 function shareOf(spent: number | null, epoch: number | null): number | null {
   return spent === null || !epoch ? null : Math.min(1, spent / epoch);

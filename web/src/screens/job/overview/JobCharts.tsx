@@ -66,7 +66,7 @@ function chartsOf({ job, parts_ms }: JobHistory) {
       title: "Rows dropped since the job was submitted",
       series: [
         { label: "Late", values: column("late_rows"), unit: count },
-        { label: "Not parsed", values: column("bad_rows"), unit: count },
+        { label: "Not parsed, ahead or failed", values: column("bad_rows"), unit: count },
       ],
     },
   ];

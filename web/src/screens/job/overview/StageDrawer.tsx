@@ -8,7 +8,7 @@ import { type StageFacts, whatItDoes } from "../../../parts/graph/looks";
 import { Empty } from "../../../parts/Trouble";
 import { Folded } from "../Folded";
 import classes from "../job.module.css";
-import { number } from "../logic/facts";
+import { leftOut, number } from "../logic/facts";
 import { restartsOf } from "../logic/history";
 import { gapOf } from "./JobCharts";
 import { spanOf } from "./span";
@@ -83,6 +83,11 @@ function Stage({ job, graph, node, history, facts }: Props & { node: JobGraph["n
         <Figure term="Size of state">{bytes(known?.stateBytes)}</Figure>
         <Figure term="Its state's share of the last epoch">{percent(known?.share)}</Figure>
         <Figure term="Late rows dropped">{count(known?.lateRows)}</Figure>
+        {leftOut(figures).map(([term, rows]) => (
+          <Figure key={term} term={term}>
+            {count(rows)}
+          </Figure>
+        ))}
       </dl>
       {history && <StageCharts job={job} stage={node.name} history={history} />}
       <Title order={3} size="h5">
