@@ -117,5 +117,6 @@ def test_a_start_from_it_is_rehearsed(spark, ran, tmp_path):
 
 def test_a_column_of_csv_may_have_any_name(spark):
     lines = spark.createDataFrame([("1,x",)], [TEXT])
-    rows = good_rows(with_parsed(lines, ps.sources.csv_tail("events", "`a``b` bigint, `c d` string")))
+    source = ps.sources.csv_tail("events", "`a``b` bigint, `c d` string")
+    rows = good_rows(with_parsed(lines, source), source)
     assert rows.first().asDict() == {"a`b": 1, "c d": "x"}

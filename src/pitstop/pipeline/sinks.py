@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.errors import UsageError
+from pitstop.kit.local_paths import local_path
 
 
 class EpochInfo(Protocol):
@@ -193,8 +194,20 @@ def logger(template: str | None = None) -> Sink:
 def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | list[str] = (), **options: Any) -> Sink:
     """Files in a folder: ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears only with its epoch.
 
-    ``options`` are those of Spark's writer of that format, such as ``header=True`` or ``timestampFormat``.
+    ``options`` are those of Spark's writer of that format, such as ``header=True`` or ``timestampFormat``, and go before what
+    follows. CSV is that of RFC 4180: quotes are doubled, blanks stay, an empty text is ``""`` and null is nothing. (In a CSV of
+    one column all is in quotes, and null is ``""``, for readers pass over empty lines.) Times of CSV and JSON have microseconds.
+    What a format cannot hold is refused when the job is checked: nested and binary columns in CSV, keys of maps in JSON that
+    are no text, whole number or boolean, structs without fields, and intervals of months with days. A file that would hold no
+    row is not written. Keys of maps in JSON are read back as texts: ``map<string, ...>``.
+
+    ``path`` is a folder of the machine that the job runs on, also as ``~/x`` (the home of the server's user) or ``file:///x``; a
+    relative one counts from the folder that the server was started in. The columns in ``partition_by`` become folders
+    ``column=value``, as Hive has them: null and an empty text share one, which is read as null. A row whose text is too long for
+    a folder's name (255 bytes), has a NUL, or is Hive's name for null, is kept in the folder ``_unplaced`` with all its columns,
+    and the log says how many: readers pass that folder over.
     """
+    local_path(str(path), "What the file sink writes")
     if format not in ("parquet", "json", "csv"):
         raise UsageError(f"files writes parquet, json or csv, not {format!r}.")
     return FilesSink(str(path), format, tuple(partition_by), tuple((name, _option(value)) for name, value in options.items()))

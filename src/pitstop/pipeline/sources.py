@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
+from pitstop.kit.local_paths import local_path
 from pitstop.pipeline.windows import Duration
+
+_CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
+"""Spark's own column for rows that do not parse, in a DDL text."""
+_OWN_WAYS = ("mode", "columnnameofcorruptrecord")
+"""Options of Spark's reader, in lower case, by which users say what becomes of rows that do not parse."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,9 @@ class Source:
     """True if it ends; a job whose sources all end completes."""
     reader: Any = None
     """For ``custom``: the DataSource class; for ``items``: the rows."""
+    tells_bad: bool = False
+    """True if its reader parses text itself, and tells the rows that do not parse from others (``files``): what becomes of these
+    is as with ``parse``."""
 
     @property
     def digest(self) -> str:
@@ -61,7 +71,12 @@ def csv_tail(
     A version of the job with a narrower ``glob`` reads no further what that leaves out, and one that turns on ``multiline`` ends
     a record that was read in part by rows of their own, both with a warning. Only the folder itself is waited for while it is
     away: files of one below it, such as the mount of one host in ``*/logs/*.csv``, are read anew when that comes back.
+
+    ``path`` is a folder of the machine that the job runs on, also as ``~/x`` (the home of the server's user) or ``file:///x``; a
+    relative one counts from the folder that the server was started in. An empty text stands in quotes (``""``); nothing between
+    two separators is null. In a row in which something else than a text is ``""`` all empty texts are null.
     """
+    local_path(str(path), "What csv_tail reads")
     return Source(
         "csv_tail",
         {"path": str(path), "glob": glob, "maxBytes": str(max_bytes), "multiline": str(multiline).lower()},
@@ -137,16 +152,28 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
     reader, such as ``header=True``, or ``maxFilesPerTrigger=1``, which bounds what one epoch reads.
     A file that was written more than a week before the newest that was read is passed over, unless ``maxFileAge="365d"``, or
     what you choose, says otherwise: Spark remembers for that long which files it has read.
+
+    Rows of csv and json that do not parse, or have a field too few, too many or of another type, are left out: they are counted,
+    sampled in the log, and go to the dead letters (:meth:`Pipeline.read_from`), with their file. Who gives the option ``mode``
+    or ``columnNameOfCorruptRecord``, or a column ``_corrupt_record``, has what Spark makes of them instead. CSV is read as
+    ``csv_tail`` reads it (RFC 4180, empty texts in quotes); options of yours go before that. ``multiLine=True`` reads newlines
+    in quotes, each file in one task.
+
+    ``path`` may be a pattern (``/data/*/in``), unless there is a file or folder of just that name. ``~/x`` counts from the home
+    of the server's user, a relative path from the folder that the server was started in. Columns of folders (``day=7/``) have the
+    types of the schema; without a schema Spark guesses them, and takes ``007`` for a number.
     """
     if format not in ("csv", "json", "parquet", "text"):
         raise UsageError(f"files reads csv, json, parquet or text, not {format!r}.")
     if streaming and schema is None and format != "text":
         raise UsageError(f"A streaming folder of {format} files needs a schema.")
+    own = any(name.casefold() in _OWN_WAYS for name in options) or _CORRUPT_RECORD.search(schema or "") is not None
     return Source(
         "files",
         {"path": str(path), "format": format} | {k: str(v) for k, v in options.items()},
         schema=schema,
         bounded=not streaming,
+        tells_bad=format in ("csv", "json") and not own,
     )
 
 

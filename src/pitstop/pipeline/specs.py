@@ -52,6 +52,8 @@ class SourceSpec(Spec):
     op: ClassVar[str] = "source"
     kind: ClassVar[StageKind] = StageKind.SOURCE
     source: Source
+    with_bad: bool = False
+    """True if rows that did not parse are among its rows, for stages after it to tell apart."""
 
     def describe(self) -> str:
         return self.source.kind

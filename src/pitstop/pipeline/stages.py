@@ -68,14 +68,15 @@ class Pipeline:
         """Begin with a source. Its name keeps its offset in snapshots.
 
         Rows that cannot be parsed never stop the job: they are counted, sampled in the log, and go to
-        ``dead_letters`` if given (columns ``stage string, text string, time timestamp``; its
-        stage is ``<name>-dead-letters``).
+        ``dead_letters`` if given (columns ``stage string, text string, time timestamp, error string, place string``; ``place``
+        is the file, and for ``csv_tail`` the byte in it, null for sources without files; its stage is ``<name>-dead-letters``).
         """
-        node = self._graph.add(SourceSpec(source), name)
-        if source.parse is None:
-            if dead_letters is not None:
-                raise PipelineError(f"Source '{name}' delivers no text to parse, so it has no dead letters.")
-            return Stage(self._graph, node)
+        if source.parse is None and not source.tells_bad and dead_letters is not None:
+            raise PipelineError(_no_letters(source, name))
+        # The rows of files have the source's own name, as in releases in which these had no letters.
+        if source.parse is None and dead_letters is None:
+            return Stage(self._graph, self._graph.add(SourceSpec(source), name))
+        node = self._graph.add(SourceSpec(source, with_bad=True), name)
         if dead_letters is not None:
             bad = self._graph.add(DeadLettersSpec(), f"{name}-unparsed", (node,))
             Stage(self._graph, bad).write_to(dead_letters, name=f"{name}-dead-letters")
@@ -246,6 +247,15 @@ class Stage(Rows):
     def write_to(self, sink: Sink, name: str) -> None:
         """End in a sink."""
         self._graph.add(SinkSpec(sink.fed(row_order(self._node))), name, (self._node,))
+
+
+def _no_letters(source: Source, name: str) -> str:
+    if source.kind == "files" and source.options.get("format") in ("csv", "json"):
+        why = (
+            "leaves rows that do not parse to Spark, for it has the option mode or columnNameOfCorruptRecord, or _corrupt_record"
+        )
+        return f"Source '{name}' {why}: leave that out, and they can be dead letters."
+    return f"Source '{name}' delivers no text to parse, so it has no dead letters."
 
 
 def _idle(timeout: Duration) -> int:

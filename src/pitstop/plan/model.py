@@ -68,6 +68,8 @@ class PlanStage:
     """Of a sink: where it writes, if two jobs are not to write there; see spark.sinks.SinkKind."""
     settings: str | None = None
     """Of a source: a digest of all that its reader is told, by which it is known under another name. None: the plan is older."""
+    concern: str | None = None
+    """What may be amiss with where a source reads: a clause that goes on ``Source 'name' (place) ...``."""
 
     @property
     def connector(self) -> str:
@@ -89,6 +91,7 @@ class PlanStage:
             **({"folder": self.folder} if self.folder is not None else {}),
             **({"place": self.place} if self.place is not None else {}),
             **({"settings": self.settings} if self.settings is not None else {}),
+            **({"concern": self.concern} if self.concern is not None else {}),
         }
 
     @classmethod
@@ -107,6 +110,7 @@ class PlanStage:
             folder=data.get("folder"),
             place=data.get("place"),
             settings=data.get("settings"),
+            concern=data.get("concern"),
         )
 
 
@@ -129,6 +133,11 @@ class Plan:
     def stateful(self) -> dict[str, StateLayout]:
         """Stage name -> layout, of the stages that keep state in operators."""
         return {s.name: s.layout for s in self.stages if s.layout is not None}
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """What may be amiss with where its sources read, a sentence each."""
+        return tuple(f"Source '{s.name}' ({s.location}) {s.concern}" for s in self.stages if s.concern is not None)
 
     @property
     def sources(self) -> dict[str, PlanStage]:

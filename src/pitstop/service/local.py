@@ -157,7 +157,9 @@ class LocalService(Reads, MapVerbs, LogLevels):
         request = updates.with_args_of(found, request) if found is not None else request
         source = self._kept(request, JobConfig.from_options(options))
         checked = self._judge.check(source, options, found, record)
-        return CheckResult(checked.plan, checked.report, checked.report.text() if checked.report else _fresh(checked.plan))
+        text = checked.report.text() if checked.report else _fresh(checked.plan)
+        text = "\n".join([text, *Plan.from_dict(checked.plan).concerns])
+        return CheckResult(checked.plan, checked.report, text)
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         return wait(self.ask_update(name_or_id, request, watch_seconds), self.changes)

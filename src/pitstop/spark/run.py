@@ -15,6 +15,7 @@ from pitstop.plan.sizes import state_sizes
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
+from pitstop.spark.running.file_times import FileTimes
 from pitstop.spark.running.outgrowing import MemoryWatch
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
@@ -47,6 +48,7 @@ class Run:
         """The query at this moment."""
         self._written, self._commits = -1, threading.Event()
         self._tables_read_anew = False
+        self._file_times = FileTimes(environment.log)
         self._memory = MemoryWatch(job, environment.log, holds)
         self._refresh = TableRefresh(refresh_seconds(job.pipeline), lambda: self.running, self._start_again, wake)
         self._follow(running)
@@ -81,6 +83,8 @@ class Run:
         else:
             running = RunningQuery.start(job.spark, job.pipeline, environment, point.checkpoint, counted=tracker.wrote)
         run = cls(job, environment, tracker, running, wake, holds)
+        for concern in job.plan.concerns:
+            environment.log("WARN", "pitstop.source", concern)
         environment.log("INFO", "pitstop.engine", "the query is started")
         return run
 
@@ -112,7 +116,7 @@ class Run:
 
     def look(self) -> Progress:
         """What the job has reached by now, over all its runs."""
-        self.tracker.look(self.running.query)
+        self._sees_more()
         if self.tracker.first_epoch:
             self._memory.look(self.tracker.progress, self.running)
         return self.tracker.progress
@@ -141,7 +145,7 @@ class Run:
         threading.Thread(target=self._await_end, args=(query,), daemon=True).start()
 
     def _epoch_begins(self) -> None:
-        if self.tracker.look(self.running.query):
+        if self._sees_more():
             self._wake()
         self._check_rows()
 
@@ -166,8 +170,18 @@ class Run:
             except Exception as error:  # the session ends; the next look, or failure(), tells what there is to tell
                 self._environment.log("DEBUG", "pitstop.engine", f"an epoch is not seen at once: {type(error).__name__}")
 
+    def _sees_more(self) -> bool:
+        """Take up what the query has reached; True if it has finished an epoch since the last look."""
+        more = self.tracker.look(self.running.query)
+        if more:
+            stages = self.tracker.progress.stages
+            slots = [(slot.relation, slot.stage) for slot in self._job.plan.source_slots]
+            offsets = {number: (stage, stages.get(stage, {}).get("offset")) for number, stage in slots if number is not None}
+            self._file_times.look(self.running.checkpoint.path, offsets)
+        return more
+
     def _sees(self, epoch: int) -> bool:
-        self.tracker.look(self.running.query)
+        self._sees_more()
         return self.tracker.last_epoch >= epoch or not self.active
 
     def _await_end(self, running: RunningQuery) -> None:

@@ -70,9 +70,9 @@ def compile_pipeline(
         if id(node) in tables and isinstance(node.spec, SourceSpec) and not node.source.bounded:
             raise PipelineError(f"Source '{node.name}' ({node.location}) does not end, so it can be no table of a hash join.")
         frame = (static if id(node) in tables else lowering).frame(node)
-        if isinstance(node.spec, SinkSpec):
+        if isinstance(node.spec, SinkSpec) and not runs_already:
             check_sink(node, frame)
-        stages.append(_stage(node, frame, lowering, pipeline.migrations))
+        stages.append(_stage(spark, node, frame, lowering, pipeline.migrations))
     check_early(pipeline.nodes, lowering.layouts)
     cuts = cuts_of(pipeline.nodes)
     operators = operators_of(cuts, lowering.layouts) if streaming else ()
@@ -84,7 +84,9 @@ def compile_pipeline(
     return Plan(tuple(stages), operators, sources, partitions)
 
 
-def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping[str, Migration]) -> PlanStage:
+def _stage(
+    spark: SparkSession, node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping[str, Migration]
+) -> PlanStage:
     layout = lowering.layouts.get(node.name)
     return PlanStage(
         name=node.name,
@@ -100,6 +102,7 @@ def _stage(node: Node, frame: DataFrame, lowering: Lowering, migrations: Mapping
         folder=source_kind(node).folder(node.source) if isinstance(node.spec, SourceSpec) else None,
         place=sink_kind(node).place(node.sink) if isinstance(node.spec, SinkSpec) else None,
         settings=node.source.digest if isinstance(node.spec, SourceSpec) else None,
+        concern=source_kind(node).concern(spark, node.source) if isinstance(node.spec, SourceSpec) else None,
     )
 
 

@@ -59,6 +59,7 @@ from pitstop.spark.lowering.event_time import (
     Observe,
     event_time_if_there,
     observe_stream,
+    observe_table,
     with_event_time,
     with_event_time_of,
 )
@@ -113,6 +114,8 @@ class Lowering:
     """The clock of rows that are no stream."""
     observe: Observe | None = None
     """Observes rows that are no stream; None: nobody asks what is left out of them."""
+    observe_table: Observe | None = None
+    """Observes the rows of a table of a hash join; None: nobody asks."""
     observed: Container[int] = ()
     """Ids of nodes whose rows are observed elsewhere."""
 
@@ -182,7 +185,14 @@ class Lowering:
                 if not isinstance(table, DataFrame):
                     raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is no DataFrame.")
             else:
-                table = Lowering(self.spark, self.settings, streaming=False, max_ahead_ms=self.max_ahead_ms).frame(node.inputs[1])
+                static = Lowering(
+                    self.spark,
+                    self.settings,
+                    streaming=False,
+                    max_ahead_ms=self.max_ahead_ms,
+                    observe=observe_table if self.streaming else self.observe_table,
+                )
+                table = static.frame(node.inputs[1])
             self.tables[node.name] = table if table.isStreaming else table.persist()
         return self.tables[node.name]
 
@@ -193,7 +203,7 @@ def _as_they_are(rows: DataFrame) -> DataFrame:
 
 def _counts(node: Node) -> bool:
     """True for stages whose rows are counted where they come out; sources of text count what they parse anyway."""
-    return node.spec.stateful or (isinstance(node.spec, SourceSpec) and node.spec.source.parse is None)
+    return node.spec.stateful or (isinstance(node.spec, SourceSpec) and not lower_source.can_be_bad(node.source))
 
 
 def _lost(node: Node) -> list[Column]:
@@ -217,20 +227,23 @@ def _source(spec: SourceSpec, lowering: Lowering, node: Node, inputs: list[DataF
         frame = lowering.open_source(node)
     else:
         frame = lower_source.read_stream(lowering.spark, node, lowering.settings)
-    if source.parse is None:
+    if not lower_source.can_be_bad(source):
         return frame
     parsed = lower_source.with_parsed(frame, source)
-    return lower_source.counted(parsed, node) if lowering.streaming else parsed
+    observe = lowering.observer(node, parsed)
+    if observe is not None:
+        parsed = lower_source.counted(parsed, node, observe)
+    return parsed if spec.with_bad else lower_source.good_rows(parsed, source)
 
 
 @lower.register
 def _parsed(spec: ParsedSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_source.good_rows(inputs[0])
+    return lower_source.good_rows(inputs[0], node.inputs[0].source)
 
 
 @lower.register
 def _dead_letters(spec: DeadLettersSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_source.dead_letters(inputs[0], node.inputs[0].name)
+    return lower_source.dead_letters(inputs[0], node.inputs[0].name, node.inputs[0].source)
 
 
 @lower.register

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -11,11 +11,16 @@ from pitstop.pipeline.sources import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.naming import OBSERVED, quoted
+from pitstop.spark.base.text_formats import CORRUPT, PLACE, lenient_options, reading_options
+from pitstop.spark.lowering.event_time import Observe
 from pitstop.spark.sources import open_batch, open_stream
 
-CORRUPT = "__corrupt"
 PARSED = "__row"
 TEXT = "value"
+_PLACES = {"csv_tail": ("file", "position")}
+"""Kind of source -> columns that say where a text comes from."""
+_MOST = 500
+"""Letters of an error: each row bears it."""
 
 
 def read_stream(spark: SparkSession, node: Node, settings: SourceSettings) -> DataFrame:
@@ -28,35 +33,85 @@ def read_static(spark: SparkSession, node: Node, settings: SourceSettings) -> Da
     return open_batch(spark, node, settings.options(node.name))
 
 
+def can_be_bad(source: Source) -> bool:
+    """True if its rows are parsed, by its reader or here."""
+    return source.parse is not None or source.tells_bad
+
+
 def with_parsed(frame: DataFrame, source: Source) -> DataFrame:
-    """Add ``__row``: the parsed struct, whose ``__corrupt`` is the text if it did not parse."""
-    schema = struct_of(source.schema or "").add(StructField(CORRUPT, StringType()))
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT} | source.parse_options
-    parsed = F.from_csv(TEXT, _ddl(schema), options) if source.parse == "csv" else F.from_json(TEXT, schema, options)
-    return frame.withColumn(PARSED, parsed)
+    """Add ``__row``: the parsed struct, whose ``__corrupt`` is the text if it did not parse, unless the reader has parsed."""
+    if source.parse is None:
+        return frame
+    columns = struct_of(source.schema or "")
+    schema = StructType([*columns.fields, StructField(CORRUPT, StringType())])
+    own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    if source.parse == "json":
+        return frame.withColumn(PARSED, F.from_json(TEXT, schema, own | source.parse_options))
+    frame = frame.withColumn(PARSED, F.from_csv(TEXT, _ddl(schema), own | reading_options("csv", columns, source.parse_options)))
+    lenient = lenient_options("csv", columns, source.parse_options)
+    if lenient is None:
+        return frame
+    again = F.from_csv(TEXT, _ddl(schema), own | lenient)
+    return frame.withColumn(PARSED, F.when(F.col(f"{PARSED}.{CORRUPT}").isNull(), F.col(PARSED)).otherwise(again))
 
 
 def _ddl(schema: StructType) -> str:
     return ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields)
 
 
-def good_rows(frame: DataFrame) -> DataFrame:
+def good_rows(frame: DataFrame, source: Source) -> DataFrame:
     """The rows that parsed."""
-    return frame.where(F.col(f"{PARSED}.{CORRUPT}").isNull()).select(f"{PARSED}.*").drop(CORRUPT)
+    good = frame.where(~_is_bad(frame, source))
+    return good.drop(CORRUPT, PLACE) if source.tells_bad else good.select(f"{PARSED}.*").drop(CORRUPT)
 
 
-def dead_letters(frame: DataFrame, stage: str) -> DataFrame:
-    """The rows that did not: ``stage string, text string, time timestamp``."""
-    bad = frame.where(F.col(f"{PARSED}.{CORRUPT}").isNotNull())
-    return bad.select(F.lit(stage).alias("stage"), F.col(TEXT).alias("text"), F.current_timestamp().alias("time"))
+def dead_letters(frame: DataFrame, stage: str, source: Source) -> DataFrame:
+    """The rows that did not: ``stage string, text string, time timestamp, error string, place string``."""
+    return frame.where(_is_bad(frame, source)).select(
+        F.lit(stage).alias("stage"),
+        _text(source).alias("text"),
+        F.current_timestamp().alias("time"),
+        F.lit(_error(source)).alias("error"),
+        _place(source).alias("place"),
+    )
 
 
-def counted(frame: DataFrame, node: Node) -> DataFrame:
-    """Observe how many rows a text source gave, how many did not parse, and one of these."""
-    bad = F.col(f"{PARSED}.{CORRUPT}").isNotNull()
-    return frame.observe(
+def counted(frame: DataFrame, node: Node, observe: Observe) -> DataFrame:
+    """Observe how many rows a source gave, how many did not parse, and one of these."""
+    source = node.source
+    bad = _is_bad(frame, source)
+    return observe(
+        frame,
         f"{OBSERVED}{node.name}",
         F.count(F.lit(1)).alias("rows"),
         F.count_if(bad).alias("bad"),
-        F.first(F.when(bad, F.col(TEXT)), ignorenulls=True).alias("sample"),
+        F.first(F.when(bad, _text(source)), ignorenulls=True).alias("sample"),
     )
+
+
+def _is_bad(frame: DataFrame, source: Source) -> Column:
+    """Whether a row did not parse.
+
+    It needs every column where the reader parses, for Spark's readers parse, and judge, no column that nobody asks for.
+    """
+    if not source.tells_bad:
+        return F.col(f"{PARSED}.{CORRUPT}").isNotNull()
+    columns = [F.col(quoted(name)) for name in frame.columns if name not in (CORRUPT, PLACE)]
+    return F.when(F.col(CORRUPT).isNull(), F.lit(False)).otherwise(F.struct(*columns).cast("string") != F.lit(""))
+
+
+def _text(source: Source) -> Column:
+    return F.col(CORRUPT if source.tells_bad else TEXT)
+
+
+def _place(source: Source) -> Column:
+    if source.tells_bad:
+        return F.col(PLACE)
+    columns = _PLACES.get(source.kind)
+    return F.concat_ws(":", *columns) if columns is not None else F.lit(None).cast("string")
+
+
+def _error(source: Source) -> str:
+    form = source.parse or source.options["format"]
+    said = f"This is no {form} of the columns {source.schema}." if source.schema else f"This is no {form} like the other rows."
+    return said if len(said) <= _MOST else f"{said[:_MOST]}…"

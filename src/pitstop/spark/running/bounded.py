@@ -41,6 +41,7 @@ class BoundedRun:
             max_ahead_ms=self._environment.max_ahead_ms,
             now_ms=lambda: now_ms,
             observe=observations.observe,
+            observe_table=observations.observe,
         )
         sinks = [node for node in self._pipeline.nodes if isinstance(node.spec, SinkSpec)]
         for node in sorted(sinks, key=lambda sink: sink_kind(sink).rank):

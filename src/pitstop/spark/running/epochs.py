@@ -20,7 +20,6 @@ from functools import cached_property, partial
 from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError
-from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore
@@ -174,8 +173,8 @@ class EpochWriter:
         if self._state is not None:
             self._state.begins(epoch)
         self._write_sinks(rows, epoch)
-        for stage, ahead in tell_seen(self._observations, self._environment.log).items():
-            self._environment.left_out(stage, LeftOut.AHEAD, ahead)
+        for stage, reason, count in tell_seen(self._observations, self._environment.log):
+            self._environment.left_out(stage, reason, count)
 
     def _write_sinks(self, rows: DataFrame, epoch: int) -> None:
         if self._in_one_pass:

@@ -1,19 +1,36 @@
-"""Tells of rows that are left out because their time is too far ahead of the clock."""
+"""Tells of rows that are left out: those that do not parse, and those whose time is too far ahead of the clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pitstop.spark.base.naming import AHEAD
+from pitstop.model.left_out import LeftOut
+from pitstop.spark.base.naming import AHEAD, OBSERVED
 from pitstop.spark.internals.observations import Observations
 
 Log = Callable[[str, str, str], None]
 
 
-def tell_seen(observations: Observations, log: Log) -> dict[str, int]:
-    """Tell the log which rows of the frames that were computed by now are too far ahead; stage -> how many they are."""
-    return {name.removeprefix(AHEAD): tell_ahead(name, seen, log) for name, seen in observations.seen()}
+def tell_seen(observations: Observations, log: Log) -> list[tuple[str, LeftOut, int]]:
+    """Tell the log which rows of the frames that were computed by now are left out; returns (source or stage, why, how many)."""
+    return [tell_left_out(name, seen, log) for name, seen in observations.seen()]
+
+
+def tell_left_out(name: str, seen: Mapping[str, Any], log: Log) -> tuple[str, LeftOut, int]:
+    """Tell the log of rows that an observation of either kind has counted, if any; return (source or stage, why, how many)."""
+    if name.startswith(OBSERVED):
+        source = name.removeprefix(OBSERVED)
+        return source, LeftOut.UNPARSED, tell_unparsed(source, seen, log)
+    return name.removeprefix(AHEAD), LeftOut.AHEAD, tell_ahead(name, seen, log)
+
+
+def tell_unparsed(source: str, seen: Mapping[str, Any], log: Log) -> int:
+    """Tell the log how many rows of a source did not parse, if any, and one of them; return how many."""
+    rows = int(seen["bad"] or 0)
+    if rows:
+        log("WARN", "pitstop.source", f"{rows} rows of '{source}' could not be parsed, such as: {seen['sample']!r}")
+    return rows
 
 
 def tell_ahead(name: str, seen: Mapping[str, Any], log: Log) -> int:

@@ -19,11 +19,11 @@ from pitstop.model.job import Progress
 from pitstop.model.left_out import BAD, LeftOut
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
-from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
+from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT, TABLE
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.running.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
 from pitstop.spark.running.concerns import Concerns
-from pitstop.spark.running.left_out import tell_ahead
+from pitstop.spark.running.left_out import tell_left_out
 
 Log = Callable[[str, str, str], None]
 
@@ -61,6 +61,8 @@ class ProgressTracker:
         self._checks = os.environ.get(CHECK_VARIABLE) == "1"
         self.unaccounted: PitstopError | None = None
         """Which rows of an epoch were neither passed on nor counted, if that is looked for."""
+        self._tables: dict[str, Any] = {}
+        """Source of a table -> what was observed of it last."""
         self._last_epoch, self._last_at = -1, time.monotonic()
         self.ready = False
         """The query has finished an epoch, or has found nothing to do."""
@@ -144,14 +146,17 @@ class ProgressTracker:
     def _tell_observed(self, observed: dict[str, dict[str, Any]]) -> None:
         """Tell the log of rows that go no further, with a sample of them."""
         for name, row in observed.items():
-            if name.startswith(AHEAD):
-                tell_ahead(name, row, self._log)
+            if name.startswith((AHEAD, OBSERVED)):
+                tell_left_out(name, row, self._log)
+            elif name.startswith(TABLE) and self._tables.get(name) != row:
+                # A table that was read once is observed in each epoch.
+                self._tables[name] = row
+                source, reason, rows = tell_left_out(name.removeprefix(TABLE), row, self._log)
+                self._told[source, reason] += rows
             elif name.startswith(FAILED) and row["rows"]:
                 told = f"{row['rows']} rows of '{name.removeprefix(FAILED)}' are dead letters, such as: {row['sample']}"
                 self._log("WARN", "pitstop.engine", told)
-            elif name.startswith(OBSERVED) and row["bad"]:
-                told = f"{row['bad']} rows of '{name.removeprefix(OBSERVED)}' could not be parsed, such as: {row['sample']!r}"
-                self._log("WARN", "pitstop.source", told)
+
 
     def _stages(
         self, seen: StreamingQueryProgress, before: dict[str, dict[str, Any]], read: int, rows: EpochRows

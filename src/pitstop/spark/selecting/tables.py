@@ -21,7 +21,7 @@ from pitstop.snapshots.export import lay_view
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import first_line
 from pitstop.spark.internals.parsed import RefusedError, rows_of
-from pitstop.spark.lowering.source import good_rows, read_static, with_parsed
+from pitstop.spark.lowering.source import can_be_bad, good_rows, read_static, with_parsed
 from pitstop.spark.state import in_snapshot
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.connectors import IMAP, connector_of
@@ -116,11 +116,10 @@ class Tables:
                     frame = self._of_map(mapping.outside, keys)
                 case SourceSpec():
                     frame = read_static(self._spark, node, self._settings)
-                    if node.source.parse is not None:
-                        frame = with_parsed(frame, node.source)
+                    if can_be_bad(node.source):
+                        frame = good_rows(with_parsed(frame, node.source), node.source)
                 case ParsedSpec():
-                    assert frame is not None
-                    frame = good_rows(frame)
+                    pass  # done with their source
                 case SelectSpec(columns=columns):
                     assert frame is not None
                     frame = frame.selectExpr(*columns)

@@ -40,6 +40,11 @@ def no_folder(source: Source) -> str | None:
     return None
 
 
+def no_concern(spark: SparkSession, source: Source) -> str | None:
+    """Nothing is amiss."""
+    return None
+
+
 @dataclass(frozen=True)
 class SourceKind:
     """What the engine knows of a kind of source."""
@@ -61,6 +66,8 @@ class SourceKind:
     """The folder of all its files, as a URL, if Spark notes by whole paths which of them it has read."""
     lost: str | None = None
     """The column of its rows that says how many were lost before each, unread; None: it loses none."""
+    concern: Callable[[SparkSession, Source], str | None] = no_concern
+    """What may be amiss with where it reads, though a stream can begin: a clause that goes on ``Source 'name' (place) ...``."""
 
 
 def python_source(
@@ -70,6 +77,7 @@ def python_source(
     has_limit: bool = False,
     lost: str | None = None,
     more: Callable[[Source], dict[str, str]] = lambda source: {},
+    concern: Callable[[SparkSession, Source], str | None] = no_concern,
 ) -> SourceKind:
     """The kind that a Python data source reads, which gets the source's options, and ``more(source)``, beside what it is told.
 
@@ -88,7 +96,13 @@ def python_source(
         return spark.read.format(data_source.name()).options(**options(source, told)).load()
 
     return SourceKind(
-        stream, whole if batch else None, gated, data_source=data_source, has_limit=lambda source: has_limit, lost=lost
+        stream,
+        whole if batch else None,
+        gated,
+        data_source=data_source,
+        has_limit=lambda source: has_limit,
+        lost=lost,
+        concern=concern,
     )
 
 

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.kit.local_paths import local_path
+from pitstop.pipeline.sources import Source
 from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
@@ -157,4 +160,14 @@ class CsvTailSource(DataSource):
         return EverythingReader(CsvTailReader(SourceOptions("csv_tail", self.options)))
 
 
-KIND = python_source(CsvTailSource, batch=True, gated=True, has_limit=True)
+def _resolved(source: Source) -> dict[str, str]:
+    """Its folder as this process has it: its readers may be processes with other folders of their own."""
+    return {"path": local_path(source.options["path"], "What csv_tail reads")}
+
+
+def _concern(spark: SparkSession, source: Source) -> str | None:
+    folder = Path(_resolved(source)["path"])
+    return None if folder.is_dir() else f"waits for folder {folder}, which is not there now."
+
+
+KIND = python_source(CsvTailSource, batch=True, gated=True, has_limit=True, more=_resolved, concern=_concern)

@@ -8,47 +8,129 @@ import re
 import unicodedata
 from urllib.parse import quote
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamReader
+from pyspark.sql.types import StringType, StructField, StructType
 
+from pitstop.errors import PipelineError
+from pitstop.kit.local_paths import local_path, scheme_of
 from pitstop.pipeline.sources import Source
+from pitstop.spark.base.columns import struct_of
+from pitstop.spark.base.naming import quoted as quoted_name
+from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, lenient_options, reading_options
+from pitstop.spark.internals.file_systems import has_file_system, matches
 from pitstop.spark.sources import SourceKind
 
+Reader = DataFrameReader | DataStreamReader
+
 _WILD = set("*?[{\\")
+_GLOB = set("*?[]{}\\")
+"""What Hadoop takes for a part of a pattern, unless a backslash stands before it."""
 _URL = re.compile("(?:([^:/]+):)?(//[^/]*)?(.*)", re.DOTALL)
 """Scheme, authority and path, as Hadoop tells them apart."""
 _PLAIN = "!$&'()*+,;:=@/"
 """What Java leaves as it is in a URL's path, beside letters, digits and what Python never quotes."""
 _UNSEEN = ("Cc", "Zl", "Zp", "Zs")
+_AGAIN = "__again"
 LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
 """Options of Spark's reader, in lower case: what an epoch reads at most."""
 
 
 def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
-    path, form, options = _parts(source)
-    reader = spark.readStream.format(form).options(**options)
-    return (reader.schema(source.schema) if source.schema else reader).load(path)
+    return _opened(spark, spark.readStream, source)
 
 
 def _batch(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
+    return _opened(spark, spark.read, source)
+
+
+def _opened(spark: SparkSession, reader: Reader, source: Source) -> DataFrame:
+    """The rows; those of text with CORRUPT and PLACE beside them, for lowering tells rows that did not parse apart."""
     path, form, options = _parts(source)
-    reader = spark.read.format(form).options(**options)
-    return (reader.schema(source.schema) if source.schema else reader).load(path)
+    scheme = scheme_of(path)
+    if scheme is not None and not has_file_system(spark, scheme):
+        raise PipelineError(
+            f"Spark has nothing here that reads {path}: mount it and give the path of the mount, or give Spark the jar for "
+            f"{scheme}:// (spark.jars in spark-defaults.conf of $SPARK_CONF_DIR)."
+        )
+    schema = struct_of(source.schema) if source.schema else None
+    for field in schema.fields if schema else ():
+        if (wrong := cannot_be_read(form, field.dataType)) is not None:
+            raise PipelineError(f"The {form} files in {path} cannot be read: column '{field.name}' {wrong}")
+    reader = reader.format(form)
+    if not source.tells_bad:
+        return (reader.schema(schema) if schema else reader).options(**reading_options(form, schema, options)).load(path)
+    own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    if schema is None:
+        found = reader.options(**(reading_options(form, None, options) | own)).load(path).schema
+        schema = StructType([field for field in found.fields if field.name != CORRUPT])
+    reader = reader.options(**(reading_options(form, schema, options) | own))
+    whole = StructType([*schema.fields, StructField(CORRUPT, StringType())])
+    return _read_again(_with_place(reader.schema(whole).load(path)), form, schema, options)
+
+
+def _with_place(rows: DataFrame) -> DataFrame:
+    # A column of the user's own with that name hides Spark's.
+    file = F.lit(None).cast("string") if "_metadata" in rows.columns else F.col("_metadata.file_path")
+    file = F.regexp_replace(file, "^file:/+", "file:///")
+    return rows.withColumn(PLACE, F.when(F.col(CORRUPT).isNotNull(), file))
+
+
+def _read_again(rows: DataFrame, form: str, schema: StructType, options: dict[str, str]) -> DataFrame:
+    """The rows, with those that parse only where an empty text in quotes is null."""
+    lenient = lenient_options(form, schema, options)
+    if lenient is None:
+        return rows
+    whole = StructType([*schema.fields, StructField(CORRUPT, StringType())])
+    ddl = ", ".join(f"{quoted_name(field.name)} {field.dataType.simpleString()}" for field in whole.fields)
+    read = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    again = F.when(F.col(CORRUPT).isNotNull(), F.from_csv(CORRUPT, ddl, lenient | read))
+    rows = rows.withColumn(_AGAIN, again)
+    parses = F.col(_AGAIN).isNotNull() & F.col(f"{_AGAIN}.{CORRUPT}").isNull()
+    columns = [name for name in rows.columns if name not in (CORRUPT, PLACE, _AGAIN)]
+    mended = [F.when(parses, _field(name)).otherwise(F.col(quoted_name(name))).alias(name) for name in columns]
+    bad = F.when(~parses, F.col(CORRUPT)).alias(CORRUPT)
+    return rows.select(*mended, bad, PLACE)
+
+
+def _field(name: str) -> Column:
+    return F.col(f"{_AGAIN}.{quoted_name(name)}")
 
 
 def _parts(source: Source) -> tuple[str, str, dict[str, str]]:
     """Folder, format, and what Spark's reader is told."""
     options = dict(source.options)
-    return options.pop("path"), options.pop("format"), options
+    return literal_path(options.pop("path")), options.pop("format"), options
 
 
 def folder_url(source: Source) -> str:
     """The folder below which all that the source reads is, as Spark names it: ``file:///data/``."""
-    found = _URL.fullmatch(str(dict(source.options)["path"]))
-    assert found is not None
-    scheme, authority, path = found.groups()
-    parts = posixpath.normpath((path or "/") if scheme else os.path.abspath(path)).split("/")
-    plain = next((place for place, part in enumerate(parts) if set(part) & _WILD), len(parts))
-    return quoted(f"{scheme or 'file'}:{authority or '//'}{'/'.join(parts[:plain]).rstrip('/')}/")
+    named = str(dict(source.options)["path"])
+    local, wild = _of_this_machine(named), _WILD
+    if local is None:
+        found = _URL.fullmatch(named)
+        assert found is not None
+        root, path = f"{found[1]}:{found[2] or '//'}", found[3]
+    else:
+        root, path = "file://", local
+        wild = set() if os.path.lexists(local) else _WILD
+    parts = posixpath.normpath(path or "/").split("/")
+    plain = next((place for place, part in enumerate(parts) if set(part) & wild), len(parts))
+    return quoted(f"{root}{'/'.join(parts[:plain]).rstrip('/')}/")
+
+
+def literal_path(named: str) -> str:
+    """The path as Spark is told it: where there is a file or folder of just that name, that one and no pattern."""
+    path = _of_this_machine(named)
+    if path is None:
+        return named
+    return "".join(f"\\{c}" if c in _GLOB else c for c in path) if os.path.lexists(path) else path
+
+
+def _of_this_machine(named: str) -> str | None:
+    """Its absolute path here; None for a URL of another file system."""
+    return local_path(named, "Files") if scheme_of(named) in (None, "file") else None
 
 
 def quoted(url: str) -> str:
@@ -64,4 +146,12 @@ def _has_limit(source: Source) -> bool:
     return any(name.casefold() in LIMITS for name in source.options)
 
 
-KIND = SourceKind(_stream, _batch, check_stream=_check_stream, has_limit=_has_limit, folder=folder_url)
+def _concern(spark: SparkSession, source: Source) -> str | None:
+    """A stream of a pattern begins without a file. Spark itself tells of a folder without one that is not there."""
+    path = literal_path(source.options["path"])
+    if source.bounded or not set(path) & _WILD or matches(spark, path):
+        return None
+    return f"reads {path}, and there is no file or folder of that pattern now."
+
+
+KIND = SourceKind(_stream, _batch, check_stream=_check_stream, has_limit=_has_limit, folder=folder_url, concern=_concern)

@@ -1,0 +1,26 @@
+"""File systems and patterns of paths, as Hadoop knows them."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from pitstop.spark.internals.jvm import classes
+
+
+def matches(spark: SparkSession, pattern: str) -> bool:
+    """True if there is a file or folder of that pattern now."""
+    path = classes(spark).org.apache.hadoop.fs.Path(pattern)
+    settings = spark._jsparkSession.sessionState().newHadoopConf()
+    found = path.getFileSystem(settings).globStatus(path)
+    return found is not None and len(found) > 0
+
+
+def has_file_system(spark: SparkSession, scheme: str) -> bool:
+    """True if the session can open URLs of that scheme: its jars have the class that Hadoop names for it."""
+    settings = spark._jsparkSession.sessionState().newHadoopConf()
+    try:
+        classes(spark).org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, settings)
+    except Py4JJavaError:
+        return False
+    return True

@@ -1,0 +1,204 @@
+"""Files of a folder: what does not parse is told and kept, and paths are read as people write them."""
+
+import pytest
+
+import pitstop as ps
+from pitstop.errors import PipelineError
+from pitstop.kit.waiting import wait_until
+from pitstop.plan.model import Plan
+from pitstop.spark.lowering.compile import compile_pipeline
+from pitstop.spark.lowering.lowering import Lowering
+from tests.spark.harness import Collected
+
+pytestmark = pytest.mark.spark
+
+CSV = 'k,v\na,1\nfew\nmany,1,2\nwrong,x\n"Bob, the ""2nd""",7\n"","3"\n,4\n"none",""\n'
+CSV_GOOD = [("a", 1), ('Bob, the "2nd"', 7), ("", 3), (None, 4), ("none", None)]
+CSV_BAD = ["few", "many,1,2", "wrong,x"]
+JSON = '{"k":"a","v":1}\n{"k":"wrong","v":"x"}\n{"k":"cut"\n"text"\n\n{"k":"b"}\n'
+JSON_GOOD = [("a", 1), ("b", None)]
+JSON_BAD = ['{"k":"wrong","v":"x"}', '{"k":"cut"', '"text"']
+FORMS = [("csv", CSV, CSV_GOOD, CSV_BAD, {"header": True}), ("json", JSON, JSON_GOOD, JSON_BAD, {})]
+
+
+def read(spark, source, *columns):
+    p = ps.Pipeline()
+    p.read_from(source, name="rows").select(*columns or ("*",)).write_to(ps.sinks.noop(), name="out")
+    return [tuple(row) for row in Lowering(spark, streaming=False).frame(p.nodes[-1]).collect()]
+
+
+def by_text(rows):
+    return sorted(rows, key=str)
+
+
+@pytest.mark.parametrize(("form", "text", "good", "bad", "options"), FORMS, ids=["csv", "json"])
+def test_rows_of_a_stream_that_do_not_parse_are_counted_sampled_and_kept(spark, tmp_path, capsys, form, text, good, bad, options):
+    folder, rows, letters = tmp_path / "in", Collected(), Collected()
+    folder.mkdir()
+    (folder / f"a.{form}").write_text(text)
+    p = ps.Pipeline()
+    source = ps.sources.files(folder, form, "k string, v bigint", streaming=True, **options)
+    read = p.read_from(source, name="lines", dead_letters=ps.sinks.custom(letters))
+    read.select("k").write_to(ps.sinks.custom(rows), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    assert wait_until(lambda: job.progress.input_rows == len(good) + len(bad), 60)
+    job.stop()
+    assert job.progress.bad_rows == len(bad)
+    assert by_text(row.k for row in rows.rows) == by_text(k for k, _ in good)
+    assert sorted(row.text for row in letters.rows) == sorted(bad)
+    assert {row.stage for row in letters.rows} == {"lines"}
+    assert {row.place for row in letters.rows} == {f"file://{folder}/a.{form}"}
+    assert {row.error for row in letters.rows} == {f"This is no {form} of the columns k string, v bigint."}
+    assert f"{len(bad)} rows of 'lines' could not be parsed, such as: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("form", "text", "good", "bad", "options"), FORMS, ids=["csv", "json"])
+def test_rows_of_a_batch_that_do_not_parse_are_told_and_kept(spark, tmp_path, capsys, form, text, good, bad, options):
+    (tmp_path / f"a.{form}").write_text(text)
+    rows, letters, p = Collected(), Collected(), ps.Pipeline()
+    source = ps.sources.files(tmp_path / f"a.{form}", form, "k string, v bigint", **options)
+    read = p.read_from(source, name="lines", dead_letters=ps.sinks.custom(letters))
+    read.select("k").write_to(ps.sinks.custom(rows), name="out")
+    ps.run(p, spark, data_dir=tmp_path / "data")
+    assert by_text(row.k for row in rows.rows) == by_text(k for k, _ in good)
+    assert sorted(row.text for row in letters.rows) == sorted(bad)
+    assert f"{len(bad)} rows of 'lines' could not be parsed, such as: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [("k", "v"), ("k",)], ids=["all columns", "one that is good"])
+@pytest.mark.parametrize(("form", "text", "good", "bad", "options"), FORMS, ids=["csv", "json"])
+def test_a_row_is_good_or_bad_whichever_columns_are_asked_for(spark, tmp_path, form, text, good, bad, options, columns):
+    (tmp_path / f"a.{form}").write_text(text)
+    schemas = ["k string, v bigint", "v bigint, k string"] if form == "json" else ["k string, v bigint"]
+    for schema in schemas:
+        found = read(spark, ps.sources.files(tmp_path, form, schema, **options), *columns)
+        assert by_text(found) == by_text(row[: len(columns)] for row in good)
+
+
+def test_a_json_row_is_bad_if_a_part_of_it_is_however_deep(spark, tmp_path):
+    good = ['{"s":{"x":1},"a":[1,null],"m":{"k":1}}', '{"s":null}', '{"s":{"x":null,"y":5},"more":true}']
+    bad = [
+        '{"s":{"x":"no"}}',
+        '{"a":[1,"no"]}',
+        '{"m":{"k":1.5}}',
+        '{"s":[1]}',
+        '{"a":[99999999999]}',
+        '{"m":{"k":1}',
+        "[]x",
+        "1",
+    ]
+    (tmp_path / "a.json").write_text("\n".join([*good, *bad]))
+    source = ps.sources.files(tmp_path, "json", "s struct<x:int>, a array<int>, m map<string,int>")
+    found = read(spark, source, "s.x AS x", "a", "m")
+    assert by_text(found) == by_text([(1, [1, None], {"k": 1}), (None, None, None), (None, None, None)])
+
+
+def test_rows_of_a_table_that_do_not_parse_are_told_once(spark, tmp_path, capsys):
+    for name in ("table", "in"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "table" / "a.json").write_text(JSON)
+    for number in range(3):
+        (tmp_path / "in" / f"{number}.json").write_text('{"k":"a"}\n')
+    rows, p = Collected(), ps.Pipeline()
+    table = p.read_from(ps.sources.files(tmp_path / "table", "json", "k string, v bigint"), name="table")
+    source = ps.sources.files(tmp_path / "in", "json", "k string", streaming=True, maxFilesPerTrigger=1)
+    p.read_from(source, name="lines").hash_join(table, on="k", name="joined").write_to(ps.sinks.custom(rows), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    assert wait_until(lambda: job.progress.input_rows == 3, 60)
+    job.stop()
+    assert [tuple(row) for row in rows.rows] == [("a", 1)] * 3
+    assert job.progress.bad_rows == len(JSON_BAD)
+    assert capsys.readouterr().out.count(f"{len(JSON_BAD)} rows of 'table' could not be parsed, such as: ") == 1
+
+
+def test_files_without_a_schema_are_judged_by_what_spark_makes_of_them(spark, tmp_path):
+    (tmp_path / "a.json").write_text('{"k":"a","v":1}\n{"k":"cut"\n')
+    (tmp_path / "a.csv").write_text("k,v\na,1\nfew\n")
+    assert read(spark, ps.sources.files(tmp_path / "a.json", "json")) == [("a", 1)]
+    assert read(spark, ps.sources.files(tmp_path / "a.csv", "csv", header=True, inferSchema=True)) == [("a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "expected"),
+    [
+        ("v bigint, _corrupt_record string", {}, [(1, None), (None, "{bad")]),
+        ("v bigint, mine string", {"columnNameOfCorruptRecord": "mine"}, [(1, None), (None, "{bad")]),
+        ("v bigint", {"mode": "DROPMALFORMED"}, [(1,)]),
+    ],
+)
+def test_who_says_what_becomes_of_such_rows_has_that(spark, tmp_path, schema, options, expected):
+    (tmp_path / "a.json").write_text('{"v":1}\n{bad\n')
+    source = ps.sources.files(tmp_path, "json", schema, **options)
+    assert by_text(read(spark, source)) == by_text(expected)
+    with pytest.raises(PipelineError, match="leave that out, and they can be dead letters"):
+        ps.Pipeline().read_from(source, name="rows", dead_letters=ps.sinks.noop())
+
+
+def test_columns_of_folders_have_the_type_of_the_schema(spark, tmp_path):
+    for day in ("007", "08"):
+        (tmp_path / f"day={day}").mkdir()
+        (tmp_path / f"day={day}" / "a.csv").write_text('1,x\nbad\n2,""\n')
+    source = ps.sources.files(tmp_path, "csv", "n int, t string, day string")
+    assert by_text(read(spark, source)) == [(1, "x", "007"), (1, "x", "08"), (2, "", "007"), (2, "", "08")]
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "stream"])
+@pytest.mark.parametrize("name", ["in[1]", "a*b", "{x,y}", "back\\slash", "?"])
+def test_a_folder_whose_name_is_a_pattern_is_read_if_it_is_there(spark, tmp_path, name, streaming):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "a.json").write_text('{"n":1}\n')
+    source = ps.sources.files(tmp_path / name, "json", "n int", streaming=streaming)
+    if not streaming:
+        assert read(spark, source) == [(1,)]
+        return
+    rows, p = Collected(), ps.Pipeline()
+    p.read_from(source, name="rows").write_to(ps.sinks.custom(rows), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    assert wait_until(lambda: len(rows.rows) == 1, 60)
+    job.stop()
+
+
+@pytest.mark.parametrize("form", ["~/in", "relative/in", "file://{}/relative/in", "file:{}/relative/in", "{}/rel*/in"])
+@pytest.mark.parametrize("kind", ["files", "csv_tail"])
+def test_paths_are_read_as_people_write_them(spark, tmp_path, monkeypatch, form, kind):
+    if kind == "csv_tail" and "*" in form:
+        pytest.skip("csv_tail has a glob for that")
+    for folder in (tmp_path / "in", tmp_path / "relative" / "in"):
+        folder.mkdir(parents=True)
+        (folder / "a.csv").write_text("1\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    path = form.format(tmp_path)
+    source = ps.sources.files(path, "csv", "n int") if kind == "files" else ps.sources.csv_tail(path, "n int")
+    assert read(spark, source) == [(1,)]
+
+
+def test_a_file_system_that_spark_has_not_is_told(spark):
+    with pytest.raises(PipelineError, match=r"Spark has nothing here that reads s3a://bucket/in: mount it"):
+        read(spark, ps.sources.files("s3a://bucket/in", "json", "n int"))
+
+
+def test_maps_of_json_have_texts_for_keys(spark, tmp_path):
+    with pytest.raises(PipelineError, match="column 'm' has a map with keys of type int, and json has text for keys"):
+        read(spark, ps.sources.files(tmp_path, "json", "n int, m array<map<int,int>>"))
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "not there"])
+def test_a_plan_tells_of_a_folder_or_pattern_that_is_not_there(spark, tmp_path, monkeypatch, there):
+    monkeypatch.chdir(tmp_path)
+    if there:
+        (tmp_path / "in").mkdir()
+    p = ps.Pipeline()
+    p.read_from(ps.sources.csv_tail("in", "n int"), name="lines").write_to(ps.sinks.noop(), name="a")
+    files = ps.sources.files(tmp_path / "i[a-z]", "json", "n int", streaming=True)
+    p.read_from(files, name="files").write_to(ps.sinks.noop(), name="b")
+    concerns = compile_pipeline(spark, p).concerns
+    assert [concern.partition(") ")[2] for concern in concerns] == (
+        []
+        if there
+        else [
+            f"waits for folder {tmp_path / 'in'}, which is not there now.",
+            f"reads {tmp_path / 'i[a-z]'}, and there is no file or folder of that pattern now.",
+        ]
+    )
+    assert Plan.from_dict(compile_pipeline(spark, p).to_dict()).concerns == concerns
