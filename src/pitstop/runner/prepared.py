@@ -11,11 +11,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pitstop.errors import ConflictError
+from pitstop.errors import ConflictError, PipelineError
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.model.job import Job, JobSource
 from pitstop.model.task import Compilation, Compile, Rehearse
+from pitstop.plan.model import Plan
 from pitstop.runner.artifacts import importable_copy, load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -24,6 +25,7 @@ from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import send_packages
 from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
+from pitstop.spark.lowering.tables import has_copies
 from pitstop.spark.restoring.migrations import try_migrations
 from pitstop.spark.restoring.saved_facts import facts_at
 from pitstop.spark.starting.gated_query import start_gated
@@ -65,12 +67,25 @@ class Prepared:
         return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.version.options, base=self.base)))
 
 
+@dataclass(frozen=True)
+class KeptVersion:
+    """What a version of a job has left that has run before: its plan, if it is known, and the checkpoint that it goes on with."""
+
+    plan: dict[str, Any] | None
+    checkpoint: Path
+
+
 def prepare(
-    spark: SparkSession, source: JobSource, options: dict[str, Any], sources: SourceSettings, runs_already: bool = False
+    spark: SparkSession,
+    source: JobSource,
+    options: dict[str, Any],
+    sources: SourceSettings,
+    kept: KeptVersion | None = None,
 ) -> Prepared:
     """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong.
 
-    ``runs_already``: the version has had a run before, so what an older release accepted is let be.
+    ``kept``: what the same version has left, which has had a run before. What an older release accepted of it is let be; with a
+    copy of each table that it joins it need not compile anew.
     """
     dependencies = Path(source.dependencies) if source.dependencies is not None else None
     scratch = Path(spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
@@ -82,7 +97,15 @@ def prepare(
     spark.sparkContext.addPyFile(str(importable))
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
-    return Prepared(source, options, definition.config, compile_job(spark, pipeline, config, sources, runs_already))
+    runs_already = kept is not None
+    try:
+        compiled = compile_job(spark, pipeline, config, sources, runs_already)
+    except PipelineError as error:
+        if kept is None or kept.plan is None or not has_copies(pipeline, kept.checkpoint):
+            raise
+        log("WARN", LOGGER, f"the version goes on with the tables that it has read last: {error.message}")
+        compiled = compile_job(spark, pipeline, config, sources, runs_already, Plan.from_dict(kept.plan))
+    return Prepared(source, options, definition.config, compiled)
 
 
 def _own(options: dict[str, Any]) -> dict[str, Any]:

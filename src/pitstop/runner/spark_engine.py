@@ -16,7 +16,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.engine import Opened, Ties
 from pitstop.runner.logs import log
 from pitstop.runner.ownership import LOGGER
-from pitstop.runner.prepared import Prepared, RunnerSettings, prepare
+from pitstop.runner.prepared import KeptVersion, Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
@@ -64,9 +64,13 @@ class SparkEngine:
 
     def _prepared_for(self, job: Job) -> Prepared:
         ready = self._prepared.for_run_of(job) if self._prepared is not None else None
-        sources = self._settings.sources(job.id, job.display_name)
-        runs_already = job.version.lineage is not None
-        return ready or prepare(self._spark(), job.version.source, job.version.options, sources, runs_already)
+        if ready is not None:
+            return ready
+        sources, lineage = self._settings.sources(job.id, job.display_name), job.version.lineage
+        kept = None
+        if lineage is not None:
+            kept = KeptVersion(job.version.plan, self._settings.data.job(job.id).checkpoint(lineage))
+        return prepare(self._spark(), job.version.source, job.version.options, sources, kept)
 
     def _environment(self, job: Job, ownership: Ownership) -> Environment:
         return Environment(

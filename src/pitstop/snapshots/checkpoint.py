@@ -24,6 +24,8 @@ from pitstop.snapshots.epoch_digest import digest_of
 from pitstop.snapshots.files import LOCAL_FILES, Files, read_text, write_text
 
 FACTS = "pitstop.json"
+TABLES = "tables"
+"""The folder with the tables of hash joins as they were read last (table_copies): no part of a snapshot."""
 WRITING = "writing"
 """A file with the number of the epoch that sinks last began to get."""
 _AS_BEFORE = "unfinished"
@@ -264,6 +266,8 @@ class Checkpoint:
         if name.endswith((".tmp", ".tmp.crc")) or (not folder.parts and name == WRITING):
             return False
         top = folder.parts[0] if folder.parts else ""
+        if top == TABLES:
+            return False
         if top in ("offsets", "commits") or (top == "state" and folder.parts[-2:] == ("_metadata", "v2")):
             number = name.lstrip(".").split(".")[0]
             return number.isdigit() and int(number) <= epoch

@@ -17,7 +17,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.snapshots import manifest as manifests
-from pitstop.snapshots.checkpoint import WRITING, Checkpoint
+from pitstop.snapshots.checkpoint import TABLES, WRITING, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 _ATTEMPTS = 5
@@ -67,13 +67,21 @@ def link_checkpoint(checkpoint: Checkpoint, target: Path) -> None:
         try:
             for path in checkpoint.files_of(epoch):
                 files.copy(checkpoint.path / path, target / path)
-            for path in (*planned, Path(WRITING)):
+            # The planned epoch is done again there, and joined with the same tables.
+            whole = [path for path in files.walk(checkpoint.path / TABLES) if not _unfinished(path)]
+            tables = [Path(TABLES) / path for path in whole]
+            for path in (*planned, Path(WRITING), *tables):
                 if files.facts(checkpoint.path / path) is not None:
                     files.copy(checkpoint.path / path, target / path)
             return
         except FileNotFoundError:  # Spark forgets old epochs meanwhile
             continue
     raise SnapshotError(f"The state in {checkpoint.path} kept changing while it was copied: try again.")
+
+
+def _unfinished(path: Path) -> bool:
+    """True of what is written of a table at this moment (table_copies)."""
+    return any(part.startswith(".") for part in path.parts[:2])
 
 
 def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:

@@ -14,12 +14,14 @@ from pitstop.model.job import Progress
 from pitstop.plan.sizes import state_sizes
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.failures import reason
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
+from pitstop.spark.lowering.tables import Frames, HashJoinTables
 from pitstop.spark.running.file_times import FileTimes
 from pitstop.spark.running.outgrowing import MemoryWatch
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
-from pitstop.spark.running.refresh import TableRefresh, find_tables, refresh_seconds
+from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
 
@@ -39,6 +41,7 @@ class Run:
         tracker: ProgressTracker,
         running: RunningQuery,
         wake: Callable[[], None],
+        tables: HashJoinTables,
         holds: bool = True,
     ) -> None:
         """A run whose first query has been started: see :meth:`start`."""
@@ -50,7 +53,8 @@ class Run:
         self._tables_read_anew = False
         self._file_times = FileTimes(environment.log)
         self._memory = MemoryWatch(job, environment.log, holds)
-        self._refresh = TableRefresh(refresh_seconds(job.pipeline), lambda: self.running, self._start_again, wake)
+        self._tables = tables
+        self._refresh = TableRefresh(self._until_refresh, lambda: self.running, self._read_tables, self._start_again, wake)
         self._follow(running)
         threading.Thread(target=self._await_commits, daemon=True).start()
         self._refresh.begin()
@@ -76,13 +80,18 @@ class Run:
         admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
         tracker = ProgressTracker(job.plan, before, environment.log, admission, default_partitions(job.spark))
         environment = dataclasses.replace(environment, left_out=tracker.left_out)
+        tables = HashJoinTables(job.spark, job.pipeline, environment, point.checkpoint)
         waiting = head_start.gated if head_start is not None else None
         if waiting is not None and waiting.waits_for(point.checkpoint):
             waiting.running.writer.tell_rows(tracker.wrote)
             running = waiting.go(environment)
         else:
-            running = RunningQuery.start(job.spark, job.pipeline, environment, point.checkpoint, counted=tracker.wrote)
-        run = cls(job, environment, tracker, running, wake, holds)
+            frames = tables.at_start()
+            with tables.used():
+                running = RunningQuery.start(
+                    job.spark, job.pipeline, environment, point.checkpoint, counted=tracker.wrote, tables=frames
+                )
+        run = cls(job, environment, tracker, running, wake, tables, holds)
         for concern in job.plan.concerns:
             environment.log("WARN", "pitstop.source", concern)
         environment.log("INFO", "pitstop.engine", "the query is started")
@@ -192,19 +201,29 @@ class Run:
         self._commits.set()
         self._wake()
 
-    def _start_again(self) -> None:
-        """Have a new query, which reads the tables of hash joins anew, take the place of the one that runs.
+    def _until_refresh(self) -> float | None:
+        """Seconds until the tables of hash joins are read again; None: never."""
+        times = [seconds for seconds in (refresh_seconds(self._job.pipeline), self._tables.due) if seconds is not None]
+        return min(times, default=None)
 
-        That one goes on with the tables that it has if they cannot be found now, or if its epoch takes too long.
-        """
+    def _read_tables(self) -> Frames | None:
+        """The tables of hash joins as they are now; None, and a line of the log, if they cannot be read."""
         self._environment.log("INFO", "pitstop.engine", "reading the tables of hash joins again")
-        before = self.running
         try:
-            find_tables(self._job.spark, self._job.pipeline, self._environment.sources)
-        except PitstopError as error:
-            self._tables_stay(str(error))
-            return
+            return self._tables.read()
+        except Exception as error:  # whatever it is, the query that runs has its tables
+            if self.running.active:
+                self._tables_stay(reason(error))
+            return None
+
+    def _start_again(self, tables: Frames) -> None:
+        """Have a new query, with these tables of hash joins, take the place of the one that runs.
+
+        That one goes on with the tables that it has if its epoch takes too long.
+        """
+        before = self.running
         if not before.writer.pause(REFRESH_STOP_SECONDS):
+            self._tables.discard()
             self._tables_stay(f"the epoch under way takes more than {REFRESH_STOP_SECONDS:.0f} seconds")
             return
         before.stop(REFRESH_STOP_SECONDS)
@@ -213,7 +232,9 @@ class Run:
         path = before.checkpoint.path
         counted = self.tracker.wrote
         self._tables_read_anew = True
-        self._follow(RunningQuery.start(self._job.spark, self._job.pipeline, self._environment, path, before, counted=counted))
+        job, environment = self._job, self._environment
+        with self._tables.used():
+            self._follow(RunningQuery.start(job.spark, job.pipeline, environment, path, before, counted=counted, tables=tables))
 
     def _tables_stay(self, why: str) -> None:
         told = f"the tables of hash joins stay as they are, and are read when their time has come again: {why}"

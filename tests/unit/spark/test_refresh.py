@@ -21,9 +21,15 @@ class Job:
     def __init__(self, every=SOON, active=True, last_written=0, error=None):
         self.query = SimpleNamespace(active=active, writer=SimpleNamespace(last_written=last_written))
         self.restarts, self.told, self.seen_under_way, self._error = 0, threading.Event(), [], error
-        self.refresh = TableRefresh(every, lambda: self.query, self._restart, self.told.set)
+        self.readings, self.away = 0, False
+        self.refresh = TableRefresh(lambda: every, lambda: self.query, self._read, self._restart, self.told.set)
 
-    def _restart(self):
+    def _read(self):
+        self.readings += 1
+        return None if self.away else {"side": self.readings}
+
+    def _restart(self, tables):
+        assert tables == {"side": self.readings}
         self.seen_under_way.append(self.refresh.under_way)
         if self._error is not None:
             raise self._error
@@ -78,14 +84,26 @@ def test_a_query_that_has_ended_by_itself_is_not_started_again():
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device.", True),
     ],
 )
-def test_a_reading_that_fails_is_told_in_a_sentence_and_another_run_does_better(error, message, away):
+def test_a_start_that_fails_is_told_in_a_sentence_and_another_run_does_better(error, message, away):
     job = Job(error=error)
     job.refresh.begin()
     assert job.told.wait(SECONDS)
     assert not job.refresh.under_way
-    assert job.refresh.failure.message == f"The tables of hash joins could not be read again: {message}"
+    told = "The query could not be started with the tables of hash joins that were read again"
+    assert job.refresh.failure.message == f"{told}: {message}"
     assert job.refresh.failure.details == {"restartable": True, "away": away}
     assert not wait_until(lambda: len(job.seen_under_way) > 1, 20 * SOON)
+
+
+def test_a_reading_that_fails_leaves_the_query_alone_and_the_next_one_is_tried():
+    job = Job()
+    job.away = True
+    job.refresh.begin()
+    assert wait_until(lambda: job.readings >= 3, SECONDS)
+    assert (job.restarts, job.refresh.failure) == (0, None)
+    job.away = False
+    assert wait_until(lambda: job.restarts >= 1, SECONDS)
+    job.refresh.end()
 
 
 def test_epochs_go_on_if_the_one_under_way_does_not_end_in_time():

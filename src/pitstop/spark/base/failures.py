@@ -63,6 +63,9 @@ def _named(*errors: type[Exception]) -> tuple[str, ...]:
     return tuple(f"{error.__module__}.{error.__qualname__}" for error in errors)
 
 
+_NO_FILES = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+"""The names of Spark's errors about a folder that is not there, or has no files to tell their columns by."""
+
 _AWAY = _named(SourceAwayError, StoreError)
 _FAULT = _named(SourceFaultError)
 
@@ -136,6 +139,25 @@ def first_line(error: BaseException) -> str:
     if text.startswith("[") and "] " in text:
         text = text.split("] ", 1)[1]
     return _ADVICE.sub("", text.split(" SQLSTATE:")[0]).strip().rstrip(" .;") + "."
+
+
+def reason(error: BaseException) -> str:
+    """Return what went wrong, in one line, without the words of py4j around it."""
+    if isinstance(error, PitstopError):
+        return error.message
+    text = str(error).strip()
+    unread = unread_file(text)
+    if unread is not None:
+        return f"{unread}."
+    if "Traceback (most recent call last)" in text:
+        return _deepest(text)
+    around, _, said = text.partition("\n: ")
+    return first_line(Exception(said.partition(": ")[2] or said if said else around)) if text else type(error).__name__
+
+
+def misses_files(error: BaseException) -> bool:
+    """True if Spark found no files where some are to be read."""
+    return any(isinstance(one, PySparkException) and one.getCondition() in _NO_FILES for one in causes(error))
 
 
 def explain(

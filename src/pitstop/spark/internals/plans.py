@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from pitstop.spark.internals.jvm import analyzed, children, classes, items
+from pitstop.spark.internals.jvm import analyzed, children, classes, items, session_of
 from pitstop.spark.internals.nulls import strict_columns
 
 _NUMBERS = re.compile(r"#\d+L?|@[0-9a-f]{4,}|0x[0-9a-f]+|\bplan_id=\d+")
@@ -139,6 +139,15 @@ def stand_in(frame: DataFrame) -> DataFrame:
     """A stream without rows that looks like this one, event time included, for checks of what follows it."""
     columns = [F.lit(None).cast(f.dataType).alias(f.name, metadata=f.metadata) for f in frame.schema.fields]
     return frame.sparkSession.readStream.format("rate").load().select(*columns)
+
+
+def as_declared(frame: DataFrame, schema: StructType) -> DataFrame:
+    """Rows whose columns cannot be null where the schema says so: Spark reads files as if all could."""
+    if frame.schema == schema:
+        return frame
+    session = session_of(frame.sparkSession)
+    rows = frame._jdf.queryExecution().toRdd()
+    return DataFrame(session.internalCreateDataFrame(rows, session.parseDataType(schema.json()), False), frame.sparkSession)
 
 
 def _keeps_state(node: Any, below: list[Any]) -> bool:

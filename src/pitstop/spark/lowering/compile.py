@@ -11,12 +11,13 @@ from pitstop.errors import PipelineError
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import SinkSpec, SourceSpec, WindowSpec
+from pitstop.pipeline.specs import HashJoinSpec, SinkSpec, SourceSpec, WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.accumulators import READABLE
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.failures import PASSING, misses_files
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
@@ -59,9 +60,9 @@ def compile_pipeline(
     """
     pipeline.check()
     streaming = not bounded(pipeline)
-    lowering = Lowering(spark, settings or SourceSettings(), streaming=streaming, strict=not runs_already)
+    lowering = Lowering(spark, settings or SourceSettings(), streaming=streaming, strict=not runs_already, keeps_tables=False)
     tables = tables_of(pipeline.nodes)
-    static = Lowering(spark, lowering.settings, streaming=False, strict=not runs_already)
+    static = Lowering(spark, lowering.settings, streaming=False, strict=not runs_already, keeps_tables=False)
     stages = []
     for node in pipeline.nodes:
         _check_migration(node, pipeline.migrations)
@@ -69,7 +70,12 @@ def compile_pipeline(
             _check_streamable(node)
         if id(node) in tables and isinstance(node.spec, SourceSpec) and not node.source.bounded:
             raise PipelineError(f"Source '{node.name}' ({node.location}) does not end, so it can be no table of a hash join.")
-        frame = (static if id(node) in tables else lowering).frame(node)
+        try:
+            frame = (static if id(node) in tables else lowering).frame(node)
+        except PipelineError as error:
+            if (id(node) in tables or isinstance(node.spec, HashJoinSpec)) and misses_files(error):
+                error.details.update(PASSING)  # whoever writes the table may not have come to it yet
+            raise
         if isinstance(node.spec, SinkSpec) and not runs_already:
             check_sink(node, frame)
         stages.append(_stage(spark, node, frame, lowering, pipeline.migrations))

@@ -52,14 +52,20 @@ class CompiledJob:
 
 
 def compile_job(
-    spark: SparkSession, pipeline: Pipeline, config: JobConfig, sources: SourceSettings, runs_already: bool = False
+    spark: SparkSession,
+    pipeline: Pipeline,
+    config: JobConfig,
+    sources: SourceSettings,
+    runs_already: bool = False,
+    plan: Plan | None = None,
 ) -> CompiledJob:
     """Set the session up for the job and compile its pipeline there; PipelineError names the stage at fault.
 
-    ``runs_already``: this version was accepted before, perhaps by an older release.
+    ``runs_already``: this version was accepted before, perhaps by an older release. ``plan``: what the same version has compiled
+    to before, where a table that it reads is away now.
     """
     apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
-    plan = compile_pipeline(spark, pipeline, sources, config.partitions, runs_already)
+    plan = plan or compile_pipeline(spark, pipeline, sources, config.partitions, runs_already)
     check_state_store(plan, config.state_store)
     use_state_store(spark, config, chosen_store(spark, config, plan, None, grows_in_steps(pipeline)))
     if config.max_accumulated_records is not None and bounded(pipeline):

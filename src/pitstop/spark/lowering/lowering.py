@@ -99,7 +99,9 @@ class Lowering:
     """Stage -> how the checkpoint keeps its state. The state of stages that are not in it is kept as it is now."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
-    """Hash join stage -> its table."""
+    """Hash join stage -> its table, if it has been read already or is asked for."""
+    keeps_tables: bool = True
+    """Tables that it reads stay in memory until they are dropped: by whoever has asked for them."""
     event_times: dict[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
     count_rows: bool = False
@@ -178,23 +180,28 @@ class Lowering:
         return rows.repartition(int(str(self.spark.conf.get("spark.sql.shuffle.partitions"))))
 
     def table(self, spec: HashJoinSpec, node: Node) -> DataFrame:
-        """The table of a hash join, read now and kept in memory."""
+        """The table of a hash join, kept in memory once it is read."""
         if node.name not in self.tables:
-            if spec.function is not None:
-                table = spec.function(self.spark)
-                if not isinstance(table, DataFrame):
-                    raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is no DataFrame.")
-            else:
-                static = Lowering(
-                    self.spark,
-                    self.settings,
-                    streaming=False,
-                    max_ahead_ms=self.max_ahead_ms,
-                    observe=observe_table if self.streaming else self.observe_table,
-                )
-                table = static.frame(node.inputs[1])
-            self.tables[node.name] = table if table.isStreaming else table.persist()
+            table = self.unread_table(spec, node)
+            self.tables[node.name] = table.persist() if self.keeps_tables and not table.isStreaming else table
         return self.tables[node.name]
+
+    def unread_table(self, spec: HashJoinSpec, node: Node) -> DataFrame:
+        """The table of a hash join, read when its rows are asked for."""
+        if spec.function is None:
+            static = Lowering(
+                self.spark,
+                self.settings,
+                streaming=False,
+                max_ahead_ms=self.max_ahead_ms,
+                observe=observe_table if self.streaming else self.observe_table,
+                keeps_tables=False,
+            )
+            return static.frame(node.inputs[1])
+        table = spec.function(self.spark)
+        if not isinstance(table, DataFrame):
+            raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is no DataFrame.")
+        return table
 
 
 def _as_they_are(rows: DataFrame) -> DataFrame:

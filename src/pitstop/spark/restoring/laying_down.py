@@ -37,7 +37,14 @@ def lay_down(
         return _empty_stream(job, sources, node, scratch)
 
     allow_early_watermarks(job.spark)
-    lowering = Lowering(job.spark, sources, restored=dict(fed), open_source=empty, max_ahead_ms=job.config.max_ahead_ms)
+    lowering = Lowering(
+        job.spark,
+        sources,
+        restored=dict(fed),
+        open_source=empty,
+        max_ahead_ms=job.config.max_ahead_ms,
+        keeps_tables=False,
+    )
     checkpoint = Checkpoint(folder)
     writer = streaming_frame(lowering, job.pipeline).writeStream.outputMode("append").foreachBatch(_discard)
     query = writer.option("checkpointLocation", str(folder)).start()

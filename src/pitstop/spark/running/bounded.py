@@ -13,10 +13,10 @@ from pitstop.pipeline.specs import SinkSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import raised_while_computing
+from pitstop.spark.base.left_out import tell_seen
 from pitstop.spark.internals.jvm import end_jobs, ended_tasks
 from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.running.left_out import tell_seen
 from pitstop.spark.sinks import sink_kind, write_sink
 
 

@@ -27,12 +27,12 @@ from pitstop.snapshots.epoch_digest import EpochDigests
 from pitstop.snapshots.state_files import StateFiles
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import EpochBoundaryError
+from pitstop.spark.base.left_out import tell_seen
 from pitstop.spark.internals.kept_rows import forget_rows
 from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults
-from pitstop.spark.running.left_out import tell_seen
 from pitstop.spark.sinks import sink_kind, take_all, write_sink
 
 WriteSink = Callable[[Node, DataFrame, int, Environment], int | None]
@@ -98,6 +98,8 @@ class EpochWriter:
         self._counted: Callable[[str, int], None] = lambda sink, rows: None
         self._writing: int | None = None
         self.last_written = -1
+        self.tables: Mapping[str, DataFrame] = {}
+        """Hash join stage -> its table, where that has been read."""
         self.failure: BaseException | None = None
 
     def __call__(self, rows: DataFrame, epoch: int) -> None:
@@ -234,6 +236,7 @@ class EpochWriter:
             self._environment.sources,
             streaming=False,
             given={id(cut.node): rows},
+            tables=dict(self.tables),
             max_ahead_ms=self._environment.max_ahead_ms,
             now_ms=partial(self._planned_at, epoch),
             observe=self._observations.observe,

@@ -19,11 +19,11 @@ from pitstop.model.job import Progress
 from pitstop.model.left_out import BAD, LeftOut
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
+from pitstop.spark.base.left_out import tell_left_out
 from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT, TABLE
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.running.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
 from pitstop.spark.running.concerns import Concerns
-from pitstop.spark.running.left_out import tell_left_out
 
 Log = Callable[[str, str, str], None]
 
@@ -156,7 +156,6 @@ class ProgressTracker:
             elif name.startswith(FAILED) and row["rows"]:
                 told = f"{row['rows']} rows of '{name.removeprefix(FAILED)}' are dead letters, such as: {row['sample']}"
                 self._log("WARN", "pitstop.engine", told)
-
 
     def _stages(
         self, seen: StreamingQueryProgress, before: dict[str, dict[str, Any]], read: int, rows: EpochRows

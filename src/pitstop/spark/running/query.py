@@ -60,11 +60,13 @@ class RunningQuery:
         open_source: OpenSource | None = None,
         write: WriteSink = write_sink,
         counted: Callable[[str, int], None] | None = None,
+        tables: Mapping[str, DataFrame] | None = None,
     ) -> RunningQuery:
         """Build the query from the pipeline's cuts and start it; returns once Spark has accepted it.
 
         ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
-        ``counted`` is told of each sink how many rows an epoch has written into it.
+        ``counted`` is told of each sink how many rows an epoch has written into it. ``tables``: those of its hash joins; else the
+        query reads them as its epochs ask for them.
         """
         allow_early_watermarks(spark)
         if environment.count_rows:
@@ -77,6 +79,7 @@ class RunningQuery:
             kept=kept_state,
             count_rows=environment.count_rows,
             max_ahead_ms=environment.max_ahead_ms,
+            tables=dict(tables or {}),
         )
         frame = streaming_frame(lowering, pipeline)
         let_windows_rest(spark, _slides(lowering.layouts))
@@ -90,6 +93,7 @@ class RunningQuery:
         told = idle.epoch_written if idle is not None else None
         saved = EpochRecords.of(kept, len(operators))
         writer = EpochWriter(cuts, environment, early, told, write, saved)
+        writer.tables = dict(tables or {})
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)

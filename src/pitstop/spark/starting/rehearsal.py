@@ -19,6 +19,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.lowering.tables import HashJoinTables
 from pitstop.spark.restoring.restore import restore
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.sinks import rehearse_sink
@@ -40,13 +41,16 @@ def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder:
     restore(job, snapshot, target, environment.job_name, environment.sources, laid_down)
     Checkpoint(target).rename_query()
     before = Checkpoint(target).committed()
+    own = dataclasses.replace(environment.by_options(job.config), lineage="rehearsal", work_dir=folder, log=lambda *_: None)
+    tables = HashJoinTables(job.spark, job.pipeline, own, target).at_start()
     running = RunningQuery.start(
         job.spark,
         job.pipeline,
-        dataclasses.replace(environment.by_options(job.config), lineage="rehearsal", work_dir=folder, log=lambda *_: None),
+        own,
         target,
         open_source=partial(_held, job.spark, environment.sources),
         write=rehearse_sink,
+        tables=tables,
     )
     try:
         wait_until(lambda: not running.active or running.checkpoint.committed() > before, EPOCH_SECONDS)

@@ -1,0 +1,303 @@
+"""The tables of hash joins: each is read whole, at one moment, and kept as a copy until its next reading has succeeded.
+
+A copy lies beside the state of its job (snapshots.table_copies), so that a run which cannot read a table goes on with what was
+read last, and an epoch that is done again is joined with the rows that it was joined with first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from pitstop.errors import EngineError, PitstopError
+from pitstop.kit.clock import iso
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import HashJoinSpec, SourceSpec
+from pitstop.pipeline.stages import Pipeline
+from pitstop.plan.cuts import tables_of
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.table_copies import TableCopies, TableCopy
+from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.failures import PASSING, errors_of_stage, explain_run, first_line, misses_files, reason
+from pitstop.spark.base.left_out import tell_seen
+from pitstop.spark.base.naming import quoted
+from pitstop.spark.internals.observations import Observations
+from pitstop.spark.internals.plans import as_declared
+from pitstop.spark.lowering.lowering import Lowering
+from pitstop.spark.lowering.table_files import Look, look
+
+LOGGER = "pitstop.engine"
+ATTEMPTS = 3
+"""How often in a row a table is read that changes meanwhile, or is away."""
+QUIET_SECONDS = 1.0
+"""For how long nothing of a table may change that has just been written: its writer may be between two files."""
+JUST_NOW_SECONDS = 10.0
+SOON_SECONDS = 0.5
+"""How soon the tables are read again that an epoch was joined with before the run began."""
+BEHIND_SECONDS = 60.0
+"""How soon a table is read again that could not be read when the run began, at the latest."""
+
+Frames = Mapping[str, DataFrame]
+"""Hash join stage -> its table."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    frame: DataFrame
+    number: int | None
+    """That of its copy; None if it is kept in memory only."""
+
+
+class HashJoinTables:
+    """The tables of a pipeline, read for a run on one checkpoint."""
+
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, environment: Environment, checkpoint: Path) -> None:
+        self._spark, self._environment = spark, environment
+        self._checkpoint, self._copies = Checkpoint(checkpoint), TableCopies(checkpoint)
+        self._joins = joins_of(pipeline)
+        self._readings: dict[str, _Reading] = {}
+        """Those that no query has got yet."""
+        self._schemas: dict[str, StructType] = {}
+        """Hash join stage -> the columns of its table, which it keeps on this checkpoint."""
+        self.due: float | None = None
+        """Seconds within which the tables are to be read again, because some of them are not those of now."""
+        self._observations = Observations()
+
+    def at_start(self) -> Frames:
+        """All tables for a run that begins; of one that cannot be read what was read last. Raises why there is none.
+
+        An epoch that was planned may have reached some sinks: it is joined with what it was joined with before.
+        """
+        again = self._checkpoint.planned() > self._checkpoint.committed()
+        in_use = self._copies.in_use()
+        for node in self._joins:
+            last = self._copies.last(node.name)
+            if last is not None:
+                self._schemas[node.name] = _schema_of(last)
+            if again and last is not None and last.number == in_use.get(node.name):
+                self._readings[node.name] = self._kept(last)
+                self.due = SOON_SECONDS if self.due is None else self.due
+            else:
+                self._readings[node.name] = self._read_or_last(node, last)
+        return self._frames()
+
+    def read(self) -> Frames:
+        """All tables as they are now; raises what keeps one from being read, and leaves the copies as they were.
+
+        They go on to :meth:`used` or :meth:`discard`.
+        """
+        try:
+            for node in self._joins:
+                self._readings[node.name] = self._read(node)
+        except Exception:
+            self.due = None if self.due is None else BEHIND_SECONDS
+            self.discard()
+            raise
+        self.due = None
+        return self._frames()
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Note that epochs are joined with what was read last, while their query is started; other copies go once it is."""
+        before, numbers = self._copies.in_use(), {stage: reading.number for stage, reading in self._readings.items()}
+        self._environment.ownership.check()
+        self._copies.use({stage: number for stage, number in numbers.items() if number is not None})
+        try:
+            yield
+        except BaseException:
+            self._copies.use(before)
+            self.discard()
+            raise
+        self._readings = {}
+        for stage, number in numbers.items():
+            self._copies.remove(stage, but=number)
+
+    def discard(self) -> None:
+        """Forget what was read last: no query has got it. Copies that are in use stay."""
+        in_use = self._copies.in_use()
+        for stage, reading in self._readings.items():
+            reading.frame.unpersist(blocking=True)
+            if reading.number is not None and reading.number != in_use.get(stage):
+                self._copies.remove(stage, but=in_use.get(stage))
+        self._readings = {}
+
+    def _frames(self) -> Frames:
+        return {stage: reading.frame for stage, reading in self._readings.items()}
+
+    def _read_or_last(self, node: Node, last: TableCopy | None) -> _Reading:
+        try:
+            return self._read(node)
+        except Exception as error:
+            if last is None:
+                raise
+            self.due = BEHIND_SECONDS
+            since = f"is what was read last, at {iso(last.read_at)}, until it can be read again"
+            self._log("WARN", f"the table of stage '{node.name}' {since}: {reason(error)}")
+            return self._kept(last)
+
+    def _read(self, node: Node) -> _Reading:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._read_once(node, attempt == ATTEMPTS)
+            except Exception as error:
+                unread = _unread(node, error)
+                if attempt == ATTEMPTS or not unread.details.get("passing"):
+                    raise unread from error
+                time.sleep(QUIET_SECONDS)
+        raise AssertionError("unreachable")
+
+    def _read_once(self, node: Node, is_last: bool) -> _Reading:
+        begun = time.monotonic()
+        roots, self._observations = _paths_of(node), Observations()
+        with errors_of_stage(node):
+            frame = self._frame(node)
+            if frame.isStreaming:
+                return _Reading(frame, None)  # the join says what is wrong with it
+            frame.unpersist(blocking=True)  # else Spark would give rows of before to whoever has an equal plan
+            before = look(frame.inputFiles(), roots)
+            frame = self._frame(node)  # listed once more, now that the state of each file is known
+            files = frame.inputFiles()
+        last = self._copies.last(node.name)
+        if not files and last is not None and last.facts["files"]:
+            raise _AwayError("it has no files any more.")
+        frame = self._with_columns_of_before(node, frame)
+
+        def check() -> None:
+            if before.changed_within(JUST_NOW_SECONDS):
+                time.sleep(max(0.0, begun + QUIET_SECONDS - time.monotonic()))
+            _check_same(before, look(files, roots), is_last)
+
+        reading = self._copy(node, frame, len(files), check)
+        self._schemas[node.name] = frame.schema
+        for source, why, lines in tell_seen(self._observations, self._environment.log):
+            self._environment.left_out(source, why, lines)
+        rows = reading.frame.count()
+        of = f" of {len(files):,} files" if files else ""
+        seconds = time.monotonic() - begun
+        self._log("INFO", f"read the table of stage '{node.name}': {rows:,} rows{of} in {seconds:.1f} s")
+        return reading
+
+    def _frame(self, node: Node) -> DataFrame:
+        assert isinstance(node.spec, HashJoinSpec)
+        environment = self._environment
+        lowering = Lowering(
+            self._spark,
+            environment.sources,
+            streaming=False,
+            max_ahead_ms=environment.max_ahead_ms,
+            observe_table=self._observations.observe,
+        )
+        return lowering.unread_table(node.spec, node)
+
+    def _with_columns_of_before(self, node: Node, frame: DataFrame) -> DataFrame:
+        """The table with the columns that its version goes on with: others would change what comes out of a job that runs."""
+        expected = self._schemas.get(node.name)
+        if expected is None:
+            return frame
+        types, expected_types = _types(frame.schema), _types(expected)
+        others = [
+            f"'{name}' is {f'{types[name]} and was {kind}' if name in types else 'not there any more'}"
+            for name, kind in expected_types.items()
+            if types.get(name) != kind
+        ]
+        if others:
+            raise _AwayError(f"its column {', '.join(others)}. Put it back, or update the job to a version that reads it so.")
+        added = [name for name in types if name not in expected_types]
+        if added:
+            more = f"has {', '.join(added)} besides, which the next version of the job will read"
+            self._log("INFO", f"the table of stage '{node.name}' {more}")
+        return frame.select([quoted(name) for name in expected.names]) if frame.columns != expected.names else frame
+
+    def _copy(self, node: Node, frame: DataFrame, files: int, check: Callable[[], None]) -> _Reading:
+        """A copy of the rows, which appears whole or not at all; in memory if its format has no place for their types.
+
+        ``check`` raises if the rows are of no one moment.
+        """
+        place = self._copies.begin(node.name)
+        try:
+            try:
+                frame.write.mode("overwrite").parquet(place.url)
+            except AnalysisException as error:
+                self._log(
+                    "INFO", f"the table of stage '{node.name}' is kept in memory, and for no later run: {first_line(error)}"
+                )
+                rows = frame.localCheckpoint(eager=True)
+                check()
+                return _Reading(rows, None)
+            check()
+            return self._kept(self._copies.publish(place, {"files": files, "schema": frame.schema.jsonValue()}))
+        except BaseException:
+            self._copies.discard(place)
+            raise
+
+    def _kept(self, copy: TableCopy) -> _Reading:
+        schema = _schema_of(copy)
+        rows = as_declared(self._spark.read.schema(schema).parquet(copy.url), schema)
+        return _Reading(rows.persist(), copy.number)
+
+    def _log(self, level: str, told: str) -> None:
+        self._environment.log(level, LOGGER, told)
+
+
+class _ChangedError(Exception):
+    """What was read is of no one moment: the next reading may be."""
+
+
+class _AwayError(Exception):
+    """What was read last is not there, or not in that form: it may be again."""
+
+
+def joins_of(pipeline: Pipeline) -> list[Node]:
+    """The hash joins of the stream; those within a table are read with it."""
+    within = tables_of(pipeline.nodes)
+    return [node for node in pipeline.nodes if isinstance(node.spec, HashJoinSpec) and id(node) not in within]
+
+
+def has_copies(pipeline: Pipeline, checkpoint: Path) -> bool:
+    """True if there is a hash join, and of each table a copy that a run on this checkpoint can go on with."""
+    joins, copies = joins_of(pipeline), TableCopies(checkpoint)
+    return bool(joins) and all(copies.last(node.name) is not None for node in joins)
+
+
+def _check_same(before: Look, after: Look, is_last: bool) -> None:
+    """Raise _ChangedError unless a table was the same before and after it was read.
+
+    ``is_last``: files that were added are left for the next reading, for somebody may add some all the time.
+    """
+    if before.files != after.files:
+        raise _ChangedError("its files changed while they were read.")
+    if before.under_way or after.under_way:
+        raise _ChangedError("its files are being written.")
+    if before.folders != after.folders and not is_last:
+        raise _ChangedError("files came into its folder while it was read.")
+
+
+def _unread(node: Node, error: Exception) -> PitstopError:
+    """Why a table could not be read, and whether another attempt may do better."""
+    place = f"The table of stage '{node.name}' ({node.location}) cannot be read: "
+    if isinstance(error, _ChangedError | _AwayError) or misses_files(error):
+        return EngineError(f"{place}{reason(error)}", **PASSING)
+    judged = explain_run(error)
+    details = judged.details if isinstance(judged, PitstopError) else {}
+    return EngineError(f"{place}{reason(error)}", **details)
+
+
+def _paths_of(node: Node) -> list[str]:
+    """Return the paths, or patterns, by which the sources of a table read files."""
+    sources = [other for parent in node.inputs[1:] for other in parent.upstream() if isinstance(other.spec, SourceSpec)]
+    return [str(path) for source in sources if (path := dict(source.source.options).get("path")) is not None]
+
+
+def _schema_of(copy: TableCopy) -> StructType:
+    return StructType.fromJson(copy.facts["schema"])
+
+
+def _types(schema: StructType) -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
