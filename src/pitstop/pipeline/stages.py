@@ -225,8 +225,9 @@ class Stage(Rows):
     ) -> Stage:
         """Enrich each row from a table that is kept in memory: a stage of batch sources, or a function SparkSession -> DataFrame.
 
-        ``how``: ``left`` keeps rows without a match, ``inner`` drops them. The table is read at the start, and anew
-        every ``refresh`` if given. It is no state: a snapshot does not hold it (jet.md §2.4).
+        ``how``: ``left`` keeps rows without a match, ``inner`` drops them. The table is read whole at the
+        start, and anew every ``refresh`` if given; what was read last stays until that has succeeded. It is no state: a
+        snapshot does not hold it (jet.md §2.4).
         """
         if how not in ("inner", "left"):
             raise UsageError(f"A hash join is inner or left, not {how!r}.")
