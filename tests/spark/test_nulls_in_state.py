@@ -121,12 +121,12 @@ class OfAnOlderRelease(FilesHarness):
             return super().start(built, checkpoint, partitions)
         started = RunningQuery.start
 
-        def older(spark, built, environment, checkpoint):
+        def older(spark, built, environment, checkpoint, **options):
             facts = Checkpoint(checkpoint).facts()
             Checkpoint(checkpoint).write_facts(
                 facts | {"plan": _without_notes(Plan.from_dict(facts["plan"]), self.notes).to_dict()}
             )
-            return started(spark, built, environment, checkpoint)
+            return started(spark, built, environment, checkpoint, **options)
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(RunningQuery, "start", older)

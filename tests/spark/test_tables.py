@@ -311,6 +311,8 @@ def test_a_database_that_is_away_is_tried_again_and_a_mistake_is_not(spark, tmp_
     assert fails(KeyError("dsn")) == ({}, 1)
 
 
+@pytest.mark.long
+@pytest.mark.timeout(500)
 def test_a_folder_that_is_overwritten_all_the_time_never_ends_a_job_and_its_values_are_right(spark, tmp_path):
     """A version has two files, and three rows in all; those of other versions are gone when its first one comes."""
     folder, sink, stop = tmp_path / "dim", Collected(), threading.Event()

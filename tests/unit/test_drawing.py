@@ -33,7 +33,7 @@ def test_one_seed_draws_the_same_tests_in_whatever_order_they_come():
 
 @pytest.mark.parametrize(
     ("tests", "share"),
-    [(FAST, 50), (ALWAYS, 1), (LARGE, 4), (SMALL, 3), (DEEP, 2)],
+    [(FAST, 50), (ALWAYS, 1), (LARGE, 3), (SMALL, 2), (DEEP, 2)],
     ids=["fast", "always", "large", "small", "deep"],
 )
 @pytest.mark.parametrize("seed", ["one", "two"])

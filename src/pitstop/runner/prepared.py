@@ -25,7 +25,7 @@ from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import send_packages
 from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
-from pitstop.spark.lowering.tables import has_copies
+from pitstop.spark.lowering.tables import copies_of, has_copies
 from pitstop.spark.restoring.migrations import try_migrations
 from pitstop.spark.restoring.saved_facts import facts_at
 from pitstop.spark.starting.gated_query import start_gated
@@ -98,8 +98,10 @@ def prepare(
     pipeline = definition.build(source.args)
     config = JobConfig.from_options(options, base=definition.config)
     runs_already = kept is not None
+    # Its plan has the columns that a run on its checkpoint joins with, whatever else the tables have by now.
+    read_tables = copies_of(spark, pipeline, kept.checkpoint) if kept is not None else {}
     try:
-        compiled = compile_job(spark, pipeline, config, sources, runs_already)
+        compiled = compile_job(spark, pipeline, config, sources, runs_already, read_tables=read_tables)
     except PipelineError as error:
         if kept is None or kept.plan is None or not has_copies(pipeline, kept.checkpoint):
             raise

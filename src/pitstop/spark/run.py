@@ -15,6 +15,7 @@ from pitstop.plan.sizes import state_sizes
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import reason
+from pitstop.spark.base.session import runs_here
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
 from pitstop.spark.lowering.tables import Frames, HashJoinTables
 from pitstop.spark.running.file_times import FileTimes
@@ -50,11 +51,12 @@ class Run:
         self.running = running
         """The query at this moment."""
         self._written, self._commits = -1, threading.Event()
-        self._tables_read_anew = False
         self._file_times = FileTimes(environment.log)
         self._memory = MemoryWatch(job, environment.log, holds)
         self._tables = tables
-        self._refresh = TableRefresh(self._until_refresh, lambda: self.running, self._read_tables, self._start_again, wake)
+        self._refresh = TableRefresh(
+            self._until_refresh, lambda: self.running, self._read_tables, self._start_again, self._tables.discard, wake
+        )
         self._follow(running)
         threading.Thread(target=self._await_commits, daemon=True).start()
         self._refresh.begin()
@@ -78,7 +80,8 @@ class Run:
         environment = dataclasses.replace(environment.by_options(job.config), lineage=point.lineage)
         path = environment.sources.admission
         admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
-        tracker = ProgressTracker(job.plan, before, environment.log, admission, default_partitions(job.spark))
+        cores, is_local = default_partitions(job.spark), runs_here(job.spark)
+        tracker = ProgressTracker(job.plan, before, environment.log, admission, cores, counts_once=is_local)
         environment = dataclasses.replace(environment, left_out=tracker.left_out)
         tables = HashJoinTables(job.spark, job.pipeline, environment, point.checkpoint)
         waiting = head_start.gated if head_start is not None else None
@@ -117,11 +120,7 @@ class Run:
 
     def failure(self) -> PitstopError | None:
         """Why the query ended by itself; None if it runs or was stopped."""
-        failure = self.running.failure()
-        if failure is not None and self._tables_read_anew and self.running.writer.last_written < 0:
-            # It had gone on with the tables as they were: what they are now may be away for a moment.
-            failure.details.setdefault("restartable", True)
-        return self.tracker.unaccounted or failure or self._refresh.failure
+        return self.tracker.unaccounted or self.running.failure() or self._refresh.failure
 
     def look(self) -> Progress:
         """What the job has reached by now, over all its runs."""
@@ -222,16 +221,21 @@ class Run:
         That one goes on with the tables that it has if its epoch takes too long.
         """
         before = self.running
+        if before.writer.closed:
+            self._tables.discard()  # it is being stopped, or holds still because its state has no room
+            return
         if not before.writer.pause(REFRESH_STOP_SECONDS):
             self._tables.discard()
             self._tables_stay(f"the epoch under way takes more than {REFRESH_STOP_SECONDS:.0f} seconds")
+            return
+        if before.writer.failure is not None or before.failure() is not None:
+            self._tables.discard()  # its epoch is done again with the tables that it had
             return
         before.stop(REFRESH_STOP_SECONDS)
         self.look()
         before.drop_tables()
         path = before.checkpoint.path
         counted = self.tracker.wrote
-        self._tables_read_anew = True
         job, environment = self._job, self._environment
         with self._tables.used():
             self._follow(RunningQuery.start(job.spark, job.pipeline, environment, path, before, counted=counted, tables=tables))

@@ -13,6 +13,7 @@ from pitstop.model.job import JobState, Progress
 from pitstop.rest import events
 from pitstop.service import reads
 from pitstop.service.feed import Feed, FeedKind
+from pitstop.testing import http
 from pitstop.testing.runs import ScriptedQuery
 from tests.doors.doors import running, serving, until
 
@@ -156,11 +157,12 @@ def test_who_comes_from_another_server_or_too_late_is_told_to_read_anew(url, las
 
 
 @pytest.mark.parametrize("number", ["7", "9" * 5000, "1.0", "\u0661"])
-def test_an_event_that_has_not_been_is_told_to_read_anew(url, number):
-    with following(url) as told:
-        incarnation = next(told)[0].partition(".")[0]
-    with following(url, last=f"{incarnation}.{number}".encode()) as told:
-        assert next(told)[1] == "resync"
+def test_an_event_that_has_not_been_is_told_to_read_anew(state, number):
+    with http.serving(state, TOKEN) as url:  # a feed of its own, which has told nothing yet
+        with following(url) as told:
+            incarnation = next(told)[0].partition(".")[0]
+        with following(url, last=f"{incarnation}.{number}".encode()) as told:
+            assert next(told)[1] == "resync"
 
 
 def test_a_reader_that_takes_nothing_for_long_is_told_to_read_anew(state):

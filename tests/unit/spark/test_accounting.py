@@ -7,7 +7,7 @@ import pytest
 from pitstop.model.layout import StageKind, StateLayout
 from pitstop.model.left_out import LeftOut
 from pitstop.plan.model import OperatorSlot, Plan, PlanStage, SourceSlot
-from pitstop.spark.running.accounting import check_rows, epoch_rows
+from pitstop.spark.lowering.accounting import check_rows, epoch_rows
 
 
 @dataclass

@@ -58,3 +58,13 @@ def test_offsets_that_have_no_log_are_passed_over(sources, tmp_path):
     for offset in (None, "5", '{"seq":3}', "{", {"logOffset": 1}):
         FileTimes(lambda *line: lines.append(line)).look(tmp_path, {0: ("lines", offset)})
     assert lines == []
+
+
+def test_of_a_compacted_part_only_its_own_entries_at_the_end_are_read(sources, tmp_path):
+    note, look = sources
+    note(0, 0)
+    look(0)
+    earlier = [json.dumps({"path": f"file:///in/{n}", "timestamp": NOW * 1000, "batchId": n % 9}) for n in range(5_000)]
+    own = [json.dumps({"path": "file:///in/late", "timestamp": (NOW + 30 * DAY) * 1000, "batchId": 9})] * 2_000
+    (tmp_path / "sources" / "0" / "9.compact").write_text("\n".join(["v1", "no JSON", *earlier, *own]))
+    assert "file:///in/late" in look(9)[0][2]

@@ -1,6 +1,7 @@
 """Which stages are idle, and where their watermarks go (jet.md §3.4)."""
 
-from pitstop.spark.running.idle import ClockTime, IdleClock
+from pitstop.spark.lowering.clock_time import ClockTime
+from pitstop.spark.running.idle import IdleClock
 
 
 def clock(**timeouts):

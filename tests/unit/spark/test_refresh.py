@@ -19,10 +19,10 @@ class Job:
     """A job whose query is restarted in no time, or fails to."""
 
     def __init__(self, every=SOON, active=True, last_written=0, error=None):
-        self.query = SimpleNamespace(active=active, writer=SimpleNamespace(last_written=last_written))
+        self.query = SimpleNamespace(active=active, writer=SimpleNamespace(last_written=last_written, closed=False))
         self.restarts, self.told, self.seen_under_way, self._error = 0, threading.Event(), [], error
         self.readings, self.away = 0, False
-        self.refresh = TableRefresh(lambda: every, lambda: self.query, self._read, self._restart, self.told.set)
+        self.refresh = TableRefresh(lambda: every, lambda: self.query, self._read, self._restart, lambda: None, self.told.set)
 
     def _read(self):
         self.readings += 1

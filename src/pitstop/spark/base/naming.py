@@ -5,9 +5,6 @@ from __future__ import annotations
 OBSERVED = "source:"
 """What the name of an observation of a source's rows begins with; the stage's name follows."""
 
-TABLE = "table:"
-"""What the name of an observation of the rows of a hash join's table begins with; its name elsewhere follows."""
-
 AHEAD = "ahead:"
 """What the name of an observation of rows that are too far ahead of the clock begins with; the stage's name follows."""
 

@@ -134,10 +134,14 @@ def placement_of(spark: SparkSession) -> Placement | None:
     return Placement(tuple(members.split(",")), int(str(settings.get("spark.cores.max"))))
 
 
+def runs_here(spark: SparkSession) -> bool:
+    """True if all tasks run in this process, and not on a cluster."""
+    return ClusterSettings(master=str(spark.sparkContext.master)).is_here
+
+
 def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
     """Let functions that are made from now on find the packages of a folder, wherever they run; ``scratch`` stays as they do."""
-    here = ClusterSettings(master=str(spark.sparkContext.master)).is_here
-    add_packages(spark, folder, None if here else Path(tempfile.mkdtemp(dir=scratch)))
+    add_packages(spark, folder, None if runs_here(spark) else Path(tempfile.mkdtemp(dir=scratch)))
 
 
 def _ports(cluster: ClusterSettings, java_options: list[str]) -> dict[str, str]:

@@ -53,14 +53,23 @@ def compile_pipeline(
     settings: SourceSettings | None = None,
     partitions: int | None = None,
     runs_already: bool = False,
+    read_tables: Mapping[str, DataFrame] | None = None,
 ) -> Plan:
     """Lower every stage once, as a stream unless all sources are bounded; PipelineError names the stage at fault.
 
     ``runs_already``: the version was accepted, perhaps by an older release, so what is refused only since then is let be.
+    ``read_tables``: hash join stage -> its table, where that is known better than by reading it now.
     """
     pipeline.check()
     streaming = not bounded(pipeline)
-    lowering = Lowering(spark, settings or SourceSettings(), streaming=streaming, strict=not runs_already, keeps_tables=False)
+    lowering = Lowering(
+        spark,
+        settings or SourceSettings(),
+        streaming=streaming,
+        strict=not runs_already,
+        keeps_tables=False,
+        tables=dict(read_tables or {}),
+    )
     tables = tables_of(pipeline.nodes)
     static = Lowering(spark, lowering.settings, streaming=False, strict=not runs_already, keeps_tables=False)
     stages = []

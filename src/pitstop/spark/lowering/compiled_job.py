@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
 from pitstop.model.config import JobConfig, StateStore
@@ -58,14 +59,15 @@ def compile_job(
     sources: SourceSettings,
     runs_already: bool = False,
     plan: Plan | None = None,
+    read_tables: Mapping[str, DataFrame] | None = None,
 ) -> CompiledJob:
     """Set the session up for the job and compile its pipeline there; PipelineError names the stage at fault.
 
     ``runs_already``: this version was accepted before, perhaps by an older release. ``plan``: what the same version has compiled
-    to before, where a table that it reads is away now.
+    to before, where a table that it reads is away now. ``read_tables``: see ``compile_pipeline``.
     """
     apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
-    plan = plan or compile_pipeline(spark, pipeline, sources, config.partitions, runs_already)
+    plan = plan or compile_pipeline(spark, pipeline, sources, config.partitions, runs_already, read_tables)
     check_state_store(plan, config.state_store)
     use_state_store(spark, config, chosen_store(spark, config, plan, None, grows_in_steps(pipeline)))
     if config.max_accumulated_records is not None and bounded(pipeline):

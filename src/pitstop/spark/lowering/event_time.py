@@ -13,7 +13,7 @@ from pyspark.sql.types import TimestampType
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import text
 from pitstop.pipeline.nodes import Node
-from pitstop.spark.base.naming import AHEAD, TABLE, quoted
+from pitstop.spark.base.naming import AHEAD, quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
 
 FAR = "__far_ahead"
@@ -98,11 +98,6 @@ class Bound:
 def observe_stream(frame: DataFrame, name: str, *columns: Column) -> DataFrame:
     """Observe rows of a stream: what is seen of an epoch comes with its progress."""
     return frame.observe(name, *columns)
-
-
-def observe_table(frame: DataFrame, name: str, *columns: Column) -> DataFrame:
-    """Observe rows of a table beside a stream: what is seen of it comes with the progress of every epoch."""
-    return frame.observe(f"{TABLE}{name}", *columns)
 
 
 def event_time_if_there(node: Node, frame: DataFrame, declared: str | None) -> str | None:

@@ -59,7 +59,6 @@ from pitstop.spark.lowering.event_time import (
     Observe,
     event_time_if_there,
     observe_stream,
-    observe_table,
     with_event_time,
     with_event_time_of,
 )
@@ -194,7 +193,8 @@ class Lowering:
                 self.settings,
                 streaming=False,
                 max_ahead_ms=self.max_ahead_ms,
-                observe=observe_table if self.streaming else self.observe_table,
+                observe=self.observe_table,
+                observe_table=self.observe_table,
                 keeps_tables=False,
             )
             return static.frame(node.inputs[1])

@@ -7,6 +7,7 @@ read last, and an epoch that is done again is joined with the rows that it was j
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pyspark.sql.types import StructType
 
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.clock import iso
+from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import HashJoinSpec, SourceSpec
 from pitstop.pipeline.stages import Pipeline
@@ -69,13 +71,16 @@ class HashJoinTables:
         self.due: float | None = None
         """Seconds within which the tables are to be read again, because some of them are not those of now."""
         self._observations = Observations()
+        self._left_out: Counter[tuple[str, LeftOut]] = Counter()
+        """(source, why) -> rows of its last reading that did not parse."""
 
     def at_start(self) -> Frames:
         """All tables for a run that begins; of one that cannot be read what was read last. Raises why there is none.
 
-        An epoch that was planned may have reached some sinks: it is joined with what it was joined with before.
+        An epoch that may have reached some sinks is joined with what it was joined with before.
         """
-        again = self._checkpoint.planned() > self._checkpoint.committed()
+        planned = self._checkpoint.planned()
+        again = planned > self._checkpoint.committed() and self._checkpoint.writing() in (planned, -1)
         in_use = self._copies.in_use()
         for node in self._joins:
             last = self._copies.last(node.name)
@@ -155,13 +160,14 @@ class HashJoinTables:
 
     def _read_once(self, node: Node, is_last: bool) -> _Reading:
         begun = time.monotonic()
-        roots, self._observations = _paths_of(node), Observations()
+        roots = _paths_of(node)
         with errors_of_stage(node):
             frame = self._frame(node)
             if frame.isStreaming:
                 return _Reading(frame, None)  # the join says what is wrong with it
             frame.unpersist(blocking=True)  # else Spark would give rows of before to whoever has an equal plan
             before = look(frame.inputFiles(), roots)
+            self._observations = Observations()
             frame = self._frame(node)  # listed once more, now that the state of each file is known
             files = frame.inputFiles()
         last = self._copies.last(node.name)
@@ -176,13 +182,18 @@ class HashJoinTables:
 
         reading = self._copy(node, frame, len(files), check)
         self._schemas[node.name] = frame.schema
-        for source, why, lines in tell_seen(self._observations, self._environment.log):
-            self._environment.left_out(source, why, lines)
         rows = reading.frame.count()
+        self._count_left_out()
         of = f" of {len(files):,} files" if files else ""
         seconds = time.monotonic() - begun
         self._log("INFO", f"read the table of stage '{node.name}': {rows:,} rows{of} in {seconds:.1f} s")
         return reading
+
+    def _count_left_out(self) -> None:
+        """Count rows that did not parse, of each source once: what the last reading has left out as well is counted already."""
+        for source, why, rows in tell_seen(self._observations, self._environment.log):
+            self._environment.left_out(source, why, max(0, rows - self._left_out[source, why]))
+            self._left_out[source, why] = rows
 
     def _frame(self, node: Node) -> DataFrame:
         assert isinstance(node.spec, HashJoinSpec)
@@ -220,6 +231,7 @@ class HashJoinTables:
 
         ``check`` raises if the rows are of no one moment.
         """
+        self._environment.ownership.check()
         place = self._copies.begin(node.name)
         try:
             try:
@@ -238,9 +250,7 @@ class HashJoinTables:
             raise
 
     def _kept(self, copy: TableCopy) -> _Reading:
-        schema = _schema_of(copy)
-        rows = as_declared(self._spark.read.schema(schema).parquet(copy.url), schema)
-        return _Reading(rows.persist(), copy.number)
+        return _Reading(_rows_of(self._spark, copy).persist(), copy.number)
 
     def _log(self, level: str, told: str) -> None:
         self._environment.log(level, LOGGER, told)
@@ -258,6 +268,12 @@ def joins_of(pipeline: Pipeline) -> list[Node]:
     """The hash joins of the stream; those within a table are read with it."""
     within = tables_of(pipeline.nodes)
     return [node for node in pipeline.nodes if isinstance(node.spec, HashJoinSpec) and id(node) not in within]
+
+
+def copies_of(spark: SparkSession, pipeline: Pipeline, checkpoint: Path) -> Frames:
+    """Return the tables with the columns that they have on this checkpoint, of which there are copies."""
+    copies = {node.name: TableCopies(checkpoint).last(node.name) for node in joins_of(pipeline)}
+    return {stage: _rows_of(spark, copy) for stage, copy in copies.items() if copy is not None}
 
 
 def has_copies(pipeline: Pipeline, checkpoint: Path) -> bool:
@@ -293,6 +309,11 @@ def _paths_of(node: Node) -> list[str]:
     """Return the paths, or patterns, by which the sources of a table read files."""
     sources = [other for parent in node.inputs[1:] for other in parent.upstream() if isinstance(other.spec, SourceSpec)]
     return [str(path) for source in sources if (path := dict(source.source.options).get("path")) is not None]
+
+
+def _rows_of(spark: SparkSession, copy: TableCopy) -> DataFrame:
+    schema = _schema_of(copy)
+    return as_declared(spark.read.schema(schema).parquet(copy.url), schema)
 
 
 def _schema_of(copy: TableCopy) -> StructType:

@@ -43,6 +43,14 @@ class BoundedRun:
             observe=observations.observe,
             observe_table=observations.observe,
         )
+        try:
+            self._write(lowering, observations)
+        finally:
+            # Else Spark would give these rows to a later run in this session whose tables have changed meanwhile.
+            for table in lowering.tables.values():
+                table.unpersist()
+
+    def _write(self, lowering: Lowering, observations: Observations) -> None:
         sinks = [node for node in self._pipeline.nodes if isinstance(node.spec, SinkSpec)]
         for node in sorted(sinks, key=lambda sink: sink_kind(sink).rank):
             self._environment.ownership.check()

@@ -6,11 +6,15 @@ It remembers for ``maxFileAge``, by default a week, which files it has read, and
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from pitstop.kit.clock import iso
+
+_BLOCK = 65_536
 
 Log = Callable[[str, str, str], None]
 
@@ -42,11 +46,10 @@ class FileTimes:
         latest = (0, "")
         for path in (part, part.with_name(f"{part.name}.compact")):
             try:
-                entries = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+                entries = list(_entries(path, part.name))
             except (OSError, ValueError):
                 continue  # the other one; or both are gone, for only the last parts stay
-            own = [entry for entry in entries if str(entry.get("batchId")) == part.name]
-            latest = max([latest, *((int(entry["timestamp"]), str(entry["path"])) for entry in own)])
+            latest = max([latest, *((int(entry["timestamp"]), str(entry["path"])) for entry in entries)])
         if latest[0] - self._now() * 1000 > _AHEAD_MS:
             self._told.add(stage)
             self._log(
@@ -56,6 +59,30 @@ class FileTimes:
                 "Files that are more than a week older than that (maxFileAge of the source) are passed over, also today's: "
                 "give the source a longer maxFileAge, and set the clock of whoever wrote that file.",
             )
+
+
+def _entries(path: Path, batch: str) -> Iterator[dict[str, Any]]:
+    """The entries of a batch in a part of a log. Those of earlier ones, which a compact part has as well, stand before them."""
+    with path.open("rb") as file:
+        for line in _lines_from_the_end(file):
+            if not line.startswith(b"{"):
+                return  # the version, in the first line
+            entry = json.loads(line)
+            if str(entry.get("batchId")) != batch:
+                return
+            yield entry
+
+
+def _lines_from_the_end(file: BinaryIO) -> Iterator[bytes]:
+    end, rest = file.seek(0, os.SEEK_END), b""
+    while end:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        first, *lines = (file.read(end - start) + rest).split(b"\n")
+        yield from (line for line in reversed(lines) if line)
+        end, rest = start, first
+    if rest:
+        yield rest
 
 
 def _part(offset: object) -> int | None:

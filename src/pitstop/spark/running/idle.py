@@ -13,30 +13,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import cast
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import (
-    DistinctSpec,
-    IngestionTimestampsSpec,
-    JoinSpec,
-    MapStatefulSpec,
-    OwnCodeSpec,
-    Spec,
-    TimestampsSpec,
-    WindowSpec,
-)
-from pitstop.pipeline.windows import Window
-from pitstop.plan.model import OperatorSlot
+from pitstop.pipeline.specs import IngestionTimestampsSpec, TimestampsSpec
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.internals.watermarks import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
+from pitstop.spark.lowering.clock_time import LOOK_SECONDS, ClockTime
 from pitstop.spark.running.progress import waits_for_data
 
 Log = Callable[[str, str, str], None]
@@ -44,39 +33,8 @@ Log = Callable[[str, str, str], None]
 _NEVER_LOWEST_MS = 253_402_300_799_000
 """The end of the year 9999."""
 _START_SECONDS = 60.0
-_SHORTEST_LOOK_MS = 500
-_LOOK_SECONDS = 10.0
-"""A query without rows looks for idle stages this often, or as often as the shortest idle timeout if that is shorter."""
-
-
-@dataclass(frozen=True)
-class ClockTime:
-    """Stages whose event time is the clock, and state that ends by it."""
-
-    stages: frozenset[str]
-    grids_ms: tuple[int, ...]
-    """State may end once the clock has passed a multiple of one of these."""
-    ending: tuple[bool, ...]
-    """For each operator with state, in Spark's order: whether its state ends by time."""
-
-    @classmethod
-    def of(cls, event_times: Iterable[Node], operators: tuple[OperatorSlot, ...], nodes: Iterable[Node]) -> ClockTime | None:
-        """Return that of a query; None if nothing in it ends by the clock."""
-        stages = frozenset(node.name for node in event_times if isinstance(node.spec, IngestionTimestampsSpec))
-        grids = {node.name: _grid_ms(node.spec) for node in nodes}
-        ending = [grids.get(slot.stage) for slot in operators]
-        if not stages or not any(ending):
-            return None
-        return cls(stages, tuple({grid for grid in ending if grid}), tuple(grid is not None for grid in ending))
-
-    def passes(self, before_ms: int, now_ms: int) -> bool:
-        """True if state may have ended between two moments."""
-        return any(before_ms // grid != now_ms // grid for grid in self.grids_ms)
-
-    @property
-    def look_seconds(self) -> float:
-        """How often it is looked whether state has ended."""
-        return min(_LOOK_SECONDS, max(_SHORTEST_LOOK_MS, min(self.grids_ms)) / 1000)
+_BEHIND_MS = 2_000
+"""So far the watermark stays behind the clock while no rows come."""
 
 
 class IdleClock:
@@ -194,8 +152,9 @@ class IdleWatch:
 
     def _ends_by(self, query: StreamingQuery) -> int | None:
         """The moment (ms) up to which state ends by the clock; None if none can have ended."""
-        # The clock of the next epoch is not before now, and what is as early as the watermark is late.
-        clock_ms = int(time.time() * 1000) - 1
+        # The clock of the next epoch is not before now, unless it is set back, or that of another machine; and what is as early
+        # as the watermark is late.
+        clock_ms = int(time.time() * 1000) - _BEHIND_MS
         if self._clock_time is None or not self._clock_time.passes(self._clock_ms, clock_ms):
             return None
         seen = query.lastProgress
@@ -236,7 +195,7 @@ def idle_watch(
     on a watermark. ``before``: the watch of the query whose place this one takes. ``clock_time``: what ends by the clock.
     """
     by_clock = clock_time.stages if clock_time is not None else frozenset()
-    timeouts = {node.name: _idle_timeout_ms(node) / 1000 if node.name not in by_clock else 0 for node in event_times.values()}
+    timeouts = {node.name: _idle_timeout_ms(node) / 1000 for node in event_times.values()}
     looks = [timeout for timeout in timeouts.values() if timeout]
     if clock_time is not None:
         looks.append(clock_time.look_seconds)
@@ -244,25 +203,8 @@ def idle_watch(
         return None
     clock = IdleClock(timeouts, time.monotonic(), before.clock.last_rows if before is not None else None, by_clock)
     stages = {number: node.name for number, node in event_times.items()}
-    look_seconds = min([_LOOK_SECONDS, *looks]) if looks else None
+    look_seconds = min([LOOK_SECONDS, *looks]) if looks else None
     return IdleWatch(checkpoint, stages, clock, look_seconds, log, followers, clock_time)
-
-
-def _grid_ms(spec: Spec) -> int | None:
-    """State of the stage may end when the clock has passed a multiple of so many milliseconds; None: it does not end by time."""
-    if isinstance(spec, WindowSpec):
-        if isinstance(spec.window, Window):
-            return spec.window.slide_ms
-        length = spec.window.timeout_ms
-    elif isinstance(spec, (JoinSpec, DistinctSpec)) and spec.within_ms is not None:
-        length = spec.within_ms
-    elif isinstance(spec, MapStatefulSpec) and spec.ttl_ms is not None:
-        length = spec.ttl_ms
-    elif isinstance(spec, OwnCodeSpec):
-        length = round(_LOOK_SECONDS * 1000)
-    else:
-        return None
-    return max(_SHORTEST_LOOK_MS, min(length, round(_LOOK_SECONDS * 1000)))
 
 
 def _idle_timeout_ms(node: Node) -> int:

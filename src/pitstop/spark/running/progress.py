@@ -20,9 +20,9 @@ from pitstop.model.left_out import BAD, LeftOut
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.left_out import tell_left_out
-from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT, TABLE
+from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
-from pitstop.spark.running.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
+from pitstop.spark.lowering.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
 from pitstop.spark.running.concerns import Concerns
 
 Log = Callable[[str, str, str], None]
@@ -48,8 +48,19 @@ class ProgressTracker:
     is missed. A listener in Python would make a hundred calls into the JVM for each epoch.
     """
 
-    def __init__(self, plan: Plan, start: Progress, log: Log, admission: Admission | None = None, cores: int = 1) -> None:
-        """``start``: what earlier runs had reached; ``cores``: on so many of them tasks run at the same time."""
+    def __init__(
+        self,
+        plan: Plan,
+        start: Progress,
+        log: Log,
+        admission: Admission | None = None,
+        cores: int = 1,
+        counts_once: bool = True,
+    ) -> None:
+        """``start``: what earlier runs had reached; ``cores``: on so many of them tasks run at the same time.
+
+        ``counts_once`` False: Spark may count a row twice, as it does when an executor is lost and its tasks run again.
+        """
         self._admission, self._cores = admission, cores
         self._plan = plan
         self._log = log
@@ -58,11 +69,9 @@ class ProgressTracker:
         self._concerns = Concerns(log)
         self._told: Counter[tuple[str, str]] = Counter()
         """(stage, figure) -> rows that sinks and what is behind the query have told of, and are not summed up yet."""
-        self._checks = os.environ.get(CHECK_VARIABLE) == "1"
+        self._checks = counts_once and os.environ.get(CHECK_VARIABLE) == "1"
         self.unaccounted: PitstopError | None = None
         """Which rows of an epoch were neither passed on nor counted, if that is looked for."""
-        self._tables: dict[str, Any] = {}
-        """Source of a table -> what was observed of it last."""
         self._last_epoch, self._last_at = -1, time.monotonic()
         self.ready = False
         """The query has finished an epoch, or has found nothing to do."""
@@ -148,11 +157,6 @@ class ProgressTracker:
         for name, row in observed.items():
             if name.startswith((AHEAD, OBSERVED)):
                 tell_left_out(name, row, self._log)
-            elif name.startswith(TABLE) and self._tables.get(name) != row:
-                # A table that was read once is observed in each epoch.
-                self._tables[name] = row
-                source, reason, rows = tell_left_out(name.removeprefix(TABLE), row, self._log)
-                self._told[source, reason] += rows
             elif name.startswith(FAILED) and row["rows"]:
                 told = f"{row['rows']} rows of '{name.removeprefix(FAILED)}' are dead letters, such as: {row['sample']}"
                 self._log("WARN", "pitstop.engine", told)

@@ -23,11 +23,12 @@ from pitstop.spark.base.naming import role_column
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.internals.late_rows import count_late_rows
 from pitstop.spark.internals.resting_windows import let_windows_rest
+from pitstop.spark.lowering.clock_time import ClockTime
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
 from pitstop.spark.lowering.streaming import streaming_frame
 from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.running.epochs import EpochRecords, EpochWriter, WriteSink
-from pitstop.spark.running.idle import ClockTime, IdleWatch, idle_watch
+from pitstop.spark.running.idle import IdleWatch, idle_watch
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
 

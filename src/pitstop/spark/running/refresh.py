@@ -28,6 +28,7 @@ class TableRefresh:
 
     ``running`` gives the query that runs. ``read`` gives the tables, None if they stay as they are. ``switch`` ends the query
     between two epochs and starts it again where it was, with these tables, or leaves it as it is if that cannot be done now.
+    ``discard`` forgets tables that no query has got.
     ``told`` is called after each attempt.
     """
 
@@ -37,10 +38,12 @@ class TableRefresh:
         running: Callable[[], RunningQuery],
         read: Callable[[], Frames | None],
         switch: Callable[[Frames], None],
+        discard: Callable[[], None],
         told: Callable[[], None],
     ) -> None:
         """``every``: seconds until the next reading, None: never."""
-        self._every, self._running, self._read, self._switch, self._told = every, running, read, switch, told
+        self._every, self._running, self._read, self._told = every, running, read, told
+        self._switch, self._discard = switch, discard
         self._switching = threading.Lock()
         """Held while one query takes the place of another."""
         self._ended = False
@@ -68,13 +71,16 @@ class TableRefresh:
     def _refresh(self) -> None:
         if self._ended or not self._running().active:
             return
-        if self._running().writer.last_written < 0:
+        writer = self._running().writer
+        if writer.last_written < 0 or writer.closed:
             # However short the interval is, each reading of the tables serves an epoch.
             self._refresh_in(WAIT_SECONDS)
             return
         tables = self._read()  # beside the epochs, which go on with the tables that they have
         with self._switching:
             if self._ended or not self._running().active:
+                if tables is not None:
+                    self._discard()
                 return
             try:
                 if tables is not None:

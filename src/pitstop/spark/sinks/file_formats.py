@@ -104,6 +104,11 @@ def _names_no_folder(column: str) -> Column:
     return F.coalesce(too_long | value.contains("\0") | (value == _NULL_FOLDER), F.lit(False))
 
 
+_READABLE = (".csv", ".gz", ".bz2", ".deflate")
+_LINES_BY_BYTES = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1")
+"""Encodings in which a text has the bytes of a separator only where that stands."""
+
+
 def has_rows(sink: FilesSink, path: Path, header: list[str]) -> bool:
     """True unless a written file has no row; ``header``: the columns that it may begin with the names of."""
     if path.suffix == ".parquet":
@@ -111,7 +116,10 @@ def has_rows(sink: FilesSink, path: Path, header: list[str]) -> bool:
     options = {name.casefold(): value for name, value in sink.options}
     if sink.format != "csv" or options.get("header", "false").casefold() != "true":
         return next(_content(path), None) is not None
-    separator = options.get("linesep", "\n").encode(options.get("encoding", options.get("charset", "UTF-8")))
+    encoding = options.get("encoding", options.get("charset", "UTF-8"))
+    if path.suffix not in _READABLE or encoding.casefold() not in _LINES_BY_BYTES:
+        return path.stat().st_size > 0  # perhaps with no more than a header: a file with a row is never left out
+    separator = options.get("linesep", "\n").encode(encoding)
     lines = 1 + sum(name.count("\n") for name in header)
     count, rest = 0, b""
     for block in _content(path):

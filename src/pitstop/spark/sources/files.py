@@ -6,11 +6,11 @@ import os
 import posixpath
 import re
 import unicodedata
+from typing import Any
 from urllib.parse import quote
 
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pitstop.errors import PipelineError
@@ -21,8 +21,6 @@ from pitstop.spark.base.naming import quoted as quoted_name
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, lenient_options, reading_options
 from pitstop.spark.internals.file_systems import has_file_system, matches
 from pitstop.spark.sources import SourceKind
-
-Reader = DataFrameReader | DataStreamReader
 
 _WILD = set("*?[{\\")
 _GLOB = set("*?[]{}\\")
@@ -45,8 +43,11 @@ def _batch(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFra
     return _opened(spark, spark.read, source)
 
 
-def _opened(spark: SparkSession, reader: Reader, source: Source) -> DataFrame:
-    """The rows; those of text with CORRUPT and PLACE beside them, for lowering tells rows that did not parse apart."""
+def _opened(spark: SparkSession, reader: Any, source: Source) -> DataFrame:
+    """The rows; those of text with CORRUPT and PLACE beside them, for lowering tells rows that did not parse apart.
+
+    ``reader`` is Spark's for tables, or that for streams: they have no type in common.
+    """
     path, form, options = _parts(source)
     scheme = scheme_of(path)
     if scheme is not None and not has_file_system(spark, scheme):
@@ -60,7 +61,9 @@ def _opened(spark: SparkSession, reader: Reader, source: Source) -> DataFrame:
             raise PipelineError(f"The {form} files in {path} cannot be read: column '{field.name}' {wrong}")
     reader = reader.format(form)
     if not source.tells_bad:
-        return (reader.schema(schema) if schema else reader).options(**reading_options(form, schema, options)).load(path)
+        reader = (reader.schema(schema) if schema else reader).options(**reading_options(form, schema, options))
+        rows: DataFrame = reader.load(path)
+        return rows
     own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
     if schema is None:
         found = reader.options(**(reading_options(form, None, options) | own)).load(path).schema
