@@ -42,7 +42,7 @@ _WORDS = {
 }
 
 BAD = (LeftOut.UNPARSED, LeftOut.AHEAD, LeftOut.FAILED)
-"""Those that the total of bad rows counts."""
+"""The reasons whose rows the total of bad rows counts."""
 
 WANTED = (LeftOut.REPEATED,)
-"""Those that a stage is there to leave out."""
+"""The reasons for which a stage is there: its rows are left out as the user wants."""

@@ -17,7 +17,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import reason
 from pitstop.spark.base.session import runs_here
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
-from pitstop.spark.lowering.tables import Frames, HashJoinTables
+from pitstop.spark.lowering.tables import BEHIND_SECONDS, Frames, HashJoinTables
 from pitstop.spark.running.file_times import FileTimes
 from pitstop.spark.running.outgrowing import MemoryWatch
 from pitstop.spark.running.progress import ProgressTracker
@@ -222,14 +222,14 @@ class Run:
         """
         before = self.running
         if before.writer.closed:
-            self._tables.discard()  # it is being stopped, or holds still because its state has no room
+            self._forget_tables()  # it is being stopped, or holds still because its state has no room
             return
         if not before.writer.pause(REFRESH_STOP_SECONDS):
-            self._tables.discard()
+            self._forget_tables()
             self._tables_stay(f"the epoch under way takes more than {REFRESH_STOP_SECONDS:.0f} seconds")
             return
         if before.writer.failure is not None or before.failure() is not None:
-            self._tables.discard()  # its epoch is done again with the tables that it had
+            self._forget_tables()  # its epoch is done again with the tables that it had
             return
         before.stop(REFRESH_STOP_SECONDS)
         self.look()
@@ -239,6 +239,11 @@ class Run:
         job, environment = self._job, self._environment
         with self._tables.used():
             self._follow(RunningQuery.start(job.spark, job.pipeline, environment, path, before, counted=counted, tables=tables))
+
+    def _forget_tables(self) -> None:
+        """Forget the tables that were read, which no query has got; they are read again before long, also without a refresh."""
+        self._tables.discard()
+        self._tables.due = BEHIND_SECONDS
 
     def _tables_stay(self, why: str) -> None:
         told = f"the tables of hash joins stay as they are, and are read when their time has come again: {why}"

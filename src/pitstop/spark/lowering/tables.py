@@ -65,7 +65,7 @@ class HashJoinTables:
         self._checkpoint, self._copies = Checkpoint(checkpoint), TableCopies(checkpoint)
         self._joins = joins_of(pipeline)
         self._readings: dict[str, _Reading] = {}
-        """Those that no query has got yet."""
+        """Readings that no query has got yet."""
         self._schemas: dict[str, StructType] = {}
         """Hash join stage -> the columns of its table, which it keeps on this checkpoint."""
         self.due: float | None = None

@@ -87,8 +87,8 @@ def _lines_from_the_end(file: BinaryIO) -> Iterator[bytes]:
 
 def _part(offset: object) -> int | None:
     try:
-        found = json.loads(offset) if isinstance(offset, str) else offset
+        position = json.loads(offset) if isinstance(offset, str) else offset
     except ValueError:
         return None
-    number = found.get("logOffset") if isinstance(found, Mapping) else None
+    number = position.get("logOffset") if isinstance(position, Mapping) else None
     return number if isinstance(number, int) else None

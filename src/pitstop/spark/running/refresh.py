@@ -92,8 +92,8 @@ class TableRefresh:
                 # Another run goes on with them when it starts, from where this one has stopped.
                 why = first_line(error)
                 away = is_of_the_machine(error)
-                told = f"The query could not be started with the tables of hash joins that were read again: {why}"
-                self.failure = EngineError(told, restartable=True, away=away)
+                sentence = f"The query could not be started with the tables of hash joins that were read again: {why}"
+                self.failure = EngineError(sentence, restartable=True, away=away)
             finally:
                 self.under_way = False
         self._told()
