@@ -116,6 +116,25 @@ def test_an_inner_join_counts_rows_without_time_or_key_of_both_sides(spark, tmp_
     assert job.progress.stages["pairs"]["state_rows"] == 2
 
 
+@pytest.mark.parametrize("columns", ["select", "with_columns"])
+def test_rows_that_a_column_makes_several_of_are_counted_where_it_does(spark, tmp_path, monkeypatch, columns):
+    monkeypatch.setenv("PITSTOP_CHECK_ROWS", "1")
+    feed, p, firsts = Feed(tmp_path / "rows"), ps.Pipeline(), Collected()
+    rows = feed.stage(p)
+    if columns == "select":
+        twins = rows.select("k", "ts", "explode(sequence(1, n)) as twin", name="twins")
+    else:
+        twins = rows.with_columns("twins", twin="explode(sequence(1, n))")
+    twins.select("k", "twin").group_by("k", "twin").distinct("firsts").write_to(ps.sinks.custom(firsts), name="out")
+    feed.add(("a", 2, 1), ("a", 3, 1), ("b", 1, 1))
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    read(job, feed)
+    job.stop()
+    assert sorted((row["k"], row["twin"]) for row in firsts.rows) == [("a", 1), ("a", 2), ("a", 3), ("b", 1)]
+    assert figures(job, "twins") == {"rows_out": 6}
+    assert figures(job, "firsts") == {"rows_in": 6, "rows_out": 4, "late_rows": 0, "repeated_rows": 2}
+
+
 def test_a_job_whose_rows_do_not_add_up_ends_with_the_stage_and_the_numbers(spark, tmp_path, monkeypatch):
     monkeypatch.setenv("PITSTOP_CHECK_ROWS", "1")
     monkeypatch.setattr(lowering, "left_out", lambda *_: [])  # as if nobody counted rows without event time

@@ -31,7 +31,7 @@ TO_THE_MICROSECOND = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""Of values in maps, from which nothing is to be lost."""
+"""Of values in maps and files, from which nothing is to be lost."""
 
 CLOSING = 100_000
 """The number of a row whose time closes the windows of all others."""
@@ -278,7 +278,7 @@ def compare(spark, folder, table, capsys):
 
     same(got["rows"], batch)
     same(spark.read.parquet(str(folder / "out" / "parquet")).where(f"seq < {CLOSING}"), batch)
-    batch.write.json(str(folder / "batch"))
+    batch.write.options(**TO_THE_MICROSECOND | {"ignoreNullFields": "true"}).json(str(folder / "batch"))
     assert [line for line in lines(folder / "out" / "json") if f'"seq":{CLOSING}' not in line] == lines(folder / "batch")
     as_text = {
         str(row.seq): row.text
@@ -297,9 +297,9 @@ def compare(spark, folder, table, capsys):
     rolled = batch.selectExpr("seq", "key", "exact", f"sum(exact) {so_far} AS total", f"max(exact) {so_far} AS high")
     same(got["rolled"], rolled)
     in_csv = struct_of(", ".join(["seq bigint", *(f"{name} {COLUMNS[name][0]}" for name in IN_CSV)]))
-    batch.select("seq", *IN_CSV).write.csv(str(folder / "csv"))
-    read = spark.read.schema(in_csv).options(multiLine=True)
-    same(read.csv(str(folder / "out" / "csv")).where(f"seq < {CLOSING}"), read.csv(str(folder / "csv")))
+    read = spark.read.schema(in_csv).options(multiLine=True, escape='"').csv(str(folder / "out" / "csv"))
+    # Spark's reader itself takes an empty text for null.
+    same(read.where(f"seq < {CLOSING}"), batch.select("seq", *IN_CSV).replace("", None, "words"))
     wanted = [row.text for row in batch.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("text")).collect()]
     assert sorted(line for line in logged if f'"seq":{CLOSING}' not in line) == sorted(wanted)
 

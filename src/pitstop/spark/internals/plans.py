@@ -31,6 +31,7 @@ _COUNTING = ("GlobalLimit",)
 """Those that keep no column of a row."""
 
 _ALIAS = "Alias"
+_EXPLODES = "Generate"
 _EVENT_TIME = "EventTime"
 """How Spark shows the time mode of a ``transformWithState`` that has event time."""
 
@@ -74,6 +75,16 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | 
 
     walk(analyzed(frame))
     return found
+
+
+def explodes(frame: DataFrame, given: DataFrame) -> bool:
+    """True if a frame that comes of columns of another one has more, or fewer, rows: one of them is ``explode`` or its like."""
+    below, node = analyzed(given), analyzed(frame)
+    while not (node.equals(below) or node.sameResult(below)):
+        if node.nodeName() == _EXPLODES:
+            return True
+        node = next(iter(children(node)))
+    return False
 
 
 def expressions(frame: DataFrame, columns: list[Column]) -> list[str]:

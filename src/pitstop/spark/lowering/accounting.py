@@ -29,7 +29,7 @@ CHECK_VARIABLE = "PITSTOP_CHECK_ROWS"
 _FRAMES, _SESSIONS, _SEEN = "frames", "sessions", "seen"
 _REPEATED = "numDroppedDuplicateRows"
 _PASSING = (SelectSpec.op, WithColumnsSpec.op, TimestampsSpec.op, IngestionTimestampsSpec.op, NotAheadSpec.op, ParsedSpec.op)
-"""Stages that give each row which they do not count as left out."""
+"""Stages that give each row which they do not count as left out, or tell how many they give."""
 
 
 class Operator(Protocol):
@@ -156,10 +156,13 @@ def _came(stages: Mapping[str, PlanStage], name: str, rows: EpochRows, read: lis
         return None
     if not stage.inputs:
         return rows.of(name, GIVEN) if read.count(name) == 1 and GIVEN in rows.figures.get(name, {}) else None
+    tells = GIVEN in rows.figures.get(name, {})
     if stage.op not in _PASSING:
-        return rows.of(name, GIVEN) if stage.layout is not None and GIVEN in rows.figures.get(name, {}) else None
+        return rows.of(name, GIVEN) if stage.layout is not None and tells else None
     came = _came(stages, stage.inputs[0], rows, read)
     if came is None:
         return None
+    if tells:  # a column explodes
+        return rows.of(name, GIVEN)
     unparsed = rows.of(stage.inputs[0], LeftOut.UNPARSED) if stage.op == ParsedSpec.op else 0
     return came - unparsed - rows.of(name, LeftOut.AHEAD)

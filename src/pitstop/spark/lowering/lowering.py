@@ -50,7 +50,7 @@ from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
 from pitstop.spark.base.naming import ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.nulls import with_nulls
-from pitstop.spark.internals.plans import check_streamable, has_watermark, stand_in, stateful_nodes
+from pitstop.spark.internals.plans import check_streamable, explodes, has_watermark, stand_in, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import letters
 from pitstop.spark.lowering import source as lower_source
@@ -130,7 +130,7 @@ class Lowering:
                 inputs = [self._taken(node, number, rows) for number, rows in enumerate(inputs)]
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = lower(node.spec, self, node, inputs)  # Spark analyses it now, while we know whose fault it is
-            counts = _counts(node)
+            counts = _counts(node) or self._explodes(node, result, inputs)
             self.given[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result, *_lost(node)) if counts else result
         return self.given[id(node)]
 
@@ -156,6 +156,11 @@ class Lowering:
 
     def _counted(self, name: str, rows: DataFrame, *more: Column) -> DataFrame:
         return rows.observe(name, F.count(F.lit(1)).alias("rows"), *more) if self.count_rows and rows.isStreaming else rows
+
+    def _explodes(self, node: Node, result: DataFrame, inputs: list[DataFrame]) -> bool:
+        """True of a step of columns whose rows are as many as it says alone."""
+        columns = isinstance(node.spec, (SelectSpec, WithColumnsSpec))
+        return columns and self.count_rows and result.isStreaming and explodes(result, inputs[0])
 
     def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
         """The rows of an input of a stage with state; behind functions that keep state Spark knows of no watermark any more."""
