@@ -167,6 +167,14 @@ class Cluster:
         self._version += 1
         self.client.job(job).update(ARTIFACT, entry=f"jobs:{job}", args=self._arguments(job))
 
+    def update_wrongly(self, job: str, version: str) -> None:
+        """ChaosFailedError if an update to a version that cannot go on is not refused, or not taken back."""
+        with contextlib.suppress(PitstopError):
+            self.client.job(job).update(ARTIFACT, entry=f"jobs:{job}", args=self._arguments(job, version))
+        self.wait(lambda: self.job(job).state is JobState.RUNNING, f"job '{job}' runs after an update to what {version}")
+        if version in self.job(job).version.source.args:
+            raise ChaosFailedError(f"Job '{job}' was updated to a version that {version}: {self.state()}")
+
     def resume(self, name: str) -> None:
         """Let a job go on that was to be suspended, once it is, or once nothing more will come of that."""
 
@@ -253,10 +261,14 @@ class Cluster:
     def _spares(self) -> list[SpareFolder]:
         return [part.spare(path.name) for part in self.parts for path in part.spares.glob("*")]
 
-    def _arguments(self, job: str) -> tuple[str, ...]:
-        source = {"counts": [str(self.feeds.files.folder)], "spans": [str(self.feeds.lines.folder)]}
-        pairs = [str(self.feeds.lines.folder), self.feeds.objects.url]
-        return (*source.get(job, pairs), str(self.out), str(self._version))
+    def _arguments(self, job: str, version: str = "") -> tuple[str, ...]:
+        files, lines = str(self.feeds.files.folder), str(self.feeds.lines.folder)
+        reads = {
+            "counts": (files, str(self.feeds.mood)),
+            "spans": (lines, str(self.feeds.table.folder)),
+            "pairs": (lines, self.feeds.objects.url),
+        }
+        return (*reads[job], str(self.out), version or str(self._version))
 
     def _handles(self) -> Iterator[RunHandle]:
         """Of all that may run: master, members, spares; then runs, which only the store knows."""

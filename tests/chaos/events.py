@@ -10,6 +10,8 @@ KEYS, BURST = 8, 40
 """So many events of one key, then of the next: a session ends long before its key comes again."""
 LAST_KEY, AFTER_MS = 99, 3_600_000
 """Of the events that come after all others, and close all windows."""
+WILD_KEY, WILD_MS = 98, 7_258_118_400_000
+"""Of the events of the year 2200."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ def event(seq: int) -> Event:
 def closing(seq: int) -> Event:
     """One that comes after all others."""
     return Event(seq, LAST_KEY, 0, START_MS + seq * STEP_MS + AFTER_MS)
+
+
+def wild(number: int) -> Event:
+    """One whose time cannot be: it is left out by whoever asks for its time."""
+    return Event(-1 - number, WILD_KEY, 0, WILD_MS)
+
+
+def key_name(key: int) -> str:
+    """What the table of keys says."""
+    return f"key {key}"
 
 
 def events(count: int) -> Iterator[Event]:

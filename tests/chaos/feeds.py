@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import astuple
@@ -12,7 +13,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.chaos.events import Event, closing, event
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.chaos.events import KEYS, Event, closing, event, key_name, wild
 
 BEAT_SECONDS, BEAT_EVENTS = 0.5, 10
 WHOLE = 30
@@ -23,11 +27,12 @@ class FilesFeed:
     """A JSON file for each beat."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self._files = folder, 0
         folder.mkdir(parents=True)
 
     def take(self, found: list[Event]) -> None:
-        path = self.folder / f"{found[0].seq:09d}.json"
+        self._files += 1
+        path = self.folder / f"{self._files:09d}.json"
         hidden = path.with_name(f".{path.name}")
         hidden.write_text("".join(json.dumps(event.values()) + "\n" for event in found))
         hidden.rename(path)
@@ -127,11 +132,45 @@ class HttpFeed:
         return 200, right, len(right)
 
 
+class Table:
+    """A folder with a name for each key. It is written over, or gone, or torn for a while: never other names."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._aside = folder, folder.with_name(f".{folder.name}")
+        self._versions = 0
+        self.write_over()
+
+    def write_over(self) -> None:
+        """The same rows in another file, as a batch job writes them that deletes what was there before."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self._versions += 1
+        keys = list(range(KEYS))
+        rows = pa.table({"key": pa.array(keys, pa.int64()), "name": list(map(key_name, keys))})
+        hidden = self.folder / ".part"
+        pq.write_table(rows, hidden)
+        hidden.rename(self.folder / f"part-{self._versions}.parquet")
+
+    def take_away(self) -> None:
+        self.folder.rename(self._aside)
+
+    def bring_back(self) -> None:
+        self._aside.rename(self.folder)
+
+    def tear(self) -> None:
+        """Cut its file in the middle."""
+        for path in self.folder.glob("*.parquet"):
+            whole = path.read_bytes()
+            path.write_bytes(whole[: len(whole) // 2])
+
+
 class Feeds:
     """All three, and the thread that lets them have their events, so many each beat."""
 
     def __init__(self, folder: Path) -> None:
         self.files, self.lines, self.objects = FilesFeed(folder / "files"), CsvFeed(folder / "lines"), HttpFeed()
+        self.table, self.mood = Table(folder / "names"), folder / "mood"
+        self.mood.write_text("")
         self.count = 0
         """So many events has each of them had."""
         self._lock = threading.Lock()
@@ -147,6 +186,12 @@ class Feeds:
 
     def resume(self) -> None:
         self._lock.release()
+
+    def add_wild(self) -> None:
+        """Some events of another century among those of the files and lines."""
+        with self._lock:
+            for feed in (self.files, self.lines):
+                feed.take([wild(number) for number in range(3)])
 
     def stop(self) -> int:
         """No more events but those that close all windows; how many there were before."""

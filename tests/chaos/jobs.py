@@ -1,16 +1,23 @@
 """Three jobs with every kind of stage that keeps state. Each odd version has a stage more than each even one."""
 
+import json
+from pathlib import Path
+
 from pyspark.sql import functions as F
 
 import pitstop as ps
 
 EVENT = "seq bigint, key bigint, v bigint, ms bigint"
+MOODS = ("fails", "fails behind its commit", "returns early", "reads in part")
+"""What a sink may do for a while."""
+WRONG = ("cannot be built", "cannot take a row", "has no state")
+"""Versions that no job goes on with."""
 OPTIONS = {"processing_guarantee": "exactly_once", "snapshot_interval": "1 second"}
 
 
 @ps.job(**OPTIONS)
-def counts(source, out, version):
-    """Files that Spark reads; rolling aggregates, state of our own, Spark code of our own; files and a map."""
+def counts(source, mood, out, version):
+    """Files that Spark reads; rolling aggregates, state of our own, Spark code of our own; files, a map, a sink of our own."""
     p = ps.Pipeline()
     events = timed(p, "files", ps.sources.files(source, "json", schema=EVENT, streaming=True))
     rolled = events.group_by("key").rolling_aggregate("rolled", n=ps.count(), total=ps.sum("v"))
@@ -19,13 +26,16 @@ def counts(source, out, version):
     write(mapped.select("seq", "n", "seen"), out, "mapped")
     owned = events.stateful("owned", in_spark)
     write(owned.select("key", "unix_millis(span.start) as start", "n", "total"), out, "owned")
+    watched = events.group_by("key").rolling_aggregate("watched", n=ps.count(), total=ps.sum("v"))
+    sink = MoodySink(f"{out}/watched", mood)
+    watched.select("seq", "n", "total").write_to(ps.sinks.custom(sink), name="watched-out")
     count_in_map(events, "files-buckets")
     return changed(p, events, version)
 
 
 @ps.job(**OPTIONS)
-def spans(source, out, version):
-    """Lines of CSV files; windows, sessions, distinct; files."""
+def spans(source, table, out, version):
+    """Lines of CSV files; windows, sessions, distinct, a table that is read anew; files."""
     p = ps.Pipeline()
     events = timed(p, "lines", ps.sources.csv_tail(source, schema=EVENT))
     sliding = events.group_by("key").window(ps.sliding("10 seconds", slide="5 seconds"))
@@ -36,6 +46,8 @@ def spans(source, out, version):
     write(sessions.select("key", *span, "n", "most"), out, "sessions")
     groups = events.with_columns(grp="seq div 3").group_by("grp").distinct("distinct", within="20 seconds")
     write(groups.select("grp", "seq div 3 as of", "seq"), out, "distinct")
+    names = p.read_from(ps.sources.files(table, "parquet", schema="key bigint, name string"), name="names")
+    write(events.hash_join(names, on="key", how="inner", refresh="2 seconds").select("seq", "name"), out, "named")
     return changed(p, events, version)
 
 
@@ -51,6 +63,31 @@ def pairs(lines, url, out, version):
     write(joined.select("pair", "seq", "other", "v", "w"), out, "joined")
     count_in_map(objects, "objects-buckets")
     return changed(p, objects, version)
+
+
+class MoodySink:
+    """Writes an epoch's rows into a file of its own. A file that others write says what else it does instead."""
+
+    def __init__(self, folder, mood):
+        self.folder, self.mood = folder, mood
+
+    def write(self, rows, info):
+        mood = Path(self.mood).read_text()
+        if mood != "returns early":
+            read = rows.collect() if mood in ("", "fails behind its commit") else rows.limit(1).collect()
+            if mood == "fails":
+                raise ConnectionError("nobody listens")
+            if mood != "reads in part":
+                self.commit(read, info)
+            if mood == "fails behind its commit":
+                raise ConnectionError("nobody answers")
+
+    def commit(self, rows, info):
+        path = Path(self.folder, f"{info.lineage}-{info.epoch}.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        hidden = path.with_name(f".{path.name}")
+        hidden.write_text("".join(json.dumps(row.asDict()) + "\n" for row in rows))
+        hidden.rename(path)
 
 
 def timed(p, name, source, time="ts"):
@@ -84,7 +121,18 @@ def added(old, new):
     return (old or 0) + new
 
 
+def fail(seq):
+    raise ValueError("this version cannot take a row")
+
+
 def changed(p, events, version):
-    if int(version) % 2:
+    if version == WRONG[0]:
+        raise ValueError("this version cannot be built")
+    if version == WRONG[1]:
+        events.select(F.udf(fail, "bigint")("seq").alias("none")).write_to(ps.sinks.noop(), name="beside-out")
+    elif version == WRONG[2]:
+        p = ps.Pipeline()
+        timed(p, "files", ps.sources.http_poll("http://127.0.0.1:1", schema=EVENT, sequence="seq")).write_to(ps.sinks.noop())
+    elif int(version) % 2:
         events.group_by("seq").distinct("beside", within="5 seconds").write_to(ps.sinks.noop(), name="beside-out")
     return p

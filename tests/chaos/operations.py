@@ -56,6 +56,16 @@ class Update(Operation):
         cluster.update(job)
 
 
+class WrongUpdate(Operation):
+    """To a version that no job can go on with: the one before goes on."""
+
+    def __init__(self, version: str) -> None:
+        self.name, self._version = f"a job updated to a version that {version}", version
+
+    def ask(self, cluster: Cluster, job: str) -> None:
+        cluster.update_wrongly(job, self._version)
+
+
 class AddMember(Fault):
     """The third one. Jobs follow later, by themselves."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.events import LAST_KEY
-from tests.chaos.reference import COLUMNS, MAPS, Row, Rows, expected, in_buckets
+from tests.chaos.reference import COLUMNS, MAPS, WATCHED, Row, Rows, expected, in_buckets
 
 TELLING = {"counts": ("rolled", ("seq",)), "spans": ("distinct", ("seq",)), "pairs": ("joined", ("seq", "other"))}
 """Of each job, the folder that gets a row soon after an event, and the columns that say which events have come through."""
@@ -54,6 +54,8 @@ def differences(out: Path, maps: dict[str, dict[str, Any]], count: int, total: i
     rows = expected(count)
     folders = [_difference(name, _rows(out / name, columns, count), rows[name]) for name, columns in COLUMNS.items()]
     entries: Rows = Counter(dict.fromkeys(in_buckets(total).items(), 1))
+    watched = _rows(out / "watched", WATCHED, count)
+    folders.append(_difference("watched", watched, rows["rolled"] & watched if watched else rows["rolled"]))
     return [*folders, *(_difference(name, Counter(maps[name].items()), entries) for name in MAPS)]
 
 

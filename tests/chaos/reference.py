@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from tests.chaos.events import Event, events
+from tests.chaos.events import Event, events, key_name
 
 Row = tuple[int | str | None, ...]
 Rows = Counter[Row]
@@ -17,9 +17,12 @@ COLUMNS = {
     "windows": ("key", "start", "n", "total"),
     "sessions": ("key", "start", "until", "n", "most"),
     "distinct": ("grp", "of"),
+    "named": ("seq", "name"),
     "joined": ("pair", "seq", "other", "v", "w"),
 }
 """Of each folder that is written."""
+WATCHED = ("seq", "n", "total")
+"""Of the folder that a sink of one's own writes: epochs that it did not take are missing there, but what is there is right."""
 MAPS = ("files-buckets", "objects-buckets")
 
 
@@ -33,6 +36,7 @@ def expected(count: int) -> Mapping[str, Rows]:
         "sessions": _sessions(count),
         # Of the rows of a group that come in one epoch, from two files when one was rotated, any may be the one.
         "distinct": Counter({(group, group): 1 for group in {event.seq // 3 for event in events(count)}}),
+        "named": Counter((event.seq, key_name(event.key)) for event in events(count)),
         "joined": _joined(count),
     }
 

@@ -8,7 +8,18 @@ from random import Random
 
 from tests.chaos.fault import Fault, Nothing
 from tests.chaos.feeds import Answer
-from tests.chaos.operations import AddMember, During, Export, Operation, RemoveMember, Restart, SuspendAndResume, Update
+from tests.chaos.jobs import MOODS, WRONG
+from tests.chaos.operations import (
+    AddMember,
+    During,
+    Export,
+    Operation,
+    RemoveMember,
+    Restart,
+    SuspendAndResume,
+    Update,
+    WrongUpdate,
+)
 from tests.chaos.processes import (
     LEASE_OVER,
     LOST,
@@ -30,7 +41,20 @@ from tests.chaos.processes import (
     the_server,
 )
 from tests.chaos.servers import LeaderKilled, LeaderStopped, StoreKilled, StoreStopped
-from tests.chaos.surroundings import ClockStepped, CsvRotated, CsvTruncated, DiskFull, HttpWrong, StoreLocked
+from tests.chaos.surroundings import (
+    ClockStepped,
+    CsvRotated,
+    CsvTruncated,
+    DiskFull,
+    HttpWrong,
+    Silence,
+    SinkMoody,
+    StoreLocked,
+    TableAway,
+    TableTorn,
+    TableWrittenOver,
+    TimesAhead,
+)
 
 Makes = Callable[[], Fault]
 OPERATIONS = (SuspendAndResume, Restart, Export, Update)
@@ -51,6 +75,8 @@ SHORT: list[Makes] = [
     lambda: Stop("a runner", a_runner, 3, from_heal=True),
     lambda: StoreLocked(10),
     lambda: HttpWrong(Answer.HALF),
+    lambda: SinkMoody(MOODS[0]),
+    TimesAhead,
     Export,
 ]
 """One of each family: a process killed, one stopped, the store, a source, and what is asked for in between."""
@@ -80,7 +106,9 @@ ALL: list[Makes] = [
     lambda: DiskFull(10),
     lambda: DiskFull(30),
     *[partial(HttpWrong, answer) for answer in Answer if answer not in (Answer.RIGHT, Answer.HALF)],
-    *[CsvRotated, CsvTruncated],
+    *[CsvRotated, CsvTruncated, TableAway, TableTorn, TableWrittenOver, Silence],
+    *[partial(SinkMoody, mood) for mood in MOODS[1:]],
+    *[partial(WrongUpdate, version) for version in WRONG],
     lambda: ClockStepped(3600),
     lambda: ClockStepped(-3600),
     *[SuspendAndResume, Restart, Update, AddMember, RemoveMember],

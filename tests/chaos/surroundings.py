@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from random import Random
 
 from tests.chaos.cluster import ChaosFailedError, Cluster
@@ -94,6 +95,77 @@ class CsvTruncated(Fault):
 
     def inject(self, cluster: Cluster, drawn: Random) -> None:
         cluster.feeds.lines.truncate()
+        cluster.feeds.resume()
+
+
+class SinkMoody(Fault):
+    """A sink of a user's own does not do what it should; what it leaves unread must not be missing in any state."""
+
+    hold, from_heal = 5.0, True
+
+    def __init__(self, mood: str) -> None:
+        self.name, self._mood = f"a sink {mood} for {self.hold:.0f} s", mood
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        cluster.feeds.mood.write_text(self._mood)
+
+    def heal(self, cluster: Cluster) -> None:
+        cluster.feeds.mood.write_text("")
+
+
+class TableAway(Fault):
+    """The folder of a table is gone."""
+
+    name, hold = "the folder of a table away for 6 s", 6.0
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        cluster.feeds.table.take_away()
+
+    def heal(self, cluster: Cluster) -> None:
+        cluster.feeds.table.bring_back()
+
+
+class TableTorn(Fault):
+    """The file of a table is there in part."""
+
+    name, hold = "the file of a table torn for 6 s", 6.0
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        cluster.feeds.table.tear()
+
+    def heal(self, cluster: Cluster) -> None:
+        cluster.feeds.table.write_over()
+
+
+class TableWrittenOver(Fault):
+    """The folder of a table is emptied and filled again, as often as can be while it is read."""
+
+    name = "the folder of a table written over 50 times"
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        for _ in range(50):
+            cluster.feeds.table.write_over()
+            time.sleep(drawn.random() / 10)
+
+
+class TimesAhead(Fault):
+    """Events of another century come."""
+
+    name = "events of the year 2200"
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        cluster.feeds.add_wild()
+
+
+class Silence(Fault):
+    """No feed has an event."""
+
+    name, hold, from_heal = "silence for 15 s", 15.0, True
+
+    def inject(self, cluster: Cluster, drawn: Random) -> None:
+        cluster.feeds.pause()
+
+    def heal(self, cluster: Cluster) -> None:
         cluster.feeds.resume()
 
 

@@ -26,6 +26,8 @@ def test_no_row_is_lost_or_doubled_whatever_happens(tmp_path):
         "a runner stopped for 3 s",
         "the store locked for 10 s",
         "HTTP answers half a body for 4 s",
+        "a sink fails for 5 s",
+        "events of the year 2200",
         "a snapshot exported",
     }
 

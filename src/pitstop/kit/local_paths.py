@@ -14,8 +14,8 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)(//[^/]*)?")
 
 def scheme_of(path: str) -> str | None:
     """The scheme of a URL in lower case, such as ``s3a``; None for a path."""
-    found = _SCHEME.match(path)
-    return found[1].lower() if found else None
+    url = _SCHEME.match(path)
+    return url[1].lower() if url else None
 
 
 def local_path(path: str, what: str) -> str:
@@ -23,12 +23,12 @@ def local_path(path: str, what: str) -> str:
 
     UsageError for a URL of anything else. ``what`` is to be in that folder, as the error says it.
     """
-    found = _SCHEME.match(path)
-    if found is not None:
-        if found[1].lower() != "file" or (found[2] or "//") not in ("//", "//localhost"):
+    url = _SCHEME.match(path)
+    if url is not None:
+        if url[1].lower() != "file" or (url[2] or "//") not in ("//", "//localhost"):
             raise UsageError(
                 f"{what} must lie in a folder of the machine that jobs run on, and {path!r} is none: mount it there, "
                 "and give the path of the mount."
             )
-        path = path[found.end() :]
+        path = path[url.end() :]
     return str(Path(os.path.expanduser(path)).absolute())

@@ -29,14 +29,17 @@ class StateFiles:
         """``operators``: how many operators with state the query has."""
         self._checkpoint, self._operators = checkpoint, operators
         self._folders: tuple[Path, ...] | None = None
-        self._leftovers: frozenset[_Written] | None = None
+        self._first: int | None = None
+        self._leftovers: frozenset[_Written] = frozenset()
+        """Files of state that the first epoch has found."""
 
     def begins(self, epoch: int) -> None:
         """Call this before the rows of an epoch are read: what a run before has left of its state is none of this one's.
 
         Only the first epoch of a query can have been begun before. Spark commits no epoch that this query has not computed.
         """
-        if self._leftovers is None:
+        if self._first is None:
+            self._first = epoch
             folders = (folder for number in range(self._operators) for folder in self._store_folders(number))
             self._leftovers = frozenset(written for folder in folders for written in self._written(folder, epoch + 1))
 
@@ -48,19 +51,21 @@ class StateFiles:
             if unnamed:
                 return unnamed
             self._folders = tuple(folder for folders in named.values() for folder in folders)
-        leftovers = self._leftovers or frozenset()
-        return tuple(folder for folder in self._folders if leftovers.issuperset(self._written(folder, epoch + 1)))
+        if epoch == self._first and self._leftovers:
+            return tuple(folder for folder in self._folders if self._leftovers.issuperset(self._written(folder, epoch + 1)))
+        return tuple(folder for folder in self._folders if not any(self._names(folder, epoch + 1)))
 
     def _store_folders(self, operator: int) -> Iterator[Path]:
         return _store_folders(self._checkpoint.files, self._checkpoint.path, operator)
 
     def _written(self, folder: Path, version: int) -> Iterator[_Written]:
         """The files of a version in a store's folder."""
-        files, path = self._checkpoint.files, self._checkpoint.path / folder
-        for name in files.names(path):
-            if _is_version(name, version):
-                facts = files.facts(path / name)
-                yield folder, name, facts.modified if facts is not None else 0.0
+        for name in self._names(folder, version):
+            facts = self._checkpoint.files.facts(self._checkpoint.path / folder / name)
+            yield folder, name, facts.modified if facts is not None else 0.0
+
+    def _names(self, folder: Path, version: int) -> Iterator[str]:
+        return (name for name in self._checkpoint.files.names(self._checkpoint.path / folder) if _is_version(name, version))
 
 
 def _store_folders(files: Files, path: Path, operator: int) -> Iterator[Path]:

@@ -76,9 +76,9 @@ class IdleClock:
         )
         others = [watermark for stage, watermark in self._watermarks.items() if stage not in self.idle]
         target = min(others) if others else max(self._watermarks.values(), default=LOWEST_MS)
-        found = {stage: target for stage in sorted(self.idle) if self._watermarks[stage] < target}
-        self._watermarks.update(found)
-        return by_clock | found
+        rises = {stage: target for stage in sorted(self.idle) if self._watermarks[stage] < target}
+        self._watermarks.update(rises)
+        return by_clock | rises
 
 
 class IdleWatch:
@@ -157,8 +157,8 @@ class IdleWatch:
         clock_ms = int(time.time() * 1000) - _BEHIND_MS
         if self._clock_time is None or not self._clock_time.passes(self._clock_ms, clock_ms):
             return None
-        seen = query.lastProgress
-        operators = zip(seen.stateOperators, self._clock_time.ending, strict=False) if seen is not None else ()
+        progress = query.lastProgress
+        operators = zip(progress.stateOperators, self._clock_time.ending, strict=False) if progress is not None else ()
         if not any(ends and operator.numRowsTotal for operator, ends in operators):
             return None
         self._clock_ms = clock_ms

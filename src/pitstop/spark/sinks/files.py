@@ -30,8 +30,8 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     open_folder(folder)
     run, unplaced = context.run, save(sink, rows, staging)
     if unplaced:
-        told = f"{unplaced} rows for '{context.stage}' have values that name no folder: they are kept in {folder / UNPLACED}"
-        run.log("WARN", "pitstop.sink", told)
+        message = f"{unplaced} rows for '{context.stage}' have values that name no folder: they are kept in {folder / UNPLACED}"
+        run.log("WARN", "pitstop.sink", message)
     columns = [name for name in rows.columns if name not in sink.partition_by]
     filled = [path for path in written_below(staging) if has_rows(sink, path, columns)]
     written = WrittenFiles(staging.name, _moves(filled, staging, epochs, context.epoch), context.digest, run.job_id)
