@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.always
 @pytest.mark.timeout(1200)
 def test_all_of_the_lab_can_be_done_in_a_browser(browser, tmp_path):
     from stack import Stack

@@ -19,12 +19,13 @@ class Item:
 
 
 FAST = [Item(f"tests/unit/test_fast.py::test_{number}") for number in range(50)]
-LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(12)]
-SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(9)]
+LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(15)]
+SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(10)]
 DEEP = [Item(f"tests/spark/test_large.py::test_deep_{number}", ("long", "deep")) for number in range(24)]
 ALWAYS = [Item("tests/e2e/test_always.py::test_it", ("long", "always"))]
 STORY = [Item(f"tests/page/test_story.py::test_{number}", ("deep", "story")) for number in range(5)]
-ALL = [*FAST, *LARGE, *SMALL, *DEEP, *ALWAYS, *STORY]
+PAGE = [Item(f"tests/page/test_screens.py::test_{number}", ("page",)) for number in range(12)]
+ALL = [*FAST, *LARGE, *SMALL, *DEEP, *ALWAYS, *STORY, *PAGE]
 
 
 def test_one_seed_draws_the_same_tests_in_whatever_order_they_come():
@@ -33,8 +34,8 @@ def test_one_seed_draws_the_same_tests_in_whatever_order_they_come():
 
 @pytest.mark.parametrize(
     ("tests", "share"),
-    [(FAST, 50), (ALWAYS, 1), (LARGE, 3), (SMALL, 2), (DEEP, 2)],
-    ids=["fast", "always", "large", "small", "deep"],
+    [(FAST, 50), (ALWAYS, 1), (LARGE, 3), (SMALL, 2), (DEEP, 2), (PAGE, 4)],
+    ids=["fast", "always", "large", "small", "deep", "page"],
 )
 @pytest.mark.parametrize("seed", ["one", "two"])
 def test_a_draw_has_its_share_of_each_kind(seed, tests, share):
