@@ -1,8 +1,8 @@
 """Short forms of the slow tiers: a seed draws some tests of each module, so that every test has its turn within a few runs.
 
 Of the tests that the markers select, ``--draw SEED`` keeps one in twelve that are marked ``deep``, one in five that are marked
-``rules`` or ``long``, and one in three of the browser's (``page``). Tests marked ``always`` come in every draw. The tests of a module marked ``story`` build on one
-another: they come together or not at all. CI takes the commit for the seed.
+``rules`` or ``long``, and one in three of the browser's (``page``). Tests marked ``always`` come in every draw. The tests of a
+module marked ``story`` build on one another: they come together or not at all. CI takes the commit for the seed.
 
 ``--until TIME`` (seconds since 1970) bounds a draw on a slow machine: what has not begun by then is skipped and told, unless it
 is marked ``always``.

@@ -76,6 +76,11 @@ class Sink:
         """The part of its rows' order that reaches it, whatever columns the stages before it drop."""
         return RowOrder()
 
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        """Whatever it computes of the columns of its rows, besides their order."""
+        return ()
+
     def describe(self) -> str:
         """The sink in a few words, for plans."""
         return self.kind
@@ -106,6 +111,10 @@ class MapSink(Sink):
     @property
     def takes_order(self) -> RowOrder:
         return self.comes if self.order_by is None else RowOrder()
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.key,) if self.value is None else (self.key, self.value)
 
     def describe(self) -> str:
         by = self.takes_order.columns[:1] if self.order_by is None else self.order_by

@@ -144,6 +144,18 @@ def test_a_star_within_an_expression_does_not_see_what_orders_the_rows(spark, tm
     assert json.loads(epochs.content()["a"])["v"] == 2
 
 
+@pytest.mark.parametrize("star", [lambda: "struct(*)", lambda: F.struct("*")], ids=["text", "object"])
+@pytest.mark.parametrize("options", [{}, {"order_by": "v + 1"}], ids=["by time", "by an expression"])
+def test_a_star_of_the_sink_itself_stands_for_the_columns_of_its_user(spark, tmp_path, star, options):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([], SCHEMA), name="rows").with_timestamps("ts").select("k", "v")
+    key = "concat(k, '-', size(map_keys(from_json(to_json(struct(*)), 'map<string,string>'))))"
+    rows.write_to(ps.sinks.map("m", key=key, value=star(), **options), name="out")
+    epochs = Epochs(spark, tmp_path, p)
+    epochs.write([("a", 1, at(1)), ("a", 2, at(2))])
+    assert epochs.content() == {"a-2": {"k": "a", "v": 2}}
+
+
 def test_without_event_times_the_row_that_comes_last_wins(spark, tmp_path):
     epochs = Epochs(spark, tmp_path, pipeline(ps.sinks.map("m", key="k", value="v"), timed=False))
     epochs.write([("a", 1, at(9)), ("a", 2, at(1))])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.spark.lowering.stars import stars_without
+from pitstop.spark.base.stars import stars_without
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,10 +13,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import FilterSpec, SelectSpec, Spec, WithColumnsSpec
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER, order_of_time
-from pitstop.spark.lowering.stars import stars_without
-
-_STAR = re.compile(r"[(,]\s*\*\s*[,)]")
-"""A star among arguments, in the text of an object of Spark's."""
+from pitstop.spark.base.stars import sees_all, stars_without
 
 Lower = Callable[[Spec, Node, DataFrame], DataFrame]
 
@@ -25,11 +21,11 @@ Lower = Callable[[Spec, Node, DataFrame], DataFrame]
 def with_order(sink: Node, rows: DataFrame, frame: Callable[[Node], DataFrame], lower: Lower) -> DataFrame:
     """The rows of a sink, with their order if they have lost the columns that tell it.
 
-    A step never sees that column: ``*`` within its expressions stands for the columns of its user. Where such a star is in an
-    object of Spark's, which cannot be rewritten, the order is lost.
+    Neither a step nor the sink's own expressions see that column: ``*`` within them stands for the columns of its user. Where
+    such a star is in an object of Spark's, which cannot be rewritten, the order is lost.
     """
     order, steps, stage = sink.sink.takes_order, [], sink.inputs[0]
-    if order.stage is None or order.stage == stage.name:
+    if order.stage is None or order.stage == stage.name or any(map(sees_all, sink.sink.expressions)):
         return rows
     while stage.name != order.stage:
         steps.append(stage)
@@ -62,11 +58,9 @@ def _without_order(spec: Spec) -> Spec | None:
 
 
 def _blind(expression: Any) -> Any:
-    if isinstance(expression, str):
-        return stars_without(expression, ORDER)
-    if _STAR.search(str(expression)):
+    if sees_all(expression):
         raise ValueError(f"{expression} sees all columns")
-    return expression
+    return stars_without(expression, ORDER) if isinstance(expression, str) else expression
 
 
 def _with_order(step: Node, spec: Spec, rows: DataFrame, lower: Lower) -> DataFrame:

@@ -25,7 +25,10 @@ from pitstop.pipeline.sinks import MapSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER, order_of, order_of_time
+from pitstop.spark.base.stars import stars_without
 from pitstop.spark.sinks import STORE, EpochContext, SinkKind
+
+_KEY, _VALUE = "__key_of_entry", "__value_of_entry"
 
 
 def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
@@ -83,18 +86,22 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes
     Rows without a key, or with one that the store cannot keep, are left out, and told: they would fail every epoch with them.
     """
     columns = [column for column in rows.columns if column != ORDER]
-    rows, order = _order(sink, rows)
+    expressions = {_KEY: sink.key, **{f"{ORDER}_{number}": value for number, value in enumerate(sink.order_by or ())}}
+    if sink.value is not None and sink.mode not in ("delete", "update"):
+        expressions[_VALUE] = sink.value
+    rows, names = _with_columns(rows, expressions)
     if sink.mode == "delete":
         value = "NULL"
-    elif sink.value is None or sink.mode == "update":
-        value = f"to_json(struct({', '.join(map(quoted, columns))}), {OPTIONS})"
+    elif _VALUE in names:
+        value = json_of(rows, names[_VALUE])
     else:
-        rows, name = _with_column(rows, sink.value, "__value_of_entry")
-        value = json_of(rows, name)
-    rows, name = _with_column(rows, sink.key, "__key_of_entry")
+        value = f"to_json(struct({', '.join(map(quoted, columns))}), {OPTIONS})"
+    order = _order(sink, rows, [name for column, name in names.items() if column.startswith(ORDER)])
     # As SQL: each call of Spark's functions from Python would cost an epoch time.
-    wanted = [f"CAST({quoted(name)} AS STRING) AS key", f"{value} AS value", *([] if order is None else [f"{order} AS ordering"])]
-    table = _in_order(rows.selectExpr(*wanted).toArrow(), sink.comes.shuffled)
+    texts = [f"CAST({quoted(names[_KEY])} AS STRING) AS key", f"{value} AS value"]
+    table = _in_order(
+        rows.selectExpr(*texts, *([] if order is None else [f"{order} AS ordering"])).toArrow(), sink.comes.shuffled
+    )
     keys, values, *orders = (column.to_pylist() for column in table.columns)
     changes = Changes(list(zip(keys, values, strict=True)), orders[0] if orders else None)
     if table.column("key").null_count:
@@ -102,15 +109,11 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes
     return _with_short_keys(changes, context)
 
 
-def _order(sink: MapSink, rows: DataFrame) -> tuple[DataFrame, str | None]:
-    """The rows, and their order as SQL; None: the one that comes last is the newest."""
-    if sink.order_by is None:
-        return rows, quoted(ORDER) if ORDER in rows.columns else order_of_time(rows, sink.comes)
-    names = []
-    for number, value in enumerate(sink.order_by):
-        rows, name = _with_column(rows, value, f"{ORDER}_{number}")
-        names.append(name)
-    return rows, order_of(rows, names) if names else None
+def _order(sink: MapSink, rows: DataFrame, columns: list[str]) -> str | None:
+    """The order of rows as SQL, by these columns if the sink names some; None: the one that comes last is the newest."""
+    if sink.order_by is not None:
+        return order_of(rows, columns) if columns else None
+    return quoted(ORDER) if ORDER in rows.columns else order_of_time(rows, sink.comes)
 
 
 def _in_order(table: pa.Table, shuffled: bool) -> pa.Table:
@@ -166,11 +169,19 @@ def json_of(rows: DataFrame, column: str) -> str:
     return f"CASE WHEN {text} IS NOT NULL THEN substring({wrapped}, 6, length({wrapped}) - 6) END"
 
 
-def _with_column(rows: DataFrame, value: Any, name: str) -> tuple[DataFrame, str]:
-    """The rows, and what a column is called in them that is given by name, or as SQL, or as Spark's own: then by ``name``."""
-    if isinstance(value, str) and value in rows.columns:
-        return rows, value
-    return rows.withColumn(name, to_column(rows, value)), name
+def _with_columns(rows: DataFrame, expressions: dict[str, Any]) -> tuple[DataFrame, dict[str, str]]:
+    """The rows with what is no column of theirs yet, each computed of the user's own columns; and what each is called in them.
+
+    ``expressions``: new name -> a column's name, SQL, or a column of Spark's.
+    """
+    names = {name: value if isinstance(value, str) and value in rows.columns else name for name, value in expressions.items()}
+    hidden = ORDER in rows.columns
+    computed = {
+        name: to_column(rows, stars_without(value, ORDER) if hidden and isinstance(value, str) else value)
+        for name, value in expressions.items()
+        if names[name] == name
+    }
+    return rows.withColumns(computed) if computed else rows, names
 
 
 def _on_values(function: Callable[[Any, Any], Any]) -> Callable[[str | None, str | None], str | None]:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from typing import Any
+
+_STAR = re.compile(r"[(,]\s*\*\s*[,)]")
+"""A star among arguments, in the text of an object of Spark's."""
+
+
+def sees_all(expression: Any) -> bool:
+    """True of an object of Spark's with a ``*`` among the arguments of a function: it cannot be rewritten, as a text can."""
+    return not isinstance(expression, str) and _STAR.search(str(expression)) is not None
 
 
 def stars_without(text: str, column: str) -> str:
