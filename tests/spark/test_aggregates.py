@@ -12,11 +12,13 @@ from pyspark.sql import functions as F
 import pitstop as ps
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import WindowSpec
+from pitstop.plan.diff import compare
+from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.window import Aggregation
 
 pytestmark = pytest.mark.spark
 
-SCHEMA = "part int, group int, v bigint, x bigint, ts timestamp"
+SCHEMA = "part int, group int, v bigint, x bigint, d double, ts timestamp"
 AGGREGATES = {
     "rows": ps.count(),
     "n": ps.count("v"),
@@ -40,9 +42,41 @@ AGGREGATES = {
     "both": ps.all_of(low=ps.min("v"), mean=ps.avg("v")),
     "squares": ps.aggregate(lambda f, v: (v * v,), lambda f, c: f.sum(c), inputs=("v",)),
 }
+
+
+def own(combine):
+    return ps.aggregate(lambda f, v: (v,), lambda f, c: getattr(f, combine)(c), inputs=("v",))
+
+
 EVENT = st.tuples(
     st.integers(0, 4), st.integers(0, 2), st.none() | st.integers(-50, 50), st.integers(-1000, 1000), st.integers(0, 10**6)
 )
+
+
+def plan_of(spark, aggregate):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([], SCHEMA), name="rows").with_timestamps("ts")
+    windows = rows.group_by("group").window(ps.tumbling("1 minute")).aggregate("stage", x=aggregate)
+    windows.write_to(ps.sinks.noop(), name="out")
+    return compile_pipeline(spark, p).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        (ps.top_n(3, "x", "v"), ps.top_n(5, "x", "v"), "kept 3 rows of each key and now keeps 5"),
+        (ps.bottom_n(3, "x", "v"), ps.bottom_n(2, "x", "v"), None),
+        (own("sum"), own("max"), "was combined by sum(x__0) and now is by max(x__0)"),
+        (own("sum"), own("sum"), None),
+        (ps.avg("cast(d as int)"), ps.avg("d"), "took in avg(CAST(d AS INT)) and now takes in avg(d)"),
+        (ps.avg("v"), ps.avg("cast(v as decimal(20,0))"), None),
+    ],
+    ids=["more", "fewer", "other own code", "its own code", "what truncated", "what widens"],
+)
+def test_an_aggregate_whose_state_would_be_of_two_meanings_is_refused(spark, before, after, reason):
+    report = compare(plan_of(spark, before), plan_of(spark, after), 2)
+    assert [line.verdict for line in report.lines if line.stage == "stage"] == ["refused" if reason else "restored"]
+    assert reason is None or reason in str(report.reasons)
 
 
 def expected(events):

@@ -41,6 +41,11 @@ class Combining:
     readable: bool = False
     """True if Spark keeps the accumulator itself as its state, so that saved state can be read and converted."""
 
+    own: bool = False
+    """True of one of the user's own: only ``merge`` tells what it does."""
+    limit: int | None = None
+    """The most values that it keeps; None: it has no such bound."""
+
     @property
     def of_rows(self) -> Expression:
         """Makes an accumulator of the lifted values of rows, be they accumulators or not."""
@@ -125,9 +130,9 @@ def best(n: int, largest: bool) -> Combining:
         return sorted([*values, value], key=_order, reverse=largest)[:n]
 
     name = "top" if largest else "bottom"
-    return Combining(name, lambda F, c: ordered(F, F.flatten(F.collect_list(c))), gather=gather, step=step, fold=fold)
+    return Combining(name, lambda F, c: ordered(F, F.flatten(F.collect_list(c))), gather=gather, step=step, fold=fold, limit=n)
 
 
 def custom(merge: Expression) -> Combining:
     """A combination of the user's own."""
-    return Combining("custom", merge)
+    return Combining("custom", merge, own=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.kinds import goes_on, refused, rules_of
@@ -17,9 +15,10 @@ READABLE = frozenset({"sum", MORE, "min", "max"})
 TAKEN = "taken"
 """The parameter of a layout that tells what each aggregate takes in of a row (result column -> as the user says it, as it is
 lifted). Plans of older releases have none."""
-_NUMBERS = r"(?:TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))"
-_CAST = re.compile(rf"\bCAST\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*) AS {_NUMBERS}\)")
-"""A number as another type: whether that holds it is judged by the types of accumulators."""
+COMBINED = "combined"
+"""The parameter of a layout that tells how accumulators are combined whose class does not say so (accumulator -> SQL)."""
+LIMITS = "limits"
+"""The parameter of a layout that tells the most values which accumulators keep (accumulator -> number)."""
 
 
 def readable(layout: StateLayout) -> bool:
@@ -40,6 +39,8 @@ def compare_aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVe
         if (inputs := takes_other(result, old, new)) is not None:
             detail = f"aggregate '{result}' took in {inputs[0]} and now takes in {inputs[1]}, and its state would be of both"
             return refused(name, detail, "C20", "give it another name, or, if both mean the same, what it takes in its old name")
+        if (difference := _combines_otherwise(result, old, new)) is not None:
+            return refused(name, f"aggregate '{result}' {difference}", "C20", "give the stage another name")
     if old.accumulators == new.accumulators and old.aggregates == new.aggregates:
         return goes_on(name)
     if rules_of(old.kind).windowed and not (readable(old) and readable(new)):
@@ -64,17 +65,21 @@ def _holds(kind: str, to_kind: str) -> bool:
 def takes_other(result: str, old: StateLayout, new: StateLayout) -> tuple[str, str] | None:
     """What an aggregate took in of each row, and takes in now, if that is known and is not the same."""
     was, now = (layout.parameters.get(TAKEN, {}).get(result) for layout in (old, new))
-    if was is None or now is None or any(_plain(a) == _plain(b) for a, b in zip(was, now, strict=True)):
+    if was is None or now is None or any(a == b for a, b in zip(was, now, strict=True)):
         return None
     return was[0], now[0]
 
 
-def _plain(expression: str) -> str:
-    """The text of an expression without casts between numbers."""
-    text, before = expression, ""
-    while text != before:
-        before, text = text, _CAST.sub(r"\1", text)
-    return text
+def _combines_otherwise(result: str, old: StateLayout, new: StateLayout) -> str | None:
+    """How an aggregate combined its accumulators, and does now, if its state would be of both, or lack what it is to have."""
+    for accumulator in (name for name, _ in new.accumulators if name.rsplit("__", 1)[0] == result):
+        was, now = (layout.parameters.get(COMBINED, {}).get(accumulator) for layout in (old, new))
+        if was is not None and now is not None and was != now:
+            return f"was combined by {was} and now is by {now}, and its state would be of both"
+        most, more = (layout.parameters.get(LIMITS, {}).get(accumulator) for layout in (old, new))
+        if most is not None and more is not None and more > most:
+            return f"kept {most} rows of each key and now keeps {more}: those that it has left out are not in its state"
+    return None
 
 
 def _by_result(layout: StateLayout) -> dict[str, tuple[str, tuple[str, ...]]]:

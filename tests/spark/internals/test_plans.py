@@ -131,6 +131,21 @@ def test_a_column_has_one_text_however_it_is_written(spark):
     )
 
 
+def test_a_cast_that_loses_nothing_is_not_in_the_text_of_a_column(spark):
+    numbers = ("cast(id as int) AS small", "cast(id as double) AS far", "cast(id as decimal(10,2)) AS exact")
+    frame = spark.range(1).selectExpr("id", *numbers)
+    wide = ["cast(small as double) + far", "cast(cast(small as bigint) as decimal(20,0))"]
+    assert expressions(frame, [F.expr(text) for text in wide]) == ["(small + far)", "small"]
+    assert expressions(frame, [F.expr("sum(cast(small as bigint))")]) == ["sum(small)"]
+    narrow = ["cast(far as int)", "cast(cast(id as int) as double)", "cast(small as string)", "cast(exact as double)"]
+    assert expressions(frame, [F.expr(text) for text in narrow]) == [
+        "CAST(far AS INT)",
+        "CAST(id AS INT)",
+        "CAST(small AS STRING)",
+        "CAST(exact AS DOUBLE)",
+    ]
+
+
 def test_a_function_of_the_users_with_a_variable_has_one_text(spark):
     frame = spark.range(1).selectExpr("array(id) AS many")
     first, second = (expressions(frame, [F.transform("many", lambda x: x + 1)]) for _ in range(2))

@@ -108,6 +108,11 @@ def items(sequence: Any) -> Iterator[Any]:
     return (sequence.apply(number) for number in range(sequence.size()))
 
 
+def sequence_of(spark: SparkSession, parts: list[Any]) -> Any:
+    """Return a sequence of Scala's."""
+    return classes(spark).scala.jdk.javaapi.CollectionConverters.asScala(parts).toList()
+
+
 def cancel_group(spark: SparkSession, group: str) -> None:
     """Cancel the jobs of a group, also those that it has not submitted yet: what PySpark offers misses a job that just begins."""
     spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from pitstop.spark.internals.jvm import analyzed, children, classes, items, session_of
+from pitstop.spark.internals.jvm import analyzed, children, classes, items, sequence_of, session_of
 from pitstop.spark.internals.nulls import strict_columns
 
 _NUMBERS = re.compile(r"#\d+L?|@[0-9a-f]{4,}|0x[0-9a-f]+|\bplan_id=\d+")
@@ -30,7 +30,8 @@ _DISTINCT = ("Deduplicate", "DeduplicateWithinWatermark")
 _COUNTING = ("GlobalLimit",)
 """Those that keep no column of a row."""
 
-_ALIAS = "Alias"
+_ALIAS, _CAST, _PROJECT = "Alias", "Cast", "Project"
+_CAST_TEXT, _TEXT = "CAST(", "string"
 _EXPLODES = "Generate"
 _EVENT_TIME = "EventTime"
 """How Spark shows the time mode of a ``transformWithState`` that has event time."""
@@ -88,17 +89,37 @@ def explodes(frame: DataFrame, given: DataFrame) -> bool:
 
 
 def expressions(frame: DataFrame, columns: list[Column]) -> list[str]:
-    """Each column of a frame as SQL, resolved: equal ones have equal texts, be they written as SQL or with functions."""
+    """Each column, or aggregate, of a frame as SQL, resolved: equal ones have equal texts, be they SQL or made of functions.
+
+    A cast to a type that holds every value of the type before, as from int to double, changes no value and is left out.
+    """
     if not columns:
         return []
-    project = analyzed(frame.select(*columns))
-    resolved = [each.child() if each.nodeName() == _ALIAS else each for each in items(project.projectList())]
-    texts = [str(each.sql()) for each in resolved]
-    for column in items(project.child().output()):
+    select = analyzed(frame.select(*columns))
+    named = select.projectList() if select.nodeName() == _PROJECT else select.aggregateExpressions()
+    resolved = [each.child() if each.nodeName() == _ALIAS else each for each in items(named)]
+    texts = [str(_without_widening(frame.sparkSession, each).sql()) for each in resolved]
+    for column in items(select.child().output()):
         if column.qualifier().size():  # as of a frame with an alias, which is nothing to what is computed
             bare = str(column.withQualifier(column.qualifier().take(0)).sql())
             texts = [text.replace(str(column.sql()), bare) for text in texts]
     return texts
+
+
+def _without_widening(spark: SparkSession, expression: Any) -> Any:
+    """The expression without casts that lose nothing."""
+    if _CAST_TEXT not in str(expression.sql()):
+        return expression
+    parts = [_without_widening(spark, part) for part in children(expression)]
+    if expression.nodeName() == _CAST and _widens(spark, parts[0].dataType(), expression.dataType()):
+        return parts[0]
+    return expression.withNewChildren(sequence_of(spark, parts)) if parts else expression
+
+
+def _widens(spark: SparkSession, kind: Any, to: Any) -> bool:
+    """True if one type of numbers, or times, holds every value of another one; a text holds all, but is none of them."""
+    cast = classes(spark).org.apache.spark.sql.catalyst.expressions.Cast
+    return to.typeName() != _TEXT and bool(cast.canUpCast(kind, to))
 
 
 def has_watermark(frame: DataFrame) -> bool:

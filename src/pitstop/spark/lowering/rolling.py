@@ -17,7 +17,6 @@ from pitstop.model.layout import StageKind, StateLayout
 from pitstop.pipeline.combining import Combining
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import RollingSpec
-from pitstop.plan.accumulators import TAKEN
 from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.type_texts import type_of
@@ -86,7 +85,7 @@ def rolling_layout(
 ) -> StateLayout:
     """The layout of the stage's state; ``form`` says how it is kept."""
     classes = tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items())
-    return layout_of(spec.keys, frame, StageKind.ROLLING, fields, {"text": "rolling", TAKEN: aggregation.taken, **form}, classes)
+    return layout_of(spec.keys, frame, StageKind.ROLLING, fields, {"text": "rolling", **aggregation.facts, **form}, classes)
 
 
 def _steps(rows: DataFrame, aggregation: Aggregation, fields: StructType) -> DataFrame:

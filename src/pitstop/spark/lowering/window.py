@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,7 +25,7 @@ from pitstop.pipeline.combining import Combining, Expression
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import WindowSpec
 from pitstop.pipeline.windows import Session, Window
-from pitstop.plan.accumulators import TAKEN
+from pitstop.plan.accumulators import COMBINED, LIMITS, TAKEN
 from pitstop.spark.base.arithmetic import label
 from pitstop.spark.base.naming import quoted, role_column
 from pitstop.spark.base.sessions import end_as_shown, timeout_in_state
@@ -50,6 +51,8 @@ class Aggregation:
         """``<result>__<i>`` -> how it is combined, in order."""
         self.taken: dict[str, list[str]] = {}
         """Result column -> what it takes in of a row: as the user says it, and as it is lifted. Known once rows are lifted."""
+        self.own_merges: dict[str, str] = {}
+        """``<result>__<i>`` -> SQL that combines it, where its class does not tell. Known once the columns are stable."""
 
     def lifted(self, frame: DataFrame, part: Mapping[str, Aggregate], timestamp: str | None) -> list[Column]:
         """The lifted columns of one input's rows."""
@@ -80,7 +83,16 @@ class Aggregation:
             if all(lifted.schema[name].dataType == kind for name, kind in wanted.items()):
                 break
             lifted = lifted.withColumns({name: F.col(quoted(name)).cast(kind) for name, kind in wanted.items()})
+        own = {name: combining.merge for name, combining in self.combines.items() if combining.own}
+        self.own_merges = dict(zip(own, expressions(lifted, self.columns_of(lifted.sparkSession, own)), strict=True))
         return lifted, {name: combined.schema[name].dataType.simpleString() for name in self.combines}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Whatever two versions of the stage are compared by besides classes and types, as parameters of its layout."""
+        limits = {name: combining.limit for name, combining in self.combines.items() if combining.limit is not None}
+        noted = {TAKEN: self.taken, COMBINED: self.own_merges, LIMITS: limits}
+        return {name: each for name, each in noted.items() if each or name == TAKEN}
 
     def columns_of(self, spark: SparkSession, expressions: Mapping[str, Expression]) -> list[Column]:
         """``expression(column)`` for each accumulator, under its name."""
@@ -253,6 +265,6 @@ def _layout(spec: WindowSpec, frame: DataFrame, aggregation: Aggregation, types:
         keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in spec.keys[0]),
         accumulators=tuple(types.items()),
         aggregates=tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items()),
-        parameters=parameters | {"text": window.describe(), TAKEN: aggregation.taken},
+        parameters=parameters | {"text": window.describe()} | aggregation.facts,
         roles=(*roles, *range(len(spec.keys))),
     )
