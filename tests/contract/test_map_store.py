@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pitstop.errors import ConflictError, FencedError, OtherEpochError, StoreError, UsageError
 from pitstop.maps.model import MapConfig
-from pitstop.maps.ports import EpochId, Fence
+from pitstop.maps.ports import EpochId, EpochWritten, Fence
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.service.map_verbs import MapVerbs
@@ -231,7 +231,8 @@ def test_an_entry_goes_back_to_nothing_older_and_what_is_older_leaves_no_trace(s
     before = maps.get("m", "a")
     assert (before.value, before.version) == ("3", 2)
     clock.advance(4)
-    assert maps.write_epoch("m", [("a", "0"), ("a", None), ("b", "0")], EpochId("l", "s", 1), None, ["T:2", "T:1", "T:0"])
+    written = maps.write_epoch("m", [("a", "0"), ("a", None), ("b", "0")], EpochId("l", "s", 1), None, ["T:2", "T:1", "T:0"])
+    assert written == EpochWritten(older=2)
     assert maps.get("m", "a") == before
     assert maps.size("m") == 2
     told = [(event.kind.value, event.key, event.new_value) for event in maps.journal("m", 0, 10).events]

@@ -31,8 +31,8 @@ def apply_changes(
     at: float,
     update: Update | None = None,
     orders: Sequence[str] | None = None,
-) -> list[Event]:
-    """Apply changes in order and return their events, numbered from ``newest + 1`` without gaps.
+) -> tuple[list[Event], int]:
+    """Apply changes in order and return their events, numbered from ``newest + 1`` without gaps, and how many were older.
 
     ``orders`` has the order of each change (maps.order): one that is older than the entry leaves it as it is, and leaves no
     event. Without orders, an entry has none afterwards.
@@ -42,10 +42,11 @@ def apply_changes(
     there leaves no event.
     """
     events: list[Event] = []
-    emit, find, sequence = events.append, stored.get, newest
+    emit, find, sequence, older = events.append, stored.get, newest, 0
     for (key, value), order in zip(changes, repeat(None) if orders is None else orders):  # noqa: B905 (one has no end)
         old = find(key)
         if order is not None and old is not None and is_older(order, old[3]):
+            older += 1
             continue
         before = None if old is None else old[0]
         after = value if update is None else update(before, value)
@@ -65,7 +66,7 @@ def apply_changes(
         changed = {event[2] for event in events}
         for key in [key for key in stored if key not in changed]:
             del stored[key]
-    return events
+    return events, older
 
 
 def change_of(sequence: int, key: str, before: str | None, after: str | None, at: float) -> Event:

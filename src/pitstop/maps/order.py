@@ -1,7 +1,8 @@
 """The order of an entry: a text that says which of two writes of a key is the newer one, kept beside the entry.
 
-Texts of one form compare as the values do that they stand for. A form is the kinds of these values, a letter each, and ends
-in ``:``; writes of different forms cannot be compared, and then the later write wins.
+Texts of one form compare as the values do that they stand for. A form is the kinds of these values, a capital letter each,
+with a digest of what a user orders by, and ends in ``:``; writes of different forms cannot be compared, and then the later
+write wins.
 """
 
 from __future__ import annotations

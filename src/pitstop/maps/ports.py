@@ -48,6 +48,14 @@ class EpochId:
 
 
 @dataclass(frozen=True)
+class EpochWritten:
+    """An epoch that a map has got."""
+
+    older: int
+    """Changes that were left out, being older than what their entries hold."""
+
+
+@dataclass(frozen=True)
 class Fence:
     """The run that writes; refused (FencedError) if the job has a newer run."""
 
@@ -127,14 +135,14 @@ class MapStore(Protocol):
         epoch: EpochId | None,
         fence: Fence | None,
         orders: Sequence[str] | None = None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         """Apply changes in order (None removes) and mark the epoch, in one transaction.
 
         ``orders`` has the order of each change (maps.order), which is kept beside the entry: a change that is older than what
         the entry holds is left out. An entry that is removed leaves no order behind. Any other write takes the entry's order
         away: whoever writes next wins.
 
-        Returns False, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in; OtherEpochError
+        Returns None, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in; OtherEpochError
         if by its digest that is one of another checkpoint. While the fence's job may still go back from its version
         (model.job.Job.withdrawable), the old values are kept for ``withdraw``.
         """
@@ -147,7 +155,7 @@ class MapStore(Protocol):
         update: Callable[[str | None, str | None], str | None],
         epoch: EpochId | None,
         fence: Fence | None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         """As ``write_epoch``, each new value being ``update(old, new)``; None removes."""
         ...
 

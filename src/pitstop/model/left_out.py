@@ -14,6 +14,7 @@ class LeftOut(StrEnum):
     LATE = "late_rows"
     KEYLESS = "keyless_rows"
     LONG_KEY = "long_key_rows"
+    OLDER = "older_rows"
     FAILED = "failed_rows"
     LOST = "lost_rows"
     REPEATED = "repeated_rows"
@@ -36,6 +37,7 @@ _WORDS = {
     LeftOut.LATE: "late",
     LeftOut.KEYLESS: "without key",
     LeftOut.LONG_KEY: "with too long a key",
+    LeftOut.OLDER: "older than what their entry holds",
     LeftOut.FAILED: "that a function could not take",
     LeftOut.LOST: "lost before they were read",
     LeftOut.REPEATED: "repeated",

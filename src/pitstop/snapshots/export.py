@@ -18,7 +18,7 @@ from pitstop.model.job import Job
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import TABLES, WRITING, Checkpoint
-from pitstop.snapshots.files import LOCAL_FILES, Files
+from pitstop.snapshots.files import LOCAL_FILES, Files, write_text
 
 _ATTEMPTS = 5
 
@@ -70,9 +70,12 @@ def link_checkpoint(checkpoint: Checkpoint, target: Path) -> None:
             # The planned epoch is done again there, and joined with the same tables.
             whole = [path for path in files.walk(checkpoint.path / TABLES) if not _unfinished(path)]
             tables = [Path(TABLES) / path for path in whole]
-            for path in (*planned, Path(WRITING), *tables):
+            for path in (*planned, *tables):
                 if files.facts(checkpoint.path / path) is not None:
                     files.copy(checkpoint.path / path, target / path)
+            if checkpoint.writing() >= 0:
+                # Epochs go on meanwhile: sinks may have begun to get one that is not in the copy.
+                write_text(files, target / WRITING, str(min(checkpoint.writing(), epoch + 1)))
             return
         except FileNotFoundError:  # Spark forgets old epochs meanwhile
             continue

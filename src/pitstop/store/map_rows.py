@@ -119,12 +119,15 @@ class MapWriter:
         update: Update | None = None,
         withdrawable: int | None = None,
         orders: Sequence[str] | None = None,
-    ) -> None:
-        """Apply changes in order; ``update`` and ``orders`` as in MapStore, ``withdrawable`` as in model.job.Job."""
+    ) -> int:
+        """Apply changes in order and return how many were older than their entries.
+
+        ``update`` and ``orders`` as in MapStore, ``withdrawable`` as in model.job.Job.
+        """
         keys = {key for key, _ in changes}
         self._expire_all_of(keys)
         with keeping_old(self._cursor, self._map.id, withdrawable, keys):
-            self._apply(changes, keys, update, orders)
+            return self._apply(changes, keys, update, orders)
 
     def _apply(
         self,
@@ -132,14 +135,15 @@ class MapWriter:
         keys: set[str],
         update: Update | None,
         orders: Sequence[str] | None,
-    ) -> None:
+    ) -> int:
         rows = self._select("key, value, created, version, ordering", keys, _LIVE)
         stored: dict[str, Stored | None] = {key: (value, *facts) for key, value, *facts in rows}
         present = set(stored)
-        events = apply_changes(changes, stored, self._newest, self._now, update, orders)
+        events, older = apply_changes(changes, stored, self._newest, self._now, update, orders)
         self._newest += len(events)
         self._events += events
         self._stored += self._write(stored) - len(present & stored.keys())
+        return older
 
     def put_back(self, old: Sequence[OldEntry]) -> int:
         """Make entries what they were; returns how many that changes."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pitstop.maps.journal import Update, lost, past_prefix
 from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, MapOverview, check_keys, check_version
-from pitstop.maps.ports import EpochId, Fence
+from pitstop.maps.ports import EpochId, EpochWritten, Fence
 from pitstop.store import map_rows as rows
 from pitstop.store.database import Database, open_database
 from pitstop.store.map_rows import MapWriter
@@ -169,7 +169,7 @@ class SqlMapStore:
         epoch: EpochId | None,
         fence: Fence | None,
         orders: Sequence[str] | None = None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         return self._change(name, changes, None, epoch, fence, orders)
 
     def update_epoch(
@@ -179,7 +179,7 @@ class SqlMapStore:
         update: Update,
         epoch: EpochId | None,
         fence: Fence | None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         return self._change(name, changes, update, epoch, fence)
 
     def withdraw(self, operation: int) -> int:
@@ -208,16 +208,16 @@ class SqlMapStore:
         epoch: EpochId | None,
         fence: Fence | None,
         orders: Sequence[str] | None = None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         with self._database.write_rows() as cursor:
             withdrawable = rows.check_fence(cursor, fence) if fence is not None else None
             found = rows.ensure_map(cursor, name)
             if epoch is not None and not rows.mark_epoch(cursor, name, found.id, epoch):
-                return False
+                return None
             writer = MapWriter(cursor, found, self._now())
-            writer.change(changes, update, withdrawable, orders)
+            older = writer.change(changes, update, withdrawable, orders)
             writer.finish()
-        return True
+        return EpochWritten(older)
 
 
 def open_map_store(url: str) -> SqlMapStore:

@@ -12,7 +12,7 @@ from pitstop.kit.clock import Clock, SystemClock
 from pitstop.kit.ids import check_name
 from pitstop.maps.journal import Event, Stored, Update, apply_changes, change_of, expirations, lost, removals
 from pitstop.maps.model import Entry, EventKind, JournalBounds, JournalEvent, JournalSlice, MapConfig, MapOverview, check_version
-from pitstop.maps.ports import EpochId, Fence
+from pitstop.maps.ports import EpochId, EpochWritten, Fence
 from pitstop.testing.registry import MemoryRegistry
 
 
@@ -112,7 +112,7 @@ class MemoryMapStore:
             entry = self.get(name, key)
             if version is not None:
                 check_version(name, key, entry, version)
-            return entry is not None and self._change(name, [(key, None)], None, None, None)
+            return entry is not None and self._change(name, [(key, None)], None, None, None) is not None
 
     def clear(self, name: str) -> int:
         with self._lock:
@@ -161,7 +161,7 @@ class MemoryMapStore:
         epoch: EpochId | None,
         fence: Fence | None,
         orders: Sequence[str] | None = None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         return self._change(name, changes, None, epoch, fence, orders)
 
     def update_epoch(
@@ -171,7 +171,7 @@ class MemoryMapStore:
         update: Update,
         epoch: EpochId | None,
         fence: Fence | None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         return self._change(name, changes, update, epoch, fence)
 
     def _change(
@@ -182,7 +182,7 @@ class MemoryMapStore:
         epoch: EpochId | None,
         fence: Fence | None,
         orders: Sequence[str] | None = None,
-    ) -> bool:
+    ) -> EpochWritten | None:
         with self._lock:
             withdrawable = self._check_fence(fence)
             found = self._maps.get(name) or _Map(MapConfig(check_name("map", name)))
@@ -190,7 +190,7 @@ class MemoryMapStore:
             if epoch is not None and any(
                 epoch.is_in(name, lineage, *found.epochs.get((lineage, epoch.sink), (-1, None))) for lineage, _ in epoch.names
             ):
-                return False
+                return None
             now, due = self._clock.now(), self._due(found)
             expired = expirations(due, found.newest)
             gone = {key for key, *_ in due}
@@ -198,7 +198,7 @@ class MemoryMapStore:
             stored: dict[str, Stored | None] = {
                 entry.key: (entry.value, entry.created, entry.version, found.orders.get(entry.key)) for entry in here
             }
-            events = apply_changes(changes, stored, found.newest + len(expired), now, update, orders)
+            events, older = apply_changes(changes, stored, found.newest + len(expired), now, update, orders)
             # Nothing fails from here on: the map is there, its epoch marked, and all changes made, or none of it.
             self._maps[name] = found
             if epoch is not None and written is not None:
@@ -210,7 +210,7 @@ class MemoryMapStore:
             found.record([*expired, *events])
             if withdrawable is not None:
                 self._keep_old(withdrawable, found, before)
-            return True
+            return EpochWritten(older)
 
     def _keep_old(self, operation: int, found: _Map, before: dict[str, tuple[Entry | None, str | None]]) -> None:
         kept = self._old.setdefault(operation, {})

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import random
+from collections import Counter
 
 import pytest
 from pyspark.sql import functions as F
@@ -13,6 +14,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.maps.model import MapConfig
 from pitstop.maps.order import is_older
 from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.left_out import LeftOut
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.row_order import order_of
 from pitstop.spark.lowering.compile import compile_pipeline
@@ -32,8 +34,16 @@ class Epochs:
     def __init__(self, spark, tmp_path, pipeline, guarantee=ProcessingGuarantee.EXACTLY_ONCE):
         self._spark, self._pipeline, self.maps, self.epoch = spark, pipeline, MemoryMapStore(), 0
         self.told = []
-        log = lambda *line: self.told.append(line)  # noqa: E731
-        self._environment = Environment("id", "job", "lineage", guarantee, tmp_path, log, maps=self.maps)
+        self.left_out = Counter()
+        facts = {"maps": self.maps, "log": lambda *line: self.told.append(line), "left_out": self._leave_out}
+        self._environment = Environment("id", "job", "lineage", guarantee, tmp_path, **facts)
+
+    def _leave_out(self, stage, reason, rows):
+        self.left_out[stage, reason] += rows
+
+    def go_on_with(self, pipeline):
+        """Write the next epochs by another version."""
+        self._pipeline = pipeline
 
     def write(self, rows, schema=SCHEMA, parts=1):
         frame = self._spark.createDataFrame(rows, schema).coalesce(parts)
@@ -125,6 +135,37 @@ def test_a_sink_says_itself_what_is_newer(spark, tmp_path):
     epochs.write([("a", 5, at(9)), ("a", 3, at(1)), ("a", 4, at(7))])
     epochs.write([("a", 6, at(10)), ("b", None, at(1)), ("b", 1, at(0))])
     assert (epochs.content("low"), epochs.content("last")) == ({"a": 3, "b": 1}, {"a": 6, "b": 1})
+
+
+def test_rows_that_are_older_than_their_entries_are_counted_and_told_if_all_are(spark, tmp_path):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([], SCHEMA), name="rows")
+    rows.write_to(ps.sinks.map("m", key="k", value="v", order_by="v"), name="out")
+    epochs = Epochs(spark, tmp_path, p)
+    epochs.write([("a", 5, None), ("b", 5, None)])
+    epochs.write([("a", 6, None), ("b", 4, None)])
+    assert (epochs.left_out, epochs.told) == (Counter({("out", LeftOut.OLDER): 1}), [])
+    epochs.write([("a", 1, None), ("b", 2, None)])
+    assert epochs.left_out == {("out", LeftOut.OLDER): 3}
+    said = "all 2 rows of an epoch for sink 'out' are left out: map 'm' has newer ones"
+    assert epochs.told == [("WARN", "pitstop.sink.map", said)]
+    assert epochs.content() == {"a": 6, "b": 5}
+
+
+def test_rows_are_not_compared_with_what_another_version_has_ordered_by_something_else(spark, tmp_path):
+    def ordered(by):
+        p = ps.Pipeline()
+        rows = p.read_from(ps.sources.items([], SCHEMA), name="rows")
+        rows.write_to(ps.sinks.map("m", key="k", value="v", order_by=by), name="out")
+        return p
+
+    epochs = Epochs(spark, tmp_path, ordered("v * 1000"))
+    epochs.write([("a", 7, None)])
+    epochs.go_on_with(ordered("v"))
+    epochs.write([("a", 1, None)])
+    assert epochs.content() == {"a": 1}
+    epochs.write([("a", 0, None)])
+    assert epochs.content() == {"a": 1}
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,21 @@ def test_a_snapshot_holds_no_tables_and_a_backup_those_that_an_epoch_is_done_aga
     (half / "part-0.parquet").touch()
     checkpoint.write_offsets(0, OffsetLog({"batchTimestampMs": 0}, ()))
     checkpoint.write_commit(0, 0)
+    checkpoint.begin_writing(1)
     assert not [path for path in checkpoint.files_of(0) if path.parts[0] == "tables"]
     link_checkpoint(checkpoint, tmp_path / "backup")
     restored = TableCopies(tmp_path / "backup")
     assert rows(restored.last(STAGE)) == "one"
     assert restored.in_use() == {STAGE: 1}
     assert not list((tmp_path / "backup").rglob(half.name))
+    assert Checkpoint(tmp_path / "backup").writing() == 1
+
+
+def test_a_backup_tells_of_no_epoch_that_sinks_begin_to_get_while_it_is_made(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "job")
+    for epoch in (0, 1):
+        checkpoint.write_offsets(epoch, OffsetLog({"batchTimestampMs": 0}, ()))
+    checkpoint.write_commit(0, 0)
+    checkpoint.begin_writing(7)
+    link_checkpoint(checkpoint, tmp_path / "backup")
+    assert Checkpoint(tmp_path / "backup").writing() == 1

@@ -29,11 +29,14 @@ ORDER = "__order_of_row"
 """The column that takes a row's order along where the columns that tell it are dropped."""
 
 
-def order_of(frame: DataFrame, columns: Sequence[str]) -> str | None:
-    """The order of rows by these columns, the first of which counts most; null counts as lowest. None: Spark cannot order one."""
+def order_of(frame: DataFrame, columns: Sequence[str], digest: str = "") -> str | None:
+    """The order of rows by these columns, the first of which counts most; null counts as lowest. None: Spark cannot order one.
+
+    Orders of different digests are not compared.
+    """
     parts = [_part(quoted(column), frame.schema[column].dataType) for column in columns]
     ordered = [part for part in parts if part is not None]
-    return _together(ordered) if ordered and len(ordered) == len(parts) else None
+    return _together(ordered, digest) if ordered and len(ordered) == len(parts) else None
 
 
 def order_of_time(frame: DataFrame, order: RowOrder) -> str | None:
@@ -57,9 +60,9 @@ def _columns_of_time(frame: DataFrame, order: RowOrder) -> list[str]:
     return columns if columns and isinstance(frame.schema[columns[0]].dataType, TimestampType) else []
 
 
-def _together(parts: Sequence[tuple[str, str]]) -> str:
+def _together(parts: Sequence[tuple[str, str]], digest: str = "") -> str:
     form, texts = "".join(letter for letter, _ in parts), ", ',', ".join(text for _, text in parts)
-    return f"concat('{form}:', {texts})"
+    return f"concat('{form}{digest}:', {texts})"
 
 
 def _part(column: str, kind: DataType) -> tuple[str, str] | None:

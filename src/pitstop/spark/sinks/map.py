@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -44,7 +45,15 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
     else:
         write = partial(run.maps.write_epoch, sink.map, changes.pairs, epoch, run.fence, changes.orders)
     run.begins()
-    run.ownership.patiently(write)
+    written = run.ownership.patiently(write)
+    if written is not None and written.older:
+        run.left_out(context.stage, LeftOut.OLDER, written.older)
+        if written.older == len(changes.pairs):
+            run.log(
+                "WARN",
+                "pitstop.sink.map",
+                f"all {written.older} rows of an epoch for sink '{context.stage}' are left out: map '{sink.map}' has newer ones",
+            )
     return len(changes.pairs)
 
 
@@ -112,8 +121,13 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes
 def _order(sink: MapSink, rows: DataFrame, columns: list[str]) -> str | None:
     """The order of rows as SQL, by these columns if the sink names some; None: the one that comes last is the newest."""
     if sink.order_by is not None:
-        return order_of(rows, columns) if columns else None
+        return order_of(rows, columns, _digest(sink.order_by)) if columns else None
     return quoted(ORDER) if ORDER in rows.columns else order_of_time(rows, sink.comes)
+
+
+def _digest(expressions: tuple[Any, ...]) -> str:
+    """Names an order: what another version orders by another expression is not compared with what this one writes."""
+    return f"{zlib.crc32(repr([str(each) for each in expressions]).encode()):08x}"
 
 
 def _in_order(table: pa.Table, shuffled: bool) -> pa.Table:
