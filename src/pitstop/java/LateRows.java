@@ -10,20 +10,21 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.CollectMetricsExec;
 import org.apache.spark.sql.execution.ColumnarRule;
+import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport;
 import org.apache.spark.sql.types.LongType$;
 
 /**
- * Lets rows be counted that are late for windows, before they are combined: Spark counts them when they are, as one of each key
- * and window.
+ * Lets rows be counted, and kept, that are late for windows, before they are combined: Spark counts them when they are, as one of
+ * each key and window, and drops them.
  *
- * An observation below a window compares event times with a number that stands for the watermark. This puts in its place the one
- * by which the operator of the window drops what is late in this epoch. An injector of columnar rules of a session: those alone
- * see the plan of an epoch when its watermarks are in it.
+ * An observation, or a select in another branch of the query, compares event times with a number that stands for the watermark. This
+ * puts in its place the one by which the operator of the window drops what is late in this epoch. An injector of columnar rules of
+ * a session: those alone see the plan of an epoch when its watermarks are in it.
  */
 public final class LateRows extends scala.runtime.AbstractFunction1 {
-    /** Before the name of an aggregate: ``late:GRID:GAP:COLUMN``. Times of windows end at multiples of GRID, GAP after the event. */
+    /** Before the name of an aggregate or column: ``late:GRID:GAP:COLUMN``. Times of windows end at multiples of GRID, GAP after the event. */
     public static final String LATE = "late:";
     /** In the place of the last late time, in microseconds: no time is as low, so nothing is late as long as it stands there. */
     public static final long NEVER = Long.MIN_VALUE + 41;
@@ -42,56 +43,73 @@ public final class LateRows extends scala.runtime.AbstractFunction1 {
 
     public static final class Bounds extends Rule {
         public TreeNode apply(TreeNode plan) {
-            return changed(plan, new HashMap());
+            Map watermarks = new HashMap();
+            collect(plan, watermarks);
+            return watermarks.isEmpty() ? plan : changed(plan, watermarks);
         }
 
-        /** The plan with the bounds in it; ``watermarks``: column of a window above it -> the watermark in ms. */
-        private static TreeNode changed(TreeNode plan, Map watermarks) {
-            Map below = watermarks;
+        /** Puts down column of a window -> the watermark in ms by which its operator drops rows, which may be in any branch. */
+        private static void collect(TreeNode plan, Map watermarks) {
             if (plan instanceof WatermarkSupport && plan.children().size() == 1) {
                 scala.Option late = ((WatermarkSupport) plan).eventTimeWatermarkForLateEvents();
                 if (late.isDefined()) {
-                    below = new HashMap(watermarks);
                     scala.collection.immutable.Seq columns = ((SparkPlan) plan.children().apply(0)).output();
                     for (int number = 0; number < columns.size(); number++) {
-                        below.put(((Attribute) columns.apply(number)).name(), late.get());
+                        watermarks.put(((Attribute) columns.apply(number)).name(), late.get());
                     }
                 }
             }
+            for (int number = 0; number < plan.children().size(); number++) {
+                collect((TreeNode) plan.children().apply(number), watermarks);
+            }
+        }
+
+        private static TreeNode changed(TreeNode plan, Map watermarks) {
             List after = new ArrayList();
             boolean differs = false;
             for (int number = 0; number < plan.children().size(); number++) {
                 TreeNode child = (TreeNode) plan.children().apply(number);
-                TreeNode made = changed(child, below);
+                TreeNode made = changed(child, watermarks);
                 differs = differs || made != child;
                 after.add(made);
             }
-            TreeNode made = differs ? plan.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(after).toSeq()) : plan;
-            return made instanceof CollectMetricsExec ? bounded((CollectMetricsExec) made, watermarks) : made;
+            TreeNode made = differs ? plan.withNewChildren(seq(after)) : plan;
+            if (made instanceof CollectMetricsExec) {
+                CollectMetricsExec observation = (CollectMetricsExec) made;
+                List aggregates = bounded(observation.metricExpressions(), watermarks);
+                return aggregates == null ? made
+                    : new CollectMetricsExec(observation.name(), seq(aggregates), observation.child());
+            }
+            if (made instanceof ProjectExec) {
+                List columns = bounded(((ProjectExec) made).projectList(), watermarks);
+                return columns == null ? made : new ProjectExec(seq(columns), ((ProjectExec) made).child());
+            }
+            return made;
         }
 
-        private static TreeNode bounded(CollectMetricsExec observation, Map watermarks) {
+        /** The expressions with the bounds in them; null: they have no place for one. */
+        private static List bounded(scala.collection.immutable.Seq expressions, Map watermarks) {
             List after = new ArrayList();
             boolean differs = false;
-            for (int number = 0; number < observation.metricExpressions().size(); number++) {
-                Object aggregate = observation.metricExpressions().apply(number);
-                if (aggregate instanceof Alias && ((Alias) aggregate).name().startsWith(LATE)) {
-                    String[] parts = ((Alias) aggregate).name().split(":", 4);
+            for (int number = 0; number < expressions.size(); number++) {
+                Object expression = expressions.apply(number);
+                if (expression instanceof Alias && ((Alias) expression).name().startsWith(LATE)) {
+                    String[] parts = ((Alias) expression).name().split(":", 4);
                     Object watermark = watermarks.get(parts[3]);
                     if (watermark != null) {
                         long last = Math.multiplyExact(((Long) watermark).longValue(), 1000L);
                         last = last - Math.floorMod(last, Long.parseLong(parts[1])) - Long.parseLong(parts[2]);
-                        aggregate = replaced((TreeNode) aggregate, new Literal(Long.valueOf(last), LongType$.MODULE$));
+                        expression = replaced((TreeNode) expression, new Literal(Long.valueOf(last), LongType$.MODULE$));
                         differs = true;
                     }
                 }
-                after.add(aggregate);
+                after.add(expression);
             }
-            if (!differs) {
-                return observation;
-            }
-            scala.collection.immutable.Seq aggregates = scala.jdk.javaapi.CollectionConverters.asScala(after).toSeq();
-            return new CollectMetricsExec(observation.name(), aggregates, observation.child());
+            return differs ? after : null;
+        }
+
+        private static scala.collection.immutable.Seq seq(List items) {
+            return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
         }
 
         private static TreeNode replaced(TreeNode expression, Expression bound) {
@@ -106,7 +124,7 @@ public final class LateRows extends scala.runtime.AbstractFunction1 {
                 differs = differs || made != child;
                 after.add(made);
             }
-            return differs ? expression.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(after).toSeq()) : expression;
+            return differs ? expression.withNewChildren(seq(after)) : expression;
         }
     }
 }

@@ -17,6 +17,7 @@ from pitstop.pipeline.specs import (
     HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
+    LateSpec,
     MapStatefulSpec,
     RollingSpec,
     SinkSpec,
@@ -37,6 +38,8 @@ def check_chains(nodes: Iterable[Node]) -> None:
             _check_timestamps(node)
         elif node.spec.stateful:
             _check_order(node)
+        elif isinstance(node.spec, LateSpec):
+            _check_late(node, node.spec)
         elif not node.spec.passable and not isinstance(node.spec, SinkSpec):
             _check_early(node)
 
@@ -115,6 +118,17 @@ def _early_before(node: Node) -> Iterator[Node]:
 
 def _gives_early(node: Node) -> bool:
     return isinstance(node.spec, WindowSpec) and bool(node.spec.early_ms)
+
+
+def _check_late(node: Node, spec: LateSpec) -> None:
+    """PipelineError if the rows are those of a stage with state: Spark would compute that, and keep its state, once more."""
+    stateful = next((other for other in _before(node) if other.spec.stateful), None)
+    if stateful is not None:
+        raise PipelineError(
+            f"Stage '{spec.stage}' ({node.location}) cannot keep its late rows, for they come from {_other(stateful)}, whose "
+            "state would be kept once more for them: leave late out, and they are counted; or give late to windows of rows that "
+            "no stage with state has made."
+        )
 
 
 def _check_order(node: Node) -> None:

@@ -13,6 +13,7 @@ from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.specs import (
     DistinctSpec,
     HandledSpec,
+    LateSpec,
     MapStatefulSpec,
     RollingSpec,
     SinkSpec,
@@ -34,9 +35,14 @@ class KeyedStage(Generic[S]):
         self._stage = stage
         self._keys = keys
 
-    def window(self, window: Window | Session) -> WindowedStage[S]:
-        """Cut each group into windows of event time; the stage needs ``with_timestamps`` before."""
-        return WindowedStage((self._stage,), (self._keys,), ("",), window)
+    def window(self, window: Window | Session, late: Sink | None = None) -> WindowedStage[S]:
+        """Cut each group into windows of event time; the stage needs ``with_timestamps`` before.
+
+        Rows that are left out because they are late, or have no event time, are counted, and go to ``late`` if given (columns
+        ``stage string, key string, text string, error string, time timestamp``, ``key`` and ``text``, the row, as JSON; the
+        sink's stage is ``<name of the aggregate>-late-rows``). Behind another stage with state there can be no ``late``.
+        """
+        return WindowedStage((self._stage,), (self._keys,), ("",), window, late=late)
 
     def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> S:
         """For each row the aggregates of its group so far, this row included (jet.md §3.3).
@@ -123,9 +129,10 @@ class WindowedStage(Generic[S]):
         labels: tuple[str, ...],
         window: Window | Session,
         early_ms: int | None = None,
+        late: Sink | None = None,
     ) -> None:
         self._stages, self._keys, self._labels = stages, keys, labels
-        self._window, self._early_ms = window, early_ms
+        self._window, self._early_ms, self._late = window, early_ms, late
 
     def early_results(self, every: Duration) -> WindowedStage[S]:
         """Also tell what open windows hold so far, about once in ``every``; results get a column ``is_early boolean``.
@@ -133,7 +140,7 @@ class WindowedStage(Generic[S]):
         0: no early results. (jet.md §3.4)
         """
         ms = milliseconds(every, "time between early results")
-        return WindowedStage(self._stages, self._keys, self._labels, self._window, ms or None)
+        return WindowedStage(self._stages, self._keys, self._labels, self._window, ms or None, self._late)
 
     def aggregate(self, name: str, **aggregates: Any) -> S:
         """One row a key and window once the watermark has passed its end.
@@ -156,7 +163,11 @@ class WindowedStage(Generic[S]):
                 raise PipelineError(f"Stage '{name}' needs event time: call with_timestamps before its window.")
             times.append(time)
         spec = WindowSpec(self._keys, self._window, tuple(times), wanted, self._early_ms)
-        return self._stages[0]._then(spec, name, *self._stages[1:])
+        made = self._stages[0]._then(spec, name, *self._stages[1:])
+        if self._late is not None:
+            late = self._stages[0]._then(LateSpec(name, spec), f"{name}-late", *self._stages[1:])
+            late._then(SinkSpec(self._late), f"{name}-late-rows")
+        return made
 
     def _by_input(self, name: str, aggregates: dict[str, Any]) -> tuple[dict[str, Aggregate], ...]:
         if self._labels == ("",):
@@ -181,11 +192,14 @@ class CoGroup(Generic[S]):
     def __init__(self, inputs: dict[str, KeyedStage[S]]) -> None:
         self._inputs = inputs
 
-    def window(self, window: Window | Session) -> WindowedStage[S]:
-        """Cut each group into windows of event time; every stage needs ``with_timestamps`` before."""
+    def window(self, window: Window | Session, late: Sink | None = None) -> WindowedStage[S]:
+        """Cut each group into windows of event time; every stage needs ``with_timestamps`` before.
+
+        ``late`` as in :meth:`KeyedStage.window`, for the rows of all inputs.
+        """
         stages = tuple(keyed._stage for keyed in self._inputs.values())
         keys = tuple(keyed._keys for keyed in self._inputs.values())
-        return WindowedStage(stages, keys, tuple(self._inputs), window)
+        return WindowedStage(stages, keys, tuple(self._inputs), window, late=late)
 
 
 def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:

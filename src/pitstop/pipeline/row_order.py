@@ -15,6 +15,7 @@ from pitstop.pipeline.specs import (
     HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
+    LateSpec,
     MergeSpec,
     RollingSpec,
     SelectSpec,
@@ -29,7 +30,7 @@ _CARRYING = (SelectSpec, FilterSpec, WithColumnsSpec, TimestampsSpec)
 """Stages that give on a column more than their user asks for."""
 _KEEPING = (RollingSpec, DistinctSpec, JoinSpec)
 """Stages with state that give on the columns of their rows."""
-_OTHER_ROWS = (DeadLettersSpec, FarAheadSpec, UnhandledSpec)
+_OTHER_ROWS = (DeadLettersSpec, FarAheadSpec, LateSpec, UnhandledSpec)
 
 Makes = Callable[[Node, str], bool]
 """Whether a column of a stage's rows is what is looked for."""

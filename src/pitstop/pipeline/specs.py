@@ -226,6 +226,26 @@ class WindowSpec(Spec):
 
 
 @dataclass(frozen=True)
+class LateSpec(Spec):
+    """The rows that a stage with windows leaves out, for they are late or have no event time, as dead letters of that stage.
+
+    Its inputs are those of the stage: it looks at the rows that this takes, beside it.
+    """
+
+    op: ClassVar[str] = "late"
+    stage: str
+    """The name of the stage with windows."""
+    window: WindowSpec
+    """What that does."""
+
+    def describe(self) -> str:
+        return f"rows that '{self.stage}' leaves out as late or without event time"
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
 class RollingSpec(Spec):
     """Each row with the aggregates of its key so far."""
 

@@ -196,3 +196,29 @@ def test_stages_with_state_follow_windows_that_give_early_results_to_a_sink():
     early.write_to(ps.sinks.noop(), name="early out")
     windows(early.with_timestamps("window_end"), name="again").write_to(ps.sinks.noop(), name="out")
     p.check()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [windows, lambda rows: rows.group_by("sequence").distinct("minutes"), lambda rows: state(rows).select("*", name="minutes")],
+    ids=["windows", "distinct", "map_stateful"],
+)
+def test_windows_behind_a_stage_with_state_cannot_keep_their_late_rows(before):
+    rows = before(numbers())
+    time = rows.timestamp_column() or ("window_end" if before is windows else "at")
+    timed = rows if rows.timestamp_column() else rows.with_timestamps(time)
+    with pytest.raises(PipelineError) as caught:
+        timed.group_by("sequence").window(MINUTE, late=ps.sinks.noop()).aggregate("second", n=ps.count())
+    said = str(caught.value)
+    assert said.startswith("Stage 'second' (test_chains.py:")
+    assert " cannot keep its late rows, for they come from stage '" in said
+    assert "leave late out, and they are counted" in said
+
+
+def test_windows_of_rows_that_no_stage_with_state_has_made_can_keep_their_late_rows():
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.rate(5), name="numbers").filter("sequence > 3").with_timestamps("time")
+    kept = rows.group_by("sequence").window(MINUTE, late=ps.sinks.noop()).early_results("1 s").aggregate("minutes", n=ps.count())
+    kept.write_to(ps.sinks.noop(), name="out")
+    p.check()
+    assert [node.name for node in p.nodes if node.spec.op in ("late", "sink")] == ["minutes-late", "minutes-late-rows", "out"]

@@ -115,3 +115,12 @@ def test_a_stage_that_two_branches_compute_counts_its_late_rows_once():
     plan = Plan(DISTINCT.stages, (OperatorSlot("firsts", "seen"), OperatorSlot("firsts", "seen", 1)), DISTINCT.source_slots)
     rows = epoch_rows(plan, observed("firsts"), [Operator(3), Operator(3)])
     assert rows.of("firsts", LeftOut.LATE) == 3
+
+
+def test_letters_of_windows_are_as_many_as_the_rows_that_they_leave_out():
+    more = {"late:10000000:1:frames@counts": 3, "untimed_rows": 1}
+    for kept, looked, right in ((4, 7, True), (3, 7, False), (3, 6, True)):  # its branch may see other rows in an epoch
+        seen = observed("counts", **more) | {"letters:0:counts": {"rows": looked, "kept": kept}}
+        wrong = check_rows(WINDOWS, epoch_rows(WINDOWS, seen, [Operator(), Operator(1, 2)]), 5)
+        assert (wrong is None) is right, wrong
+        assert right or "7 rows + 1 without event time + 3 late, and 3 are kept as dead letters" in str(wrong)

@@ -17,6 +17,12 @@ ROWS_IN, ROWS_OUT = "rows in:", "rows out:"
 The stage's name follows; of rows that it takes, the number of the input stands before that: ``rows in:0:speeds``.
 """
 
+LETTERS = "letters:"
+"""What the name of an observation of the rows begins with among which the late ones of a stage are looked for.
+
+As in ROWS_IN, the number of the input and the stage's name follow.
+"""
+
 WINDOW_ROLES = ("frames", "windows", "sessions")
 """Roles of operators whose state is keyed by a window column, which is named after the stage."""
 

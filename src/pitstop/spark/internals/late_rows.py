@@ -1,4 +1,4 @@
-"""Rows that are late for windows, counted as they come (LateRows.java): Spark counts them once they are combined."""
+"""Rows that are late for windows, found as they come (LateRows.java): Spark sees them once they are combined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pitstop.spark.internals.java_code import driver_class, new
 from pitstop.spark.internals.jvm import session_of
 
 LATE = "late:"
-"""What the name of an aggregate begins with that counts the rows which are late for windows."""
+"""What the name of an aggregate or column begins with that tells which rows are late for windows."""
 
 _NEVER = -(2**63) + 41
 """In the place of the last late time: no time is as low."""
@@ -20,8 +20,8 @@ _INJECTED = "spark.pitstop.late"
 _SETTING = threading.Lock()
 
 
-def count_late_rows(spark: SparkSession) -> None:
-    """Let a query that is started in this session next count by :func:`late_rows`; without this, nothing is late there."""
+def find_late_rows(spark: SparkSession) -> None:
+    """Let queries that are started in this session from now on find late rows; without this, nothing is late there."""
     with _SETTING:
         if spark.conf.get(_INJECTED, None) is None:
             session_of(spark).extensions().injectColumnar(new(spark, driver_class(spark, _INJECTOR)))
@@ -36,4 +36,16 @@ def late_rows(time: Column, window: str, grid_us: int, gap_us: int) -> Column:
     """
     # Spark moves the condition of a count_if out of the observation.
     late = F.when(F.unix_micros(time) <= F.lit(_NEVER), True)
-    return F.count(late).alias(f"{LATE}{grid_us}:{gap_us}:{window}")
+    return F.count(late).alias(_name(window, grid_us, gap_us))
+
+
+def last_late(time: Column, window: str, grid_us: int, gap_us: int) -> Column:
+    """Return a column, for a select, that holds the last late time in microseconds where a row is late, else null.
+
+    The parameters are those of :func:`late_rows`. Observe it at once: what is above must not be computed by the stand-in.
+    """
+    return F.when(F.unix_micros(time) <= F.lit(_NEVER), F.lit(_NEVER)).alias(_name(window, grid_us, gap_us))
+
+
+def _name(window: str, grid_us: int, gap_us: int) -> str:
+    return f"{LATE}{grid_us}:{gap_us}:{window}"

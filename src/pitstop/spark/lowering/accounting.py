@@ -19,8 +19,9 @@ from pitstop.pipeline.specs import (
     WithColumnsSpec,
 )
 from pitstop.plan.model import Plan, PlanStage
-from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
+from pitstop.spark.base.naming import AHEAD, FAILED, LETTERS, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.late_rows import LATE
+from pitstop.spark.lowering.late import KEPT, ROWS
 
 TAKEN, GIVEN = "rows_in", "rows_out"
 CHECK_VARIABLE = "PITSTOP_CHECK_ROWS"
@@ -51,6 +52,8 @@ class EpochRows:
     """Stage -> ``rows_in``, ``rows_out`` or a LeftOut -> rows."""
     inputs: dict[tuple[str, int], int] = field(default_factory=dict)
     """(stage, number of an input) -> rows that it takes from there."""
+    letters: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Stage -> rows among which the late ones were looked for, and how many were kept as dead letters."""
     operators: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """(stage, role of an operator) -> what Spark says of it: rows that it dropped as late, rows of state that it changed."""
 
@@ -90,6 +93,10 @@ def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators:
             add(name.removeprefix(AHEAD), LeftOut.AHEAD, row["rows"])
         elif name.startswith(FAILED):
             add(name.removeprefix(FAILED), LeftOut.FAILED, row["rows"])
+        elif name.startswith(LETTERS):
+            stage = name.removeprefix(LETTERS).partition(":")[2]
+            looked, kept = found.letters.get(stage, (0, 0))
+            found.letters[stage] = looked + int(row[ROWS]), kept + int(row[KEPT])
     for slot, operator in zip(plan.operators, operators, strict=False):
         if slot.copy:  # the same rows once more
             continue
@@ -135,6 +142,9 @@ def _wrong(plan: Plan, rows: EpochRows) -> Iterator[str]:
         if stage.op in (DistinctSpec.op, RollingSpec.op) and taken != given + sum(reasons.values()):
             yield f"stage '{name}' takes {taken} rows and gives {given}{told}"
         yield from _wrong_windows(name, rows, taken - sum(reasons.values()), told)
+        looked, kept = rows.letters.get(name, (0, 0))
+        if looked == taken and kept != rows.of(name, LeftOut.LATE) + rows.of(name, LeftOut.UNTIMED):
+            yield f"stage '{name}' takes {taken} rows{told}, and {kept} are kept as dead letters"
 
 
 def _wrong_windows(name: str, rows: EpochRows, on_time: int, told: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ from pitstop.pipeline.specs import (
     HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
+    LateSpec,
     MapStatefulSpec,
     MergeSpec,
     NotAheadSpec,
@@ -64,6 +65,7 @@ from pitstop.spark.lowering.event_time import (
 )
 from pitstop.spark.lowering.join import lower_distinct, lower_hash_join, lower_join
 from pitstop.spark.lowering.keyed import lower_map_stateful, lower_rolling_as_text
+from pitstop.spark.lowering.late import lower_late
 from pitstop.spark.lowering.own_code import lower_own_code
 from pitstop.spark.lowering.rolling import lower_rolling
 from pitstop.spark.lowering.row_order import with_order
@@ -366,6 +368,11 @@ def _with_event_time(lowering: Lowering, node: Node, frame: DataFrame, column: s
 def _window_aggregate(spec: WindowSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     restored = {role: rows for (stage, role), rows in lowering.restored.items() if stage == node.name}
     return _stateful(lowering, node, lower_window(node, spec, inputs, lowering.nulls_in(node), restored, lowering.strict))
+
+
+@lower.register
+def _late(spec: LateSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_late(node, spec, inputs)
 
 
 @lower.register

@@ -34,11 +34,14 @@ def _of_window(node: Node, spec: WindowSpec, number: int, rows: DataFrame) -> li
     if column is None:  # the stage says so itself
         return []
     time = F.col(quoted(column))
+    return [_counted(LeftOut.UNTIMED, time.isNull()), late_rows(time, *ending(node.name, spec))]
+
+
+def ending(stage: str, spec: WindowSpec) -> tuple[str, int, int]:
+    """Return what a row is late by: the column of the window, the grid of its end and the gap before it."""
     if isinstance(spec.window, Session):
-        late = late_rows(time, role_column(node.name, "sessions"), 1, timeout_in_state_us(spec.window.timeout_ms))
-    else:
-        late = late_rows(time, role_column(node.name, "frames"), spec.window.slide_ms * 1000, 1)
-    return [_counted(LeftOut.UNTIMED, time.isNull()), late]
+        return role_column(stage, "sessions"), 1, timeout_in_state_us(spec.window.timeout_ms)
+    return role_column(stage, "frames"), spec.window.slide_ms * 1000, 1
 
 
 def _of_join(node: Node, spec: JoinSpec, number: int, rows: DataFrame) -> list[Column]:

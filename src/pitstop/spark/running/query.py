@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.layout import StateLayout
-from pitstop.pipeline.specs import WindowSpec
+from pitstop.pipeline.specs import LateSpec, WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.plan.model import Plan
@@ -21,7 +21,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
-from pitstop.spark.internals.late_rows import count_late_rows
+from pitstop.spark.internals.late_rows import find_late_rows
 from pitstop.spark.internals.resting_windows import let_windows_rest
 from pitstop.spark.lowering.clock_time import ClockTime
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
@@ -70,8 +70,8 @@ class RunningQuery:
         query reads them as its epochs ask for them.
         """
         allow_early_watermarks(spark)
-        if environment.count_rows:
-            count_late_rows(spark)
+        if environment.count_rows or any(isinstance(node.spec, LateSpec) for node in pipeline.nodes):
+            find_late_rows(spark)
         kept_state = _kept_state(Checkpoint(checkpoint))
         lowering = Lowering(
             spark,
