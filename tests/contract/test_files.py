@@ -194,10 +194,10 @@ def test_damage_of_a_snapshot_is_seen_wherever_it_is(kept):
     manifest = manifests.read(folder, files)
     state = folder / manifests.FILES / "state/0/1/2.changelog"
     write_text(files, state, "3.changelog")
-    with pytest.raises(SnapshotError, match=r"1 of its files do not match their checksums \(state/0/1/2.changelog\)"):
+    with pytest.raises(SnapshotError, match=r"1 of its files does not match their checksums \(state/0/1/2.changelog\)"):
         manifests.verify(folder, manifest, "job", files)
     files.remove(state)
-    with pytest.raises(SnapshotError, match=r"but 1 are missing \(state/0/1/2.changelog\)"):
+    with pytest.raises(SnapshotError, match=r"but 1 is missing \(state/0/1/2.changelog\)"):
         manifests.verify(folder, manifest, "job", files)
     files.remove(folder / "manifest.json")
     with pytest.raises(SnapshotError, match="it has no manifest"):

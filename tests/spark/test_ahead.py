@@ -45,7 +45,7 @@ def test_rows_too_far_ahead_are_dead_letters_and_move_no_watermark(spark, tmp_pa
     job.stop()
     assert [row["n"] for row in windows.rows] == [1, 2]
     assert sorted(json.loads(row["text"])["n"] for row in ahead.rows) == [2, 3]
-    assert all(row["error"].endswith(", more than 1 hours ahead of the clock") for row in ahead.rows)
+    assert all(row["error"].endswith(", more than 1 hour ahead of the clock") for row in ahead.rows)
     told = capsys.readouterr().out
     assert "2 rows are too far ahead of the clock" in told
     assert "9999-12-31" in told
@@ -74,7 +74,7 @@ def test_a_time_in_milliseconds_that_is_read_as_seconds_is_left_out_though_nobod
     assert (job.progress.bad_rows, job.progress.late_rows) == (1, 0)
     assert job.progress.watermark_ms <= (now + 3601) * 1000
     told = capsys.readouterr().out
-    assert f"1 rows are too far ahead of the clock for 'timestamps', up to +{iso(now * 1000)[2:7]}-" in told
+    assert f"1 row is too far ahead of the clock for 'timestamps', up to +{iso(now * 1000)[2:7]}-" in told
 
 
 def test_rows_that_are_left_out_of_a_job_without_state_are_counted_and_told_too(spark, tmp_path, capsys):
@@ -107,7 +107,7 @@ def test_in_a_batch_no_row_can_be_late_so_only_who_asks_for_it_has_rows_left_out
     ps.run(p, spark, data_dir=tmp_path / "data", max_ahead="1 hour")
     assert [sorted(row["k"] for row in sink.rows) for sink in (usual, asked)] == [["a", "b", "c"], ["a"]]
     times = [f"+{iso(items[2][1])[2:22].replace('T', ' ')}", "9999-12-31 23:46:40"]
-    assert sorted(row["error"] for row in ahead.rows) == [f"ts is {time}, more than 1 hours ahead of the clock" for time in times]
+    assert sorted(row["error"] for row in ahead.rows) == [f"ts is {time}, more than 1 hour ahead of the clock" for time in times]
     assert "2 rows are too far ahead of the clock" in capsys.readouterr().out
 
 

@@ -51,7 +51,7 @@ def test_rows_for_which_the_function_fails_are_dead_letters(spark, tmp_path, cap
     assert told["a", 13]["error"] == "ValueError: thirteen"
     assert told["b", 5]["error"].startswith("Python has no such value")
     assert str(MILLISECONDS_READ_AS_SECONDS) in told["b", 5]["text"]
-    assert "3 rows of 'totals' are dead letters, such as: " in capsys.readouterr().out
+    assert "3 rows of 'totals' went to dead letters, such as: " in capsys.readouterr().out
 
 
 @pytest.mark.long
@@ -67,7 +67,7 @@ def test_without_dead_letters_only_what_python_cannot_hold_is_left_out(spark, tm
     with pytest.raises(EngineError, match=r"stage 'totals' fails for the row .*n=13.*: ValueError: thirteen\. Mend its function"):
         job.wait_for_epoch(1, 180)
     assert sorted(tuple(row) for row in out.rows) == [("a", 1, 1), ("a", 2, 3)]
-    assert "1 rows of 'totals' are dead letters, such as: Python has no such value" in capsys.readouterr().out
+    assert "1 row of 'totals' went to dead letters, such as: Python has no such value" in capsys.readouterr().out
 
 
 def test_in_a_bounded_job_too(spark, tmp_path):

@@ -14,7 +14,7 @@ def test_rows_without_a_key_are_left_out_of_a_map_and_told(spark, tmp_path, caps
     rows.write_to(ps.sinks.map("m", key="k", value="v"), name="out")
     job = ps.run(p, spark, data_dir=tmp_path)
     assert {entry.key: entry.value for entry in job.maps.entries("m")} == {"a": "1", "b": "3"}
-    assert "2 rows for sink 'out' have no key (k is null) and are left out, such as: '2'" in capsys.readouterr().out
+    assert "2 rows for sink 'out' without a key (k is null) left out, such as: '2'" in capsys.readouterr().out
 
 
 def test_rows_with_a_key_that_the_store_cannot_keep_are_left_out_of_a_map_and_told(spark, tmp_path, capsys, monkeypatch):
@@ -26,7 +26,7 @@ def test_rows_with_a_key_that_the_store_cannot_keep_are_left_out_of_a_map_and_to
     job = ps.run(p, spark, data_dir=tmp_path)
     assert {entry.key for entry in job.maps.entries("m")} == {"a" * 50, "ü" * 25}
     told = capsys.readouterr().out
-    assert "2 rows for sink 'out' have a key of more than 50 bytes, which this store cannot keep, and are left out" in told
+    assert "2 rows for sink 'out' with a key of more than 50 bytes, which this store cannot keep, left out" in told
     assert f"such as: '{'b' * 40}...'" in told
 
 

@@ -1,8 +1,10 @@
 """Tables of hash joins: read whole, at one moment, and kept until the next reading has succeeded, also over a restart."""
 
 import os
+import re
 import shutil
 import threading
+import time
 
 import pytest
 from pyspark.sql import functions as F
@@ -52,8 +54,8 @@ class Tables:
         self.environment = Environment("id", "job", "one", ProcessingGuarantee.EXACTLY_ONCE, folder, log)
         self.begin()
 
-    def begin(self):
-        self.tables = HashJoinTables(self.spark, self.pipeline, self.environment, self.checkpoint)
+    def begin(self, away=()):
+        self.tables = HashJoinTables(self.spark, self.pipeline, self.environment, self.checkpoint, away)
 
     def start(self):
         """Begin another run, which fails if it has no table; the names in it."""
@@ -118,6 +120,49 @@ def test_a_run_that_cannot_read_a_table_goes_on_with_what_was_read_last(job, tmp
     write(tmp_path / "dim" / "a.csv", "1,back\n")
     assert job.names(job.tables.read()) == ["back"]
     assert job.tables.due is None
+
+
+def test_a_table_that_is_away_is_told_with_its_reading_until_it_is_read_again_also_by_a_later_run(job, tmp_path):
+    before = time.time()
+    job.start()
+    read_at = time.time()
+    shutil.rmtree(tmp_path / "dim")
+    for _ in range(2):
+        with pytest.raises(EngineError):
+            job.tables.read()
+    (away,) = job.tables.away
+    assert away.stage == "join"
+    assert before <= away.read_at <= read_at <= away.since <= time.time()
+    assert re.fullmatch(
+        r"The table of stage 'join' \(\S+\) cannot be read: Stage 'side' \(\S+\): Path does not exist: \S+\.", away.why
+    )
+    job.begin(away=[away])
+    job.tables.at_start()
+    (later,) = job.tables.away
+    assert (later.since, later.read_at) == (away.since, away.read_at)
+    write(tmp_path / "dim" / "a.csv", "1,back\n")
+    job.begin(away=[away])
+    job.tables.at_start()
+    assert job.tables.away == ()
+    job.begin(away=[away])
+    job.tables.read()
+    assert job.tables.away == ()
+
+
+@pytest.mark.timeout(300)
+def test_a_run_tells_of_a_table_that_goes_away_and_no_longer_once_it_is_back(spark, tmp_path):
+    folder, sink = tmp_path / "dim", Collected()
+    write(folder / "a.csv", "1,first\n")
+    job = ps.run(joined(csv(folder), sink, refresh="0.2 seconds"), spark, data_dir=tmp_path / "data")
+    assert wait_until(lambda: sink.rows, 120)
+    assert job.progress.tables_away == ()
+    folder.rename(tmp_path / "elsewhere")
+    assert wait_until(lambda: job.progress.tables_away, 60)
+    assert [away.stage for away in job.progress.tables_away] == ["join"]
+    (tmp_path / "elsewhere").rename(folder)
+    assert wait_until(lambda: job.progress.tables_away == (), 60)
+    assert job.active
+    job.stop()
 
 
 def test_a_table_that_was_never_read_is_an_error_that_names_stage_and_path_and_may_pass(job, tmp_path, spark):
@@ -309,6 +354,38 @@ def test_a_database_that_is_away_is_tried_again_and_a_mistake_is_not(spark, tmp_
 
     assert fails(ConnectionError("db is down")) == ({"restartable": True, "passing": True}, 3)
     assert fails(KeyError("dsn")) == ({}, 1)
+
+
+@pytest.mark.parametrize("how", ["left", "inner"])
+def test_a_batch_is_joined_with_a_table_that_has_no_rows(spark, tmp_path, how):
+    (tmp_path / "dim").mkdir()
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([(1,), (2,)], "one bigint"), name="rows")
+    joined, sink = rows.hash_join(p.read_from(csv(tmp_path / "dim"), name="side"), on="one", name="join", how=how), Collected()
+    joined.write_to(ps.sinks.custom(sink), name="out")
+    ps.run(p, spark, data_dir=tmp_path / "data")
+    assert sorted(row.one for row in sink.rows) == ([1, 2] if how == "left" else [])
+
+
+@pytest.mark.parametrize("how", ["is away", "is half-written", "is half-written and has no schema"])
+def test_a_batch_whose_table_cannot_be_read_says_so_in_a_sentence_with_stage_and_remedy(spark, tmp_path, how):
+    folder, schema = tmp_path / "dim", None if how.endswith("no schema") else SCHEMA
+    if how != "is away":
+        folder.mkdir()
+        (folder / "a.parquet").write_bytes(b"PAR1")
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.items([(1,)], "one bigint"), name="rows")
+    side = p.read_from(ps.sources.files(folder, format="parquet", **({"schema": schema} if schema else {})), name="side")
+    rows.hash_join(side, on="one", name="join").write_to(ps.sinks.custom(Collected()), name="out")
+    with pytest.raises(PitstopError) as raised:
+        ps.run(p, spark, data_dir=tmp_path / "data")
+    message = raised.value.message
+    assert "\n" not in message
+    assert "Java" not in message
+    assert re.search(r"[Ss]tage 'side' \(test_tables.py:\d+\)", message)
+    assert str(folder) in message
+    assert "put it back" in message
+    assert raised.value.details["passing"] is True
 
 
 @pytest.mark.long

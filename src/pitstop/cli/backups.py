@@ -12,6 +12,7 @@ import typer
 
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
+from pitstop.kit.counts import counted
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup")]
 Data = Annotated[Path, typer.Option(help="Data folder, that no server uses")]
@@ -24,7 +25,8 @@ def backup(call: Call, folder: Folder) -> None:
         call.show(asdict(taken))
         return
     call.say(
-        f"Backup of {taken.jobs} jobs and {taken.snapshots} snapshots ({taken.bytes:,} bytes) in {taken.folder}. "
+        f"Backup of {counted(taken.jobs, 'job')} and {counted(taken.snapshots, 'snapshot')} ({counted(taken.bytes, 'byte')}) in "
+        f"{taken.folder}. "
         f"Put it back with: pitstop restore {taken.folder} --data DATA"
     )
 
@@ -64,9 +66,8 @@ def _tell(call: Call, told: Iterable[Any]) -> None:
                 "that are later than the backup, run 'pitstop withdraw' before the job goes on."
             )
         elif each.files:
-            call.say(
-                f"Sink '{each.sink}' of job {each.job_id}: {each.files} later files of {each.folder} are now in {each.aside}"
-            )
+            files = counted(each.files, "later file")
+            call.say(f"Sink '{each.sink}' of job {each.job_id}: {files} of {each.folder} moved to {each.aside}")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -12,6 +12,7 @@ from pitstop.cli.context import Call
 from pitstop.cli.register import ALLOW_DROP, register
 from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
+from pitstop.kit.counts import counted
 from pitstop.model.config import OPTIONS, renamed_stages, stages_to_drop
 from pitstop.model.job import JobState
 from pitstop.model.operation import StateAtStart
@@ -254,7 +255,9 @@ def discard(
     found = [call.service().job(job).id for job in jobs] if jobs else list(sizes)
     for job_id in found:
         call.service().discard(job_id)
-    call.say(f"Removed the state of {len(found)} jobs: {sum(sizes.get(job_id, 0) for job_id in found):,} bytes.")
+    call.say(
+        f"Removed the state of {counted(len(found), 'job')}: {counted(sum(sizes.get(job_id, 0) for job_id in found), 'byte')}."
+    )
 
 
 def suspend(call: Call, job: JobArgument) -> None:

@@ -15,6 +15,7 @@ from pitstop.cli.register import register
 from pitstop.cli.terminal import in_one_line
 from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
+from pitstop.kit.counts import counted
 from pitstop.kit.wire import json_text
 from pitstop.maps.condition import FORM
 from pitstop.maps.model import Entry, JournalEvent
@@ -163,7 +164,8 @@ def _events(call: Call, name: str, after: int | None, page: int) -> Iterator[Jou
     while True:
         found = call.service().map_journal(name, after, page)
         if found.lost:
-            call.warn(f"{found.lost} events after {after} are no longer kept; the oldest is {found.oldest}.")
+            events = counted(found.lost, "event is", "events are")
+            call.warn(f"After {after}, {events} no longer kept; the oldest is {found.oldest}.")
         if not found.events:
             return
         yield from found.events

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any
 
 from pitstop.kit.clock import days_ahead, iso
+from pitstop.kit.counts import counted
 from pitstop.model.job import JobState, Progress
 from pitstop.model.left_out import WANTED
 from pitstop.service.results import JobStatus
@@ -35,7 +37,7 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
         "state_kept_until": iso(job.state_kept_until),
         "config": job.config.to_dict(),
         "source": job.source.to_dict(),
-        "progress": job.progress.to_dict(),
+        "progress": progress_facts(job.progress),
     }
 
 
@@ -61,6 +63,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Started from": job.config.initial_snapshot,
         "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
         "Under way": _under_way(progress),
+        "Table away": _tables_away(progress) if job.status is JobState.RUNNING else None,
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
         "Left out": _left_out(progress),
         "Watermark": _watermark(progress),
@@ -86,7 +89,7 @@ def _attempts(job: JobStatus) -> str | None:
 def _planned_for(job: JobStatus) -> str | None:
     if job.placement is None:
         return None
-    return f"{len(job.placement.members)} members with {job.placement.cores} cores"
+    return f"{counted(len(job.placement.members), 'member')} with {counted(job.placement.cores, 'core')}"
 
 
 def _left_out(progress: Progress) -> str:
@@ -100,14 +103,29 @@ def _watermark(progress: Progress) -> str | None:
     if progress.watermark_ms is None:
         return None
     days = days_ahead(progress.watermark_ms, time.time())
-    far = f", {days:,} days or more ahead of the clock: rows with earlier times are late" if days else ""
+    far = f", {counted(days, 'day')} or more ahead of the clock: rows with earlier times are late" if days else ""
     return f"{iso(progress.watermark_ms / 1000)}{far}"
 
 
 def _under_way(progress: Progress) -> str | None:
     if not progress.busy_seconds:
         return None
-    return f"epoch {progress.epoch + 1}, for {progress.busy_seconds} seconds"
+    return f"epoch {progress.epoch + 1}, for {counted(progress.busy_seconds, 'second')}"
+
+
+def _tables_away(progress: Progress) -> str | None:
+    """The tables of hash joins that cannot be read, a sentence each and what stands in for it."""
+    said = [
+        f"{away.why} So it is since {iso(away.since)}: rows are joined with what was read at {iso(away.read_at)}."
+        for away in progress.tables_away
+    ]
+    return "\n".join(said) or None
+
+
+def progress_facts(progress: Progress) -> dict[str, Any]:
+    """The progress of a job's run as structured output."""
+    away = [dataclasses.asdict(each) | {"since": iso(each.since), "read_at": iso(each.read_at)} for each in progress.tables_away]
+    return progress.to_dict() | {"tables_away": away}
 
 
 def _state(job: JobStatus) -> str | None:
@@ -123,6 +141,8 @@ def metric_lines(job: JobStatus) -> list[str]:
     """The progress of a job's run: its totals, then a line for each stage."""
     progress = job.progress.to_dict()
     stages: dict[str, dict[str, Any]] = progress.pop("stages")
+    away = [each["stage"] for each in progress.pop("tables_away")]
+    progress |= {"tables_away": ", ".join(away)} if away else {}
     progress |= {f"  {part}": spent for part, spent in progress.pop("parts_ms").items()}
     lines = [f"{key:<16} {'-' if value is None else value}" for key, value in progress.items()]
     if stages:

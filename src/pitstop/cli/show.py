@@ -15,11 +15,12 @@ import typer
 from pitstop.cli.context import Call, Output
 from pitstop.cli.jobs import JobArgument
 from pitstop.cli.register import register
-from pitstop.cli.render import job_facts, job_lines, metric_lines
+from pitstop.cli.render import job_facts, job_lines, metric_lines, progress_facts
 from pitstop.cli.tables import print_table
 from pitstop.cli.terminal import in_one_line
 from pitstop.errors import PitstopError, UnreachableError, UsageError
 from pitstop.kit.clock import iso
+from pitstop.kit.counts import counted
 from pitstop.kit.log_levels import LogLevel
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.options import as_written
@@ -113,7 +114,7 @@ def metrics(call: Call, job: JobArgument) -> None:
     """Show the progress of a job's run: rows, epochs and state, stage by stage."""
     found = call.service().job(job)
     if call.structured:
-        call.show(found.progress.to_dict())
+        call.show(progress_facts(found.progress))
     else:
         print("\n".join(metric_lines(found)))
 
@@ -316,7 +317,7 @@ def _follow(call: Call, job_id: str) -> Iterator[str]:
             time.sleep(POLL_SECONDS)
             continue
         if page.lost:
-            call.warn(f"{page.lost:,} bytes of the log were rotated away before they were read.")
+            call.warn(f"{counted(page.lost, 'byte')} of the log rotated away before anybody read them.")
         yield from page.lines
         after = page.next
         if not page.lines:

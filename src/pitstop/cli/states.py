@@ -14,6 +14,7 @@ from pitstop.cli.snapshots import record_facts
 from pitstop.cli.tables import print_table
 from pitstop.errors import UsageError
 from pitstop.kit.clock import days_ahead
+from pitstop.kit.counts import counted
 from pitstop.service.snapshot_facts import offsets_of, stages_of, whole_of
 
 app = typer.Typer(help="Look into snapshots, and take state out and put it back.", no_args_is_help=True)
@@ -27,8 +28,8 @@ def inspect(call: Call, snapshot: Name) -> None:
     whole, stages, offsets = whole_of(manifest), stages_of(manifest), offsets_of(manifest)
     if days := days_ahead(manifest.watermark_ms, manifest.created):
         call.warn(
-            f"The watermark was {days:,} days or more ahead of the clock: a job that starts from this snapshot drops all rows "
-            "with earlier times."
+            f"The watermark was {counted(days, 'day')} or more ahead of the clock: a job that starts from this snapshot drops "
+            "all rows with earlier times."
         )
     if call.structured:
         sources = [{"source": source, "reader": reader, "offset": offset} for source, reader, offset in offsets]
@@ -60,7 +61,8 @@ def query(
         shown = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in found.rows]
         print_table(names, shown)
     if found.more:
-        call.warn(f"There are more than these {limit:,} rows: give a higher --limit, or take them out with snapshot export.")
+        rows = counted(limit, "row")
+        call.warn(f"The state has more than {rows}: give a higher --limit, or take them out with snapshot export.")
 
 
 def export(

@@ -128,7 +128,7 @@ def cancel(job: Job, operation: Operation, now: float) -> Decision:
 
 def end_by_timeout(job: Job, now: float) -> Decision:
     """End a job that has run as long as it may. It can be brought back like every other that has failed."""
-    timeout = durations.text(job.version.config.timeout_ms or 0)
+    timeout = durations.words(job.version.config.timeout_ms or 0)
     return _end_at_once(job, ended(job, now, f"Timed out: it has run for {timeout} (option timeout)"), "timed out")
 
 

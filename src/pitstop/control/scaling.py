@@ -17,6 +17,7 @@ from pitstop.control.decision import Decision, answer_all, ended, fenced, suspen
 from pitstop.control.ports import Members
 from pitstop.errors import ConflictError, StoreError
 from pitstop.kit.clock import Clock
+from pitstop.kit.counts import counted
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import Job, JobState
@@ -209,4 +210,5 @@ def _ends_without_quorum(job: Job, size: int) -> Decision:
 
 def _no_quorum(job: Job, size: int) -> str:
     there = f"{size} {'is' if size == 1 else 'are'} there"
-    return f"It waits for its quorum: {job.quorum} members are needed, {there} (option split_brain_protection)"
+    needed = f"{counted(job.quorum, 'member is', 'members are')} needed"
+    return f"It waits for its quorum: {needed}, {there} (option split_brain_protection)"

@@ -21,6 +21,7 @@ from pitstop.control.decision import (
 )
 from pitstop.errors import ConflictError, PitstopError, SnapshotError
 from pitstop.kit import durations
+from pitstop.kit.counts import counted
 from pitstop.model.config import ProcessingGuarantee, StateStore
 from pitstop.model.job import Job, JobState, Starting, Termination, Watched
 from pitstop.model.operation import Rescale, Restart, rescaling_snapshot
@@ -206,7 +207,7 @@ def _too_often(job: Job, attempts: int, failures: tuple[float, ...], passing: bo
     """Why a job is given up that has failed so often, as the end of a sentence; None if it is tried again."""
     strategy = job.version.config.restart_strategy
     if strategy.most_failures is not None and len(failures) > strategy.most_failures:
-        return f", {len(failures)} times within {durations.text(strategy.interval_ms)} (option restart)"
+        return f", {counted(len(failures), 'time')} within {durations.words(strategy.interval_ms)} (option restart)"
     bounds = [strategy.attempts] if strategy.attempts is not None else []
     if _goes_back(job) or (not bounds and not passing):
         bounds.append(MOST_ATTEMPTS - 1)

@@ -23,6 +23,7 @@ from pitstop.control.actions import (
 )
 from pitstop.control.decision import Decision, answered, refuse, waiting
 from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError, VersionError
+from pitstop.kit.counts import counted
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Asked, Job, JobState, Mode, Starting, Termination, Update, Version, Watched
 from pitstop.model.operation import Operation, Updated, Verb, rescaling_snapshot
@@ -240,7 +241,8 @@ def withdrawn(job: Job, fact: Withdrawn, now: float) -> Decision:
         return Decision(job)
     told = job.update_failure
     if told is not None and (fact.files or fact.entries):
-        told = f"{told.rstrip('.')}. Withdrawn of what it had written: {fact.files} files and {fact.entries} entries of maps."
+        gone = f"{counted(fact.files, 'file')} and {counted(fact.entries, 'entry', 'entries')} of maps"
+        told = f"{told.rstrip('.')}. Withdrawn of what it had written: {gone}."
     return Decision(dataclasses.replace(job, withdrawal=None, update_failure=told))
 
 

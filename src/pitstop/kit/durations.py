@@ -48,6 +48,12 @@ def text(ms: int) -> str:
     return f"{ms} milliseconds"
 
 
+def words(ms: int) -> str:
+    """Return a duration for people: ``240000`` -> ``4 minutes``, ``60000`` -> ``1 minute``. Plans keep :func:`text`."""
+    written = text(ms)
+    return written.removesuffix("s") if written.startswith("1 ") else written
+
+
 def short(ms: int) -> str:
     """Return a duration in the fewest letters: ``240000`` -> ``4min``."""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from pitstop.kit.wire import described
+from pitstop.kit.wire import Moment, described
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.left_out import BAD, LeftOut
@@ -69,6 +69,21 @@ class JobSource:
 
 @described
 @dataclass(frozen=True)
+class TableAway:
+    """The table of a hash join that cannot be read: what was read of it last stands in for it."""
+
+    stage: str
+    """The hash join."""
+    since: Moment
+    """When it could first not be read."""
+    read_at: Moment
+    """When the rows were read that the job goes on with."""
+    why: str
+    """The sentence that says why, with the stage and its place in the code."""
+
+
+@described
+@dataclass(frozen=True)
 class Progress:
     """What a run says of itself; counters restart with each run, totals of the job do not."""
 
@@ -91,6 +106,8 @@ class Progress:
     """How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds."""
     parts_ms: dict[str, int] = field(default_factory=dict)
     """The parts of the last epoch with data in milliseconds, in the words of Spark; ``addBatch`` computes and writes its rows."""
+    tables_away: tuple[TableAway, ...] = ()
+    """Tables of hash joins that cannot be read; one goes from here once it has been read again."""
 
     @property
     def late_rows(self) -> int:

@@ -146,7 +146,7 @@ def _duration(least_ms: int) -> _Reader:
     def read(name: str, value: Any) -> int:
         duration_ms = durations.milliseconds(value, name.rstrip(","))
         if duration_ms < least_ms:
-            raise UsageError(f"{name} can't be less than {durations.text(least_ms)}: {value}")
+            raise UsageError(f"{name} can't be less than {durations.words(least_ms)}: {value}")
         return duration_ms
 
     return read

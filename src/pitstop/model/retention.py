@@ -45,8 +45,7 @@ class Kept:
         """A value as users write it."""
         if not self.is_time:
             return str(int(value))
-        text = durations.text(round(value * 1000))
-        return text.removesuffix("s") if text.startswith("1 ") else text
+        return durations.words(round(value * 1000))
 
 
 # Sweeps come once an hour, and a run prunes its history once a minute: what is shorter could not be kept to. The longest

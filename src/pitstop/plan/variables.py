@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pitstop.kit.durations import text
+from pitstop.kit.durations import words
 from pitstop.model.layout import StateLayout
 from pitstop.plan.types import fields_of, nameless
 
@@ -120,7 +120,7 @@ def _changes(name: str, old: Variable, new: Variable) -> list[str]:
             changes.append(f"field '{was[0]}' of variable '{name}' is now called '{now[0]}'")
     if old.expires and old.ttl_ms is not None and new.ttl_ms is not None and old.ttl_ms != new.ttl_ms:
         changes.append(
-            f"variable '{name}' lives for {text(new.ttl_ms)} from its next change on, until then for {text(old.ttl_ms)}"
+            f"variable '{name}' lives for {words(new.ttl_ms)} from its next change on, until then for {words(old.ttl_ms)}"
         )
     return changes
 

@@ -5,7 +5,7 @@ Unknown fields of a request are refused, never ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
@@ -21,14 +21,18 @@ from pitstop.service.results import Difference
 Json = Annotated[dict[str, Any], Field(description="A JSON object")]
 
 
-def _options_schema(options: Iterable[Option]) -> WithJsonSchema:
-    """Job options by name. Their values may be JSON values or text, as on the command line, so only words describe them."""
-    properties = {option.name: {"description": option.sentence} for option in options}
+def _options_schema(options: Sequence[Option]) -> WithJsonSchema:
+    """Job options by name. Their values may be JSON values or text, as on the command line, so words describe them; where all
+    values can be listed they are the examples."""
+    properties: dict[str, Any] = {option.name: {"description": option.sentence} for option in options}
+    for option in options:
+        if option.choices:
+            properties[option.name]["examples"] = list(option.choices)
     return WithJsonSchema({"type": "object", "properties": properties, "additionalProperties": False})
 
 
 JobOptions = Annotated[dict[str, Any], _options_schema(OPTIONS)]
-UpdateOptions = Annotated[dict[str, Any], _options_schema(option for option in OPTIONS if option.on_update)]
+UpdateOptions = Annotated[dict[str, Any], _options_schema([option for option in OPTIONS if option.on_update])]
 
 
 LONGEST_WATCH = 7 * 86_400.0

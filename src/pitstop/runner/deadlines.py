@@ -54,7 +54,7 @@ class Deadlines:
         with self._lock:
             if self._doing is None or self._monotonic() - self._since <= self._limit_ms / 1000:
                 return None
-            what = f"{self._doing} did not end within {durations.text(self._limit_ms)}"
+            what = f"{self._doing} did not end within {durations.words(self._limit_ms)}"
             return _hangs(what, self._option, self._restartable)
 
     def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False, done: Hashable = None) -> None:
@@ -89,12 +89,12 @@ class Answers:
         asked = self._asked
         if asked is None or self._monotonic() - asked[0] <= asked[1] / 1000:
             return None
-        return _hangs(f"its query has not answered for {durations.text(asked[1])}", "epoch_timeout", restartable=True)
+        return _hangs(f"its query has not answered for {durations.words(asked[1])}", "epoch_timeout", restartable=True)
 
 
 def took_too_long(what: str, option: str, limit_ms: int) -> EngineError:
     """The error of a run that hangs, which another run may do better."""
-    return _hangs(f"{what} for {durations.text(limit_ms)}", option, restartable=True)
+    return _hangs(f"{what} for {durations.words(limit_ms)}", option, restartable=True)
 
 
 def _hangs(what: str, option: str, restartable: bool) -> EngineError:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import SnapshotError
+from pitstop.kit.counts import counted
 from pitstop.model.snapshot import MANIFEST_VERSION, SnapshotFile, SnapshotManifest
 from pitstop.snapshots.files import LOCAL_FILES, Files, checksum
 from pitstop.snapshots.sealed import SealError, seal, unseal
@@ -73,13 +74,13 @@ def verify(folder: Path, manifest: SnapshotManifest, job: str, store: Files = LO
             damaged.append(file.path)
     if missing:
         raise SnapshotError(
-            f'State for {job} in snapshot "{manifest.name}" is corrupted: it should have {len(files)} files, '
-            f"but {len(missing)} are missing ({missing[0]})."
+            f'State for {job} in snapshot "{manifest.name}" is corrupted: it should have {counted(len(files), "file")}, '
+            f"but {counted(len(missing), 'is', 'are')} missing ({missing[0]})."
         )
     if damaged:
         raise SnapshotError(
-            f'State for {job} in snapshot "{manifest.name}" is corrupted: {len(damaged)} of its files do not match '
-            f"their checksums ({damaged[0]})."
+            f'State for {job} in snapshot "{manifest.name}" is corrupted: '
+            f"{counted(len(damaged), 'of its files does', 'of its files do')} not match their checksums ({damaged[0]})."
         )
 
 

@@ -83,7 +83,7 @@ class Run:
         cores, is_local = default_partitions(job.spark), runs_here(job.spark)
         tracker = ProgressTracker(job.plan, before, environment.log, admission, cores, counts_once=is_local)
         environment = dataclasses.replace(environment, left_out=tracker.left_out)
-        tables = HashJoinTables(job.spark, job.pipeline, environment, point.checkpoint)
+        tables = HashJoinTables(job.spark, job.pipeline, environment, point.checkpoint, before.tables_away)
         waiting = head_start.gated if head_start is not None else None
         if waiting is not None and waiting.waits_for(point.checkpoint):
             waiting.running.writer.tell_rows(tracker.wrote)
@@ -127,7 +127,7 @@ class Run:
         self._sees_more()
         if self.tracker.first_epoch:
             self._memory.look(self.tracker.progress, self.running)
-        return self.tracker.progress
+        return dataclasses.replace(self.tracker.progress, tables_away=self._tables.away)
 
     def stop(self, timeout: float) -> int:
         """End between two epochs and note what each stage's state holds; returns the last committed epoch.

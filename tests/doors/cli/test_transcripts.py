@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 import yaml
 
-from pitstop.model.job import JobState, Progress
+from pitstop.model.job import JobState, Progress, TableAway
 from pitstop.model.retention import KEPT, USUAL
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, running
@@ -230,6 +230,21 @@ def test_status_and_metrics(cli, state):
         "visits late_rows=2",
         "sink   rows_out=1",
     ]
+
+
+def test_status_tells_which_table_of_a_hash_join_cannot_be_read_while_the_job_runs(cli, state):
+    running(state, initial_snapshot=None)
+    why = "The table of stage 'join' (job.py:7) cannot be read: Path does not exist: file:/dim."
+    state.advance(JOB, Progress(7, tables_away=(TableAway("join", 1584283021.011, 1584283000.5, why),)))
+    told = "So it is since 2020-03-15T14:37:01.011: rows are joined with what was read at 2020-03-15T14:36:40.500."
+    assert f"Table away:    {why} {told}" in cli("status", "hello-world")[1].splitlines()
+    assert "tables_away      join" in cli("metrics", "hello-world")[1].splitlines()
+    (facts,) = json.loads(cli("-o", "json", "status", "hello-world")[1])["progress"]["tables_away"]
+    assert facts == {"stage": "join", "since": "2020-03-15T14:37:01.011", "read_at": "2020-03-15T14:36:40.500", "why": why}
+    (facts,) = json.loads(cli("-o", "json", "metrics", "hello-world")[1])["tables_away"]
+    assert facts["since"] == "2020-03-15T14:37:01.011"
+    state.advance(JOB, Progress(8))
+    assert "Table away" not in cli("status", "hello-world")[1]
 
 
 def test_the_history_of_a_job_is_a_line_for_each_second_or_minute(cli, state):

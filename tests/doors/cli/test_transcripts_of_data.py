@@ -61,7 +61,7 @@ def test_maps_are_read_and_written(cli):
         '         4 2020-03-15T14:37:01.011 ADDED    d                    "NaN"',
         "         5 2020-03-15T14:37:01.011 REMOVED  a",
     ]
-    assert (code, err) == (0, "2 events after 1 are no longer kept; the oldest is 4.\n")
+    assert (code, err) == (0, "After 1, 2 events are no longer kept; the oldest is 4.\n")
 
 
 def test_an_entry_that_somebody_else_has_written_meanwhile_is_left_alone(cli):
@@ -109,7 +109,7 @@ def test_snapshot_query_export_and_import(cli, state, tmp_path):
     assert cli("snapshot", "import", "s", "speed", file, "--as", "new") == (0, said, "")
     code, out, err = cli("snapshot", "query", "new", "speed", "SELECT * FROM state", "--limit", "1")
     assert (code, out) == (0, "line\na\n")
-    assert err.startswith("There are more than these 1 rows")
+    assert err.startswith("The state has more than 1 row: give")
     assert json.loads(cli("-o", "json", "snapshot", "query", "new", "speed", "SELECT * FROM state")[1]) == [
         {"line": "a"},
         {"line": "b"},

@@ -163,7 +163,8 @@ MANIFEST = (
     [
         ("JobStatus", JOB),
         ("JobSource", "artifact entry args dependencies"),
-        ("Progress", "epoch watermark_ms input_rows rows_per_second epoch_ms bad_rows stages busy_seconds parts_ms"),
+        ("Progress", "epoch watermark_ms input_rows rows_per_second epoch_ms bad_rows stages busy_seconds parts_ms tables_away"),
+        ("TableAway", "stage since read_at why"),
         ("SnapshotRecord", "name job_id job_name created bytes path epoch details"),
         ("SnapshotManifest", MANIFEST),
         ("StateRows", "columns rows more"),

@@ -110,7 +110,32 @@ def test_what_the_driver_cannot_be_stopped_in_is_told(spark, tmp_path, monkeypat
     long = "aggregate(sequence(1, {0}), 0L, (a, x) -> a + {1})"
     text = f"SELECT {long.format(3000, long.format('n', 'x'))} AS n FROM VALUES (20000) AS v (n)"
     stuck = []
-    with pytest.raises(UsageError, match=r"The query took more than 1 seconds\."):
+    with pytest.raises(UsageError, match=r"The query took more than 1 second\."):
         select(spark, tmp_path, ShortMap(), Asking(), seconds=1.0, text=text, stuck=lambda *what: stuck.append(what))
     ((asked, asking),) = stuck
     assert (asked.query, asking.late) == (text, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("no", "Path does not exist: file:{folder}"),
+        (
+            "half",
+            "the file {folder}/a.csv.gz is not whole: put it back, or write a file beside its folder and move it there once "
+            "it is whole",
+        ),
+    ],
+)
+def test_files_that_cannot_be_read_are_told_in_a_sentence(spark, tmp_path, name, told):
+    folder = tmp_path / name
+    if name == "half":
+        folder.mkdir()
+        (folder / "a.csv.gz").write_bytes(b"1,2\n")
+    columns, options = (Column("a", "int"), Column("b", "int")), {"path": str(folder), "format": "csv"}
+    selecting = Selecting(spark, EndlessMap(), SourceSettings(), tmp_path, never)
+    asked = Select(next(NUMBERS), "SELECT * FROM lines", 1, 1, seconds=600.0)
+    with pytest.raises(UsageError) as raised:
+        selecting.run(asked, {"lines": Mapping("lines", "File", columns, options)}, lambda *_: None, Asking())
+    assert raised.value.message.endswith(told.format(folder=folder))
+    assert "\n" not in raised.value.message

@@ -333,7 +333,7 @@ def test_rows_whose_value_names_no_folder_are_kept_aside_and_told(spark, tmp_pat
     odd = ["x" * 300, "a\0b", "%" * 85, "é" * 130, "__HIVE_DEFAULT_PARTITION__"]
     rows = [(n, part) for n, part in enumerate(["x" * 250, "%" * 83, "fine", *odd])]
     lines = written(spark, tmp_path, spark.createDataFrame(rows, "n int, part string"), format="parquet", partition_by=["part"])
-    assert lines == [f"5 rows for 'files' have values that name no folder: they are kept in {tmp_path / '_unplaced'}"]
+    assert lines == [f"5 rows for 'files' with values that name no folder: kept in {tmp_path / '_unplaced'}"]
     placed = read(spark, ps.sources.files(tmp_path, "parquet", "n int, part string")).collect()
     assert sorted((row.n, row.part) for row in placed) == rows[:3]
     kept = read(spark, ps.sources.files(tmp_path / "_unplaced", "parquet", "n int, part string")).collect()

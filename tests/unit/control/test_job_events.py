@@ -150,7 +150,7 @@ TOLD = {
             S.RUNNING, start_time=0.0, version=Version(1, JobSource("a.py"), {}, JobConfig.from_options({"timeout": "1 second"}))
         ),
         Due(),
-        "Pitstop: RUNNING -> FAILED (Timed out: it has run for 1 seconds (option timeout))",
+        "Pitstop: RUNNING -> FAILED (Timed out: it has run for 1 second (option timeout))",
     ),
     "a member is to leave": (
         dataclasses.replace(on_members(), termination=Termination(Mode.SUSPEND, 7, because="A member leaves.")),

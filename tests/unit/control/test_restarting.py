@@ -101,7 +101,7 @@ def test_failures_are_counted_within_their_time():
     strategy = "failure-rate max-failures-per-interval=3 failure-rate-interval=1min delay=5s"
     job, waits = again(running(strategy), times=10, up=True)
     assert waits == [5.0, 5.0, 5.0]
-    assert job.failure == "db is down, 4 times within 1 minutes (option restart)"
+    assert job.failure == "db is down, 4 times within 1 minute (option restart)"
     rare, now = running(strategy), NOW
     for _ in range(20):
         rare = fail(rare, now=now)

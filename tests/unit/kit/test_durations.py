@@ -26,3 +26,10 @@ def test_negative_numbers_are_refused():
 @pytest.mark.parametrize(("milliseconds", "text"), [(240_000, "4 minutes"), (86_400_000, "1 days"), (1, "1 milliseconds")])
 def test_durations_are_told_to_spark_in_the_largest_whole_unit(milliseconds, text):
     assert durations.text(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"), [(240_000, "4 minutes"), (3_600_000, "1 hour"), (1, "1 millisecond"), (11_000, "11 seconds")]
+)
+def test_people_are_told_one_hour(milliseconds, words):
+    assert durations.words(milliseconds) == words

@@ -93,7 +93,7 @@ def test_a_renamed_field_and_another_time_to_live_go_on_and_are_told():
     renamed = judged(layout(N), layout(Variable("n", "value", "struct<m:int>")))
     assert verdicts(renamed) == [(Verdict.RESTORED, "its state goes on; field 'n' of variable 'n' is now called 'm'")]
     lives = [Variable("n", "value", "struct<n:int>", None, True, ms) for ms in (60_000, 3_600_000)]
-    assert "lives for 1 hours from its next change on, until then for 1 minutes" in judged(*map(layout, lives)).text()
+    assert "lives for 1 hour from its next change on, until then for 1 minute" in judged(*map(layout, lives)).text()
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_file_that_is_written_over_once_it_was_opened_is_told(tmp_path, monkey
 
     monkeypatch.setattr(csv_tail, "open_marked", written_over)
     assert lines_of(tailing, parts) == []
-    assert "90000 bytes are lost" in capfd.readouterr().err
+    assert "90,000 bytes are lost" in capfd.readouterr().err
     monkeypatch.setattr(csv_tail, "open_marked", real)
     assert tailing.epoch() == new.split()
 

@@ -1489,9 +1489,17 @@ export interface components {
             options?: {
                 /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                 allow_drop?: unknown;
-                /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                /**
+                 * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                 * @example true
+                 * @example false
+                 */
                 allow_shared?: unknown;
-                /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
+                /**
+                 * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                 * @example true
+                 * @example false
+                 */
                 auto_scaling?: unknown;
                 /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                 compile_timeout?: unknown;
@@ -1503,15 +1511,28 @@ export interface components {
                 max_accumulated_records?: unknown;
                 /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                 max_ahead?: unknown;
-                /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
+                /**
+                 * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                 * @example true
+                 * @example false
+                 */
                 metrics_enabled?: unknown;
                 /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                 partitions?: unknown;
-                /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                /**
+                 * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                 * @example none
+                 * @example at_least_once
+                 * @example exactly_once
+                 */
                 processing_guarantee?: unknown;
                 /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                 renamed?: unknown;
-                /** @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false. */
+                /**
+                 * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                 * @example true
+                 * @example false
+                 */
                 require_snapshot_before_processing?: unknown;
                 /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                 requirements?: unknown;
@@ -1521,13 +1542,30 @@ export interface components {
                 snapshot_interval?: unknown;
                 /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                 spark?: unknown;
-                /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                /**
+                 * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                 * @example true
+                 * @example false
+                 */
                 split_brain_protection?: unknown;
-                /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                /**
+                 * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                 * @example auto
+                 * @example memory
+                 * @example rocksdb
+                 */
                 state_store?: unknown;
-                /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
+                /**
+                 * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                 * @example true
+                 * @example false
+                 */
                 store_metrics_after_completion?: unknown;
-                /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
+                /**
+                 * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                 * @example true
+                 * @example false
+                 */
                 suspend_on_failure?: unknown;
                 /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                 timeout?: unknown;
@@ -2558,6 +2596,12 @@ export interface components {
                 };
             };
             /**
+             * Tables Away
+             * @description Tables of hash joins that cannot be read; one goes from here once it has been read again.
+             * @default []
+             */
+            tables_away: components["schemas"]["TableAway"][];
+            /**
              * Watermark Ms
              * @description Event time up to which windows are closed, in milliseconds since the epoch.
              */
@@ -3056,6 +3100,34 @@ export interface components {
          * @enum {string}
          */
         Step: "second" | "minute";
+        /**
+         * TableAway
+         * @description The table of a hash join that cannot be read: what was read of it last stands in for it.
+         */
+        TableAway: {
+            /**
+             * Read At
+             * Format: date-time
+             * @description When the rows were read that the job goes on with.
+             */
+            read_at: string;
+            /**
+             * Since
+             * Format: date-time
+             * @description When it could first not be read.
+             */
+            since: string;
+            /**
+             * Stage
+             * @description The hash join.
+             */
+            stage: string;
+            /**
+             * Why
+             * @description The sentence that says why, with the stage and its place in the code.
+             */
+            why: string;
+        };
         /**
          * UpdatedModel
          * @description An update that went well.
@@ -3741,9 +3813,17 @@ export interface operations {
                     options?: {
                         /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
-                        /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                        /**
+                         * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         allow_shared?: unknown;
-                        /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
+                        /**
+                         * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                         * @example true
+                         * @example false
+                         */
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
@@ -3757,15 +3837,28 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
-                        /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
+                        /**
+                         * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                         * @example true
+                         * @example false
+                         */
                         metrics_enabled?: unknown;
                         /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                         partitions?: unknown;
-                        /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                        /**
+                         * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                         * @example none
+                         * @example at_least_once
+                         * @example exactly_once
+                         */
                         processing_guarantee?: unknown;
                         /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                         renamed?: unknown;
-                        /** @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false. */
+                        /**
+                         * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         require_snapshot_before_processing?: unknown;
                         /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                         requirements?: unknown;
@@ -3775,13 +3868,30 @@ export interface operations {
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                         spark?: unknown;
-                        /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                        /**
+                         * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         split_brain_protection?: unknown;
-                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                        /**
+                         * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                         * @example auto
+                         * @example memory
+                         * @example rocksdb
+                         */
                         state_store?: unknown;
-                        /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
+                        /**
+                         * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         store_metrics_after_completion?: unknown;
-                        /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
+                        /**
+                         * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         suspend_on_failure?: unknown;
                         /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
@@ -3832,9 +3942,17 @@ export interface operations {
                         options?: {
                             /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
-                            /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                            /**
+                             * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             allow_shared?: unknown;
-                            /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
+                            /**
+                             * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                             * @example true
+                             * @example false
+                             */
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
@@ -3848,15 +3966,28 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
-                            /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
+                            /**
+                             * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                             * @example true
+                             * @example false
+                             */
                             metrics_enabled?: unknown;
                             /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                             partitions?: unknown;
-                            /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                            /**
+                             * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                             * @example none
+                             * @example at_least_once
+                             * @example exactly_once
+                             */
                             processing_guarantee?: unknown;
                             /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                             renamed?: unknown;
-                            /** @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false. */
+                            /**
+                             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             require_snapshot_before_processing?: unknown;
                             /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                             requirements?: unknown;
@@ -3866,13 +3997,30 @@ export interface operations {
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                             spark?: unknown;
-                            /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                            /**
+                             * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             split_brain_protection?: unknown;
-                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                            /**
+                             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                             * @example auto
+                             * @example memory
+                             * @example rocksdb
+                             */
                             state_store?: unknown;
-                            /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
+                            /**
+                             * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             store_metrics_after_completion?: unknown;
-                            /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
+                            /**
+                             * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             suspend_on_failure?: unknown;
                             /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
@@ -4594,9 +4742,17 @@ export interface operations {
                     options?: {
                         /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
-                        /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                        /**
+                         * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         allow_shared?: unknown;
-                        /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
+                        /**
+                         * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                         * @example true
+                         * @example false
+                         */
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
@@ -4608,15 +4764,28 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
-                        /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
+                        /**
+                         * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                         * @example true
+                         * @example false
+                         */
                         metrics_enabled?: unknown;
                         /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                         partitions?: unknown;
-                        /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                        /**
+                         * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                         * @example none
+                         * @example at_least_once
+                         * @example exactly_once
+                         */
                         processing_guarantee?: unknown;
                         /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                         renamed?: unknown;
-                        /** @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false. */
+                        /**
+                         * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         require_snapshot_before_processing?: unknown;
                         /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                         requirements?: unknown;
@@ -4626,13 +4795,30 @@ export interface operations {
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                         spark?: unknown;
-                        /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                        /**
+                         * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         split_brain_protection?: unknown;
-                        /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                        /**
+                         * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                         * @example auto
+                         * @example memory
+                         * @example rocksdb
+                         */
                         state_store?: unknown;
-                        /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
+                        /**
+                         * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         store_metrics_after_completion?: unknown;
-                        /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
+                        /**
+                         * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                         * @example true
+                         * @example false
+                         */
                         suspend_on_failure?: unknown;
                         /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
@@ -4679,9 +4865,17 @@ export interface operations {
                         options?: {
                             /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
-                            /** @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false. */
+                            /**
+                             * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             allow_shared?: unknown;
-                            /** @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true. */
+                            /**
+                             * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                             * @example true
+                             * @example false
+                             */
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
@@ -4693,15 +4887,28 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
-                            /** @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true. */
+                            /**
+                             * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                             * @example true
+                             * @example false
+                             */
                             metrics_enabled?: unknown;
                             /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
                             partitions?: unknown;
-                            /** @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once. */
+                            /**
+                             * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                             * @example none
+                             * @example at_least_once
+                             * @example exactly_once
+                             */
                             processing_guarantee?: unknown;
                             /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                             renamed?: unknown;
-                            /** @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false. */
+                            /**
+                             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             require_snapshot_before_processing?: unknown;
                             /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                             requirements?: unknown;
@@ -4711,13 +4918,30 @@ export interface operations {
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
                             spark?: unknown;
-                            /** @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false. */
+                            /**
+                             * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             split_brain_protection?: unknown;
-                            /** @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto. */
+                            /**
+                             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                             * @example auto
+                             * @example memory
+                             * @example rocksdb
+                             */
                             state_store?: unknown;
-                            /** @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false. */
+                            /**
+                             * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             store_metrics_after_completion?: unknown;
-                            /** @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false. */
+                            /**
+                             * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                             * @example true
+                             * @example false
+                             */
                             suspend_on_failure?: unknown;
                             /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;

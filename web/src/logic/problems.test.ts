@@ -9,7 +9,7 @@ function job(id: string, facts: Partial<Job> = {}): Job {
     id,
     name: id,
     status: "RUNNING",
-    progress: { busy_seconds: 0 },
+    progress: { busy_seconds: 0, tables_away: [] as unknown[] },
     suspension_cause: null,
     completion_time: null,
   };
@@ -46,7 +46,16 @@ test("a failure of last week is no news", () => {
   expect(troubles([job("old", { status: "FAILED", completion_time: "2026-11-16T11:00:00Z" })], now)).toEqual([]);
 });
 
+test("a table of a hash join that cannot be read is told while the job runs", () => {
+  const why = "The table of stage 'join' (job.py:7) cannot be read: Path does not exist: file:/dim.";
+  const away = { stage: "join", since: "2026-11-23T11:00:00Z", read_at: "2026-11-23T10:00:00Z", why };
+  const progress = { busy_seconds: 0, tables_away: [away] } as unknown as Job["progress"];
+  const told = [{ severity: "table", cause: `${why} The job goes on with what was read of it before.` }];
+  expect(troubles([job("joins", { progress })], now)).toMatchObject(told);
+  expect(troubles([job("joins", { progress, status: "SUSPENDED" })], now)).toEqual([]);
+});
+
 test("an epoch that does not end is told", () => {
-  const stuck = job("slow", { progress: { busy_seconds: 70 } as Job["progress"] });
+  const stuck = job("slow", { progress: { busy_seconds: 70, tables_away: [] as unknown[] } as Job["progress"] });
   expect(troubles([stuck], now)[0]?.cause).toContain("70 s");
 });

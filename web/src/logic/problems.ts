@@ -1,9 +1,13 @@
 /** Which jobs need somebody, the worst first, and why, in words. */
 import type { Job } from "../api/client";
 
-export type Trouble = { job: Job; severity: "failed" | "suspended" | "restarting" | "update" | "stuck"; cause: string };
+export type Trouble = {
+  job: Job;
+  severity: "failed" | "suspended" | "restarting" | "update" | "stuck" | "table";
+  cause: string;
+};
 
-const ORDER: Trouble["severity"][] = ["failed", "suspended", "stuck", "restarting", "update"];
+const ORDER: Trouble["severity"][] = ["failed", "suspended", "stuck", "restarting", "table", "update"];
 /** A failure is news for so long; what failed earlier is in the list of jobs. */
 export const NEWS_MS = 24 * 60 * 60 * 1000;
 const STUCK_SECONDS = 60;
@@ -37,6 +41,8 @@ function troubleOf(job: Job, now: number): Trouble | null {
     };
   }
   if (job.interruption) return { job, severity: "restarting", cause: job.interruption };
+  const away = job.status === "RUNNING" ? job.progress.tables_away[0] : undefined;
+  if (away) return { job, severity: "table", cause: `${away.why} The job goes on with what was read of it before.` };
   if (job.update_failure)
     return { job, severity: "update", cause: `The last update was taken back: ${job.update_failure}` };
   return null;

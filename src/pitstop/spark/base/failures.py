@@ -73,6 +73,9 @@ _FAULT = _named(SourceFaultError)
 PASSING = {"restartable": True, "passing": True}
 """Details of an error by something outside that is away: it is tried again for as long as the job's options say."""
 
+UNREAD_REMEDY = "A version that has not read it yet cannot start without it: put it back, whole, or change where it is read from."
+"""What to do about the table of a hash join that cannot be read, of which there is no copy."""
+
 
 class EpochBoundaryError(Exception):
     """Ends a query between two epochs: the epoch that was about to begin has written nothing and is not committed."""
@@ -91,7 +94,10 @@ def errors_of_stage(node: Node, frame: DataFrame | None = None) -> Iterator[None
     except PySparkException as error:
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {sentence(error, frame)}") from error
     except Exception as error:
-        outside = passes_in_java(str(error)) or unread_file(str(error))
+        unread = unread_file(str(error))
+        if unread is not None:
+            raise PipelineError(f"Stage '{node.name}' ({node.location}): {unread}.", **PASSING) from error
+        outside = passes_in_java(str(error))
         passes = PASSING if prospect(error) is Prospect.PASSES or outside else {}
         said = f"{type(error).__name__}: {error}"
         raise PipelineError(f"Stage '{node.name}' ({node.location}) failed in its own function: {said}", **passes) from error

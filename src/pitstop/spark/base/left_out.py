@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pitstop.kit.counts import counted
 from pitstop.model.left_out import LeftOut
 from pitstop.spark.base.naming import AHEAD, OBSERVED
 from pitstop.spark.internals.observations import Observations
@@ -29,7 +30,7 @@ def tell_unparsed(source: str, seen: Mapping[str, Any], log: Log) -> int:
     """Tell the log how many rows of a source did not parse, if any, and one of them; return how many."""
     rows = int(seen["bad"] or 0)
     if rows:
-        log("WARN", "pitstop.source", f"{rows} rows of '{source}' could not be parsed, such as: {seen['sample']!r}")
+        log("WARN", "pitstop.source", f"{counted(rows, 'row')} of '{source}' could not be parsed, such as: {seen['sample']!r}")
     return rows
 
 
@@ -40,7 +41,8 @@ def tell_ahead(name: str, seen: Mapping[str, Any], log: Log) -> int:
         log(
             "WARN",
             "pitstop.engine",
-            f"{rows} rows are too far ahead of the clock for '{name.removeprefix(AHEAD)}', up to {seen['farthest']}: left out. "
-            "The option max_ahead, or that of with_timestamps, says how far ahead a time may be; its dead_letters get such rows.",
+            f"{counted(rows, 'row is', 'rows are')} too far ahead of the clock for '{name.removeprefix(AHEAD)}', "
+            f"up to {seen['farthest']}: left out. The option max_ahead, or that of with_timestamps, says how far ahead a "
+            "time may be; its dead_letters get such rows.",
         )
     return rows

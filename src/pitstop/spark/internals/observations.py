@@ -28,7 +28,8 @@ class Observations:
         waiting, self._waiting = self._waiting, []
         for name, observation in waiting:
             # Asking Spark for it waits until somebody has computed the rows, and perhaps for ever.
-            if observation._jo.future().isCompleted():  # type: ignore[union-attr]
-                yield name, observation.get
-            else:
+            if not observation._jo.future().isCompleted():  # type: ignore[union-attr]
                 self._waiting.append((name, observation))
+            elif observation._jo.getRow().length():  # type: ignore[union-attr]
+                yield name, observation.get
+            # Else Spark has left the rows out of the plan, such as those that are joined with none: there is nothing to tell.

@@ -17,7 +17,7 @@ from pitstop.plan.accumulators import READABLE
 from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.failures import PASSING, misses_files
+from pitstop.spark.base.failures import PASSING, UNREAD_REMEDY, misses_files
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
@@ -83,7 +83,7 @@ def compile_pipeline(
             frame = (static if id(node) in tables else lowering).frame(node)
         except PipelineError as error:
             if (id(node) in tables or isinstance(node.spec, HashJoinSpec)) and misses_files(error):
-                error.details.update(PASSING)  # whoever writes the table may not have come to it yet
+                raise _unread_table(pipeline, node, error) from error
             raise
         if isinstance(node.spec, SinkSpec) and not runs_already:
             check_sink(node, frame)
@@ -97,6 +97,20 @@ def compile_pipeline(
         if len(relations) == len(sources):
             sources = tuple(replace(slot, relation=number) for slot, number in zip(sources, relations, strict=True))
     return Plan(tuple(stages), operators, sources, partitions)
+
+
+def _unread_table(pipeline: Pipeline, node: Node, error: PipelineError) -> PipelineError:
+    """The error about a table without files. ``node``: the hash join, or a stage of its table."""
+    joins = [join for join in pipeline.nodes if isinstance(join.spec, HashJoinSpec) and id(node) in _table_of(join)]
+    join = node if isinstance(node.spec, HashJoinSpec) or not joins else joins[0]
+    said = error.message.removeprefix(f"Stage '{join.name}' ({join.location}): ")
+    message = f"The table of stage '{join.name}' ({join.location}) cannot be read: {said} {UNREAD_REMEDY}"
+    # Whoever writes the table may not have come to it yet.
+    return PipelineError(message, **(error.details | PASSING))
+
+
+def _table_of(join: Node) -> set[int]:
+    return {id(node) for parent in join.inputs[1:] for node in parent.upstream()}
 
 
 def _stage(

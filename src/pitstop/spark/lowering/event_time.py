@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from pitstop.errors import PipelineError
-from pitstop.kit.durations import text
+from pitstop.kit.durations import text, words
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.naming import AHEAD, quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
@@ -82,7 +82,7 @@ class Bound:
         """The others, as dead letters."""
         row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
         time = F.col(quoted(self.column)).cast("string")
-        error = F.concat(F.lit(f"{self.column} is "), time, F.lit(f", more than {text(self.most_ms or 0)} ahead of the clock"))
+        error = F.concat(F.lit(f"{self.column} is "), time, F.lit(f", more than {words(self.most_ms or 0)} ahead of the clock"))
         return frame.where(self._is_ahead(frame)).select(
             F.lit(stage).alias("stage"), row.alias("text"), F.current_timestamp().alias("time"), error.alias("error")
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,8 @@ from pyspark.sql.types import StructType
 
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.clock import iso
+from pitstop.kit.counts import counted
+from pitstop.model.job import TableAway
 from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import HashJoinSpec, SourceSpec
@@ -27,7 +29,7 @@ from pitstop.plan.cuts import tables_of
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.table_copies import TableCopies, TableCopy
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.failures import PASSING, errors_of_stage, explain_run, first_line, misses_files, reason
+from pitstop.spark.base.failures import PASSING, UNREAD_REMEDY, errors_of_stage, explain_run, first_line, misses_files, reason
 from pitstop.spark.base.left_out import tell_seen
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.observations import Observations
@@ -55,17 +57,29 @@ class _Reading:
     frame: DataFrame
     number: int | None
     """That of its copy; None if it is kept in memory only."""
+    read_at: float
 
 
 class HashJoinTables:
     """The tables of a pipeline, read for a run on one checkpoint."""
 
-    def __init__(self, spark: SparkSession, pipeline: Pipeline, environment: Environment, checkpoint: Path) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        environment: Environment,
+        checkpoint: Path,
+        away: Iterable[TableAway] = (),
+    ) -> None:
+        """``away``: the tables that the run before could not read."""
         self._spark, self._environment = spark, environment
         self._checkpoint, self._copies = Checkpoint(checkpoint), TableCopies(checkpoint)
         self._joins = joins_of(pipeline)
         self._readings: dict[str, _Reading] = {}
         """Readings that no query has got yet."""
+        self._read_at: dict[str, float] = {}
+        """Hash join stage -> when the rows were read that epochs are joined with."""
+        self._away = {each.stage: each for each in away}
         self._schemas: dict[str, StructType] = {}
         """Hash join stage -> the columns of its table, which it keeps on this checkpoint."""
         self.due: float | None = None
@@ -73,6 +87,12 @@ class HashJoinTables:
         self._observations = Observations()
         self._left_out: Counter[tuple[str, LeftOut]] = Counter()
         """(source, why) -> rows of its last reading that did not parse."""
+
+    @property
+    def away(self) -> tuple[TableAway, ...]:
+        """The tables that cannot be read, in the order of their stages."""
+        away = self._away
+        return tuple(away[node.name] for node in self._joins if node.name in away)
 
     def at_start(self) -> Frames:
         """All tables for a run that begins; of one that cannot be read what was read last. Raises why there is none.
@@ -100,12 +120,12 @@ class HashJoinTables:
         """
         try:
             for node in self._joins:
-                self._readings[node.name] = self._read(node)
+                self._readings[node.name] = self._read_or_tell(node)
         except Exception:
             self.due = None if self.due is None else BEHIND_SECONDS
             self.discard()
             raise
-        self.due = None
+        self.due, self._away = None, {}
         return self._frames()
 
     @contextmanager
@@ -120,6 +140,7 @@ class HashJoinTables:
             self._copies.use(before)
             self.discard()
             raise
+        self._read_at = {stage: reading.read_at for stage, reading in self._readings.items()}
         self._readings = {}
         for stage, number in numbers.items():
             self._copies.remove(stage, but=number)
@@ -136,13 +157,30 @@ class HashJoinTables:
     def _frames(self) -> Frames:
         return {stage: reading.frame for stage, reading in self._readings.items()}
 
-    def _read_or_last(self, node: Node, last: TableCopy | None) -> _Reading:
+    def _read_or_tell(self, node: Node) -> _Reading:
         try:
             return self._read(node)
         except Exception as error:
+            if node.name in self._read_at:
+                self._note_away(node, error, self._read_at[node.name])
+            raise
+
+    def _note_away(self, node: Node, error: Exception, read_at: float) -> None:
+        before = self._away.get(node.name)
+        since = before.since if before is not None else time.time()
+        # Whoever looks meanwhile sees all of before, or all of now.
+        self._away = self._away | {node.name: TableAway(node.name, since, read_at, reason(error))}
+
+    def _read_or_last(self, node: Node, last: TableCopy | None) -> _Reading:
+        try:
+            reading = self._read(node)
+            self._away = {stage: away for stage, away in self._away.items() if stage != node.name}
+            return reading
+        except Exception as error:
             if last is None:
-                raise
+                raise _without_copy(error) from error
             self.due = BEHIND_SECONDS
+            self._note_away(node, error, last.read_at)
             since = f"is what was read last, at {iso(last.read_at)}, until it can be read again"
             self._log("WARN", f"the table of stage '{node.name}' {since}: {reason(error)}")
             return self._kept(last)
@@ -164,7 +202,7 @@ class HashJoinTables:
         with errors_of_stage(node):
             frame = self._frame(node)
             if frame.isStreaming:
-                return _Reading(frame, None)  # the join says what is wrong with it
+                return _Reading(frame, None, time.time())  # the join says what is wrong with it
             frame.unpersist(blocking=True)  # else Spark would give rows of before to whoever has an equal plan
             before = look(frame.inputFiles(), roots)
             self._observations = Observations()
@@ -184,9 +222,9 @@ class HashJoinTables:
         self._schemas[node.name] = frame.schema
         rows = reading.frame.count()
         self._count_left_out()
-        of = f" of {len(files):,} files" if files else ""
+        of = f" of {counted(len(files), 'file')}" if files else ""
         seconds = time.monotonic() - begun
-        self._log("INFO", f"read the table of stage '{node.name}': {rows:,} rows{of} in {seconds:.1f} s")
+        self._log("INFO", f"read the table of stage '{node.name}': {counted(rows, 'row')}{of} in {seconds:.1f} s")
         return reading
 
     def _count_left_out(self) -> None:
@@ -242,7 +280,7 @@ class HashJoinTables:
                 )
                 rows = frame.localCheckpoint(eager=True)
                 check()
-                return _Reading(rows, None)
+                return _Reading(rows, None, time.time())
             check()
             return self._kept(self._copies.publish(place, {"files": files, "schema": frame.schema.jsonValue()}))
         except BaseException:
@@ -250,7 +288,7 @@ class HashJoinTables:
             raise
 
     def _kept(self, copy: TableCopy) -> _Reading:
-        return _Reading(_rows_of(self._spark, copy).persist(), copy.number)
+        return _Reading(_rows_of(self._spark, copy).persist(), copy.number, copy.read_at)
 
     def _log(self, level: str, told: str) -> None:
         self._environment.log(level, LOGGER, told)
@@ -303,6 +341,13 @@ def _unread(node: Node, error: Exception) -> PitstopError:
     judged = explain_run(error)
     details = judged.details if isinstance(judged, PitstopError) else {}
     return EngineError(f"{place}{reason(error)}", **details)
+
+
+def _without_copy(error: Exception) -> Exception:
+    """The error about a table of which there is no copy to go on with."""
+    if not isinstance(error, EngineError) or not error.details.get("passing"):
+        return error
+    return EngineError(f"{error.message} {UNREAD_REMEDY}", **error.details)
 
 
 def _paths_of(node: Node) -> list[str]:

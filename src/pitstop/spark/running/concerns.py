@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pitstop.kit.clock import days_ahead, iso
+from pitstop.kit.counts import counted
 from pitstop.model.left_out import LeftOut
 
 Log = Callable[[str, str, str], None]
@@ -45,7 +46,7 @@ class Concerns:
         if days and not self._far:
             self._far = True
             self._warn(
-                f"the watermark is at {iso((watermark_ms or 0) / 1000)}, {days} days or more ahead of the "
+                f"the watermark is at {iso((watermark_ms or 0) / 1000)}, {counted(days, 'day')} or more ahead of the "
                 "clock: all rows with earlier times are late from now on. with_timestamps(..., max_ahead=...) leaves "
                 "rows out whose times are so far ahead."
             )
@@ -55,4 +56,4 @@ class Concerns:
 
 
 def _counted(rows: int, reason: LeftOut) -> str:
-    return f"{rows} late rows" if reason is LeftOut.LATE else f"{rows} rows {reason.words}"
+    return counted(rows, "late row") if reason is LeftOut.LATE else f"{counted(rows, 'row')} {reason.words}"

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pitstop.errors import PitstopError
 from pitstop.kit.clock import milliseconds_of
+from pitstop.kit.counts import counted
 from pitstop.model.job import Progress
 from pitstop.model.left_out import BAD, LeftOut
 from pitstop.plan.model import Plan
@@ -158,7 +159,8 @@ class ProgressTracker:
             if name.startswith((AHEAD, OBSERVED)):
                 tell_left_out(name, row, self._log)
             elif name.startswith(FAILED) and row["rows"]:
-                told = f"{row['rows']} rows of '{name.removeprefix(FAILED)}' are dead letters, such as: {row['sample']}"
+                rows = counted(row["rows"], "row")
+                told = f"{rows} of '{name.removeprefix(FAILED)}' went to dead letters, such as: {row['sample']}"
                 self._log("WARN", "pitstop.engine", told)
 
     def _stages(

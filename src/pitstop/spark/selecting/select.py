@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.canonical import plain
+from pitstop.kit.counts import counted
 from pitstop.kit.waiting import wait_until
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import ProcessingGuarantee
@@ -228,13 +229,13 @@ class Selecting:
 
 def too_long(select: Select) -> UsageError:
     """What is said of a query that has had its time."""
-    return UsageError(f"The query took more than {select.seconds:.0f} seconds.")
+    return UsageError(f"The query took more than {counted(round(select.seconds), 'second')}.")
 
 
 def _refuse_more(rows: int, select: Select) -> None:
     if rows > select.most_rows:
         raise UsageError(
-            f"The query has more than {select.most_rows:,} rows: LIMIT it, or start the server with more --query-rows."
+            f"The query has more than {counted(select.most_rows, 'row')}: LIMIT it, or start the server with more --query-rows."
         )
 
 

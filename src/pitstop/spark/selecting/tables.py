@@ -19,7 +19,7 @@ from pitstop.pipeline.specs import ParsedSpec, SelectSpec, SourceSpec
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.export import lay_view
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.failures import first_line
+from pitstop.spark.base.failures import reason
 from pitstop.spark.internals.parsed import RefusedError, rows_of
 from pitstop.spark.lowering.source import can_be_bad, good_rows, read_static, with_parsed
 from pitstop.spark.state import in_snapshot
@@ -182,7 +182,7 @@ def refused(text: Rewritten, error: PySparkException) -> UsageError:
     """What Spark has against a query, with its place where Spark tells one."""
     contexts = [each for each in error.getQueryContext() or [] if each.contextType().name == "SQL" and not each.objectType()]
     place = text.place(contexts[0].startIndex(), contexts[0].stopIndex()) if contexts else text.query.place
-    return UsageError(place.prefix + first_line(error).rstrip("."))
+    return UsageError(place.prefix + reason(error).rstrip("."))
 
 
 def _batch(keys: list[str], values: list[str]) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from pitstop.kit.counts import counted
 from pitstop.kit.local_paths import local_path
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles, open_folder
 from pitstop.pipeline.sinks import FilesSink
@@ -30,7 +31,8 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     open_folder(folder)
     run, unplaced = context.run, save(sink, rows, staging)
     if unplaced:
-        message = f"{unplaced} rows for '{context.stage}' have values that name no folder: they are kept in {folder / UNPLACED}"
+        rows_for = f"{counted(unplaced, 'row')} for '{context.stage}'"
+        message = f"{rows_for} with values that name no folder: kept in {folder / UNPLACED}"
         run.log("WARN", "pitstop.sink", message)
     columns = [name for name in rows.columns if name not in sink.partition_by]
     filled = [path for path in written_below(staging) if has_rows(sink, path, columns)]

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from pitstop.errors import EngineError
+from pitstop.kit.counts import counted
 from pitstop.kit.wire import from_json_text, json_text
 from pitstop.maps.json_form import OPTIONS
 from pitstop.maps.model import SHOWN, is_too_long
@@ -148,11 +149,11 @@ def _with_keys(changes: Changes, sink: MapSink, context: EpochContext) -> Change
     kept = changes.only(lambda key: key is not None)
     context.run.left_out(context.stage, LeftOut.KEYLESS, len(changes.pairs) - len(kept.pairs))
     sample = next(value for key, value in changes.pairs if key is None)
+    rows = counted(len(changes.pairs) - len(kept.pairs), "row")
     context.run.log(
         "WARN",
         "pitstop.sink.map",
-        f"{len(changes.pairs) - len(kept.pairs)} rows for sink '{context.stage}' have no key ({sink.key} is null) and are "
-        f"left out, such as: {sample!r}",
+        f"{rows} for sink '{context.stage}' without a key ({sink.key} is null) left out, such as: {sample!r}",
     )
     return kept
 
@@ -164,11 +165,12 @@ def _with_short_keys(changes: Changes, context: EpochContext) -> Changes:
     kept = changes.only(lambda key: not is_too_long(str(key), longest))
     context.run.left_out(context.stage, LeftOut.LONG_KEY, len(changes.pairs) - len(kept.pairs))
     sample = next(key for key, _ in changes.pairs if is_too_long(key, longest))
+    rows = counted(len(changes.pairs) - len(kept.pairs), "row")
     context.run.log(
         "WARN",
         "pitstop.sink.map",
-        f"{len(changes.pairs) - len(kept.pairs)} rows for sink '{context.stage}' have a key of more than {longest:,} bytes, "
-        f"which this store cannot keep, and are left out, such as: '{sample[:SHOWN]}...'",
+        f"{rows} for sink '{context.stage}' with a key of more than {longest:,} bytes, which this store cannot keep, left out, "
+        f"such as: '{sample[:SHOWN]}...'",
     )
     return kept
 

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.kit.counts import counted
 from pitstop.kit.local_paths import local_path
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.away import SourceAwayError
@@ -123,7 +124,7 @@ class CsvTailReader(DataSourceStreamReader):
             ) from error
         self._options.log.warning(
             f"File '{span.file}' was truncated, replaced or removed before bytes {span.start} to {span.end} were read: "
-            f"{span.end - span.start} bytes are lost."
+            f"{counted(span.end - span.start, 'byte is', 'bytes are')} lost."
         )
         return b""
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.kit.counts import counted
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
@@ -225,8 +226,9 @@ class HttpPollReader(DataSourceStreamReader):
                 if not rows and expected is not None:
                     raise PollError(f"the server has nothing after {since}, yet {expected} was seen before")
             except BegunAnewError:
+                lost = counted((expected or since) - since, "event")
                 self._log.warning(
-                    f"lost {(expected or since) - since} events: the server has begun anew, and no longer has {since + 1} to "
+                    f"lost {lost}: the server has begun anew, and no longer has {since + 1} to "
                     f"{expected or since}, which were to be read again."
                 )
                 return []
@@ -244,7 +246,8 @@ class HttpPollReader(DataSourceStreamReader):
             lost = oldest - since - 1
             self._lost += lost
             self._log.warning(
-                f"lost {lost} events: the server no longer has {since + 1} to {oldest - 1} ({self._lost} lost in this run)."
+                f"lost {counted(lost, 'event')}: the server no longer has {since + 1} to {oldest - 1} ({self._lost} lost in this "
+                "run)."
             )
 
     def _back_off(self, error: PollError) -> None:

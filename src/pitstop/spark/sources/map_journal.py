@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from pitstop.errors import StoreError, UsageError
+from pitstop.kit.counts import counted
 from pitstop.maps.model import JournalBounds, JournalEvent, JournalSlice
 from pitstop.maps.ports import MapStore
 from pitstop.spark.internals.prefetching import prefetching
@@ -106,9 +107,10 @@ class MapJournalReader(DataSourceStreamReader):
             events = [event for event in found.events if event.sequence <= partition.last] if same else []
             lost = (events[0].sequence if events else partition.last + 1) - after - 1
             if lost:
+                dropped = counted(lost, "event")
                 self._log.warning(
-                    f"lost events: {lost} events of the journal of map '{self._map}' after sequence {after} were dropped before "
-                    "they were read; give the journal a larger capacity."
+                    f"lost events: {dropped} of the journal of map '{self._map}' after sequence {after}, dropped before "
+                    "anybody read them; give the journal a larger capacity."
                 )
             if not events:
                 return

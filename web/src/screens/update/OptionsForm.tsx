@@ -1,4 +1,15 @@
-import { ActionIcon, Badge, Button, CloseButton, Fieldset, Group, Select, Stack, Text, TextInput } from "@mantine/core";
+import {
+  ActionIcon,
+  Autocomplete,
+  Badge,
+  Button,
+  CloseButton,
+  Fieldset,
+  Group,
+  Select,
+  Stack,
+  Text,
+} from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useId } from "react";
 import { type Draft, notCarried, type OptionRow } from "./draft";
@@ -68,7 +79,8 @@ function Row(props: {
 }) {
   const { row, known, taken, onChange, onRemove } = props;
   const meaning = useId();
-  const said = known.find((option) => option.name === row.name)?.meaning;
+  const chosen = known.find((option) => option.name === row.name);
+  const said = chosen?.meaning;
   return (
     <div>
       <div className={classes.option}>
@@ -82,11 +94,13 @@ function Row(props: {
           autoFocus={!row.name}
           nothingFoundMessage="There is no such option"
         />
-        <TextInput
+        <Autocomplete
           label="Value"
+          data={chosen?.values}
+          filter={({ options }) => options}
           value={row.value}
           aria-describedby={said ? meaning : undefined}
-          onChange={(event) => onChange({ ...row, value: event.currentTarget.value })}
+          onChange={(value) => onChange({ ...row, value })}
         />
         <ActionIcon
           variant="subtle"

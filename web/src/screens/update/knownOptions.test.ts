@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { optionsIn } from "./knownOptions";
 
-const properties = { partitions: { description: "Shuffle partitions." }, renamed: { description: "x" }, timeout: {} };
+const properties = {
+  partitions: { description: "Shuffle partitions." },
+  renamed: { description: "x" },
+  allow_shared: { examples: ["true", "false"] },
+  timeout: {},
+};
 const schema = { properties: { options: { properties } } };
 const description = {
   paths: {
@@ -11,8 +16,9 @@ const description = {
 
 test("options come from the description of the request", () => {
   expect(optionsIn(description, "update")).toEqual([
-    { name: "partitions", meaning: "Shuffle partitions." },
-    { name: "timeout", meaning: "" },
+    { name: "partitions", meaning: "Shuffle partitions.", values: [] },
+    { name: "allow_shared", meaning: "", values: ["true", "false"] },
+    { name: "timeout", meaning: "", values: [] },
   ]);
 });
 

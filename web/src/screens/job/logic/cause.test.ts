@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../../api/client";
+import { exact } from "../../../logic/format";
 import { causesOf } from "./cause";
 
 const job = (facts: Partial<Job>): Job =>
@@ -12,7 +13,7 @@ const job = (facts: Partial<Job>): Job =>
     interruption: null,
     update_failure: null,
     has_state: false,
-    progress: { busy_seconds: 0 },
+    progress: { busy_seconds: 0, tables_away: [] as unknown[] },
     ...facts,
   }) as Job;
 
@@ -45,6 +46,20 @@ test("of a long cause the first three lines are shown, and all of it in the deta
   expect(found).toEqual([
     { grave: true, title: "Suspended after an error", text: "a\nb\nc", details: "a\nb\nc\nd\n\nTraceback" },
   ]);
+});
+
+test("each table that cannot be read is told with what stands in for it, while the job runs", () => {
+  const away = { since: "2026-11-23T11:00:00Z", read_at: "2026-11-23T10:00:00Z", why: "It is gone." };
+  const tables = ["cars", "drivers"].map((stage) => ({ ...away, stage }));
+  const progress = { busy_seconds: 0, tables_away: tables } as unknown as Job["progress"];
+  const found = causesOf(job({ progress }));
+  expect(found.map((cause) => [cause.grave, cause.title])).toEqual([
+    [true, "The table of 'cars' cannot be read"],
+    [true, "The table of 'drivers' cannot be read"],
+  ]);
+  const told = `So it is since ${exact(away.since)}: rows are joined with what was read at ${exact(away.read_at)}.`;
+  expect(found[0]?.text).toBe(`It is gone.\n${told}`);
+  expect(causesOf(job({ progress, status: "SUSPENDED" }))).toEqual([]);
 });
 
 test("a line of 10,000 signs is cut", () => {

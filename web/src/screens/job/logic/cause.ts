@@ -1,5 +1,6 @@
 /** Why a job is as it is, in words. */
 import type { Job } from "../../../api/client";
+import { exact } from "../../../logic/format";
 
 export type Cause = {
   grave: boolean;
@@ -41,6 +42,16 @@ export function causesOf(job: Job): Cause[] {
   if (job.update_failure) {
     const asked = job.update_failure.includes("rolled back on request");
     found.push({ grave: !asked, title: "The last update was taken back", ...cut(job.update_failure, null) });
+  }
+  if (job.status === "RUNNING") {
+    for (const away of job.progress.tables_away) {
+      const now = `So it is since ${exact(away.since)}: rows are joined with what was read at ${exact(away.read_at)}.`;
+      found.push({
+        grave: true,
+        title: `The table of '${away.stage}' cannot be read`,
+        ...cut(`${away.why}\n${now}`, null),
+      });
+    }
   }
   if (job.status === "RUNNING" && job.progress.busy_seconds >= LONG_SECONDS) {
     const text = `The epoch that is under way has taken ${job.progress.busy_seconds} s so far.`;
