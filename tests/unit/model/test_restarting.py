@@ -62,7 +62,7 @@ def test_it_is_kept_as_the_shortest_text_and_read_again_as_the_same(written, tex
         ("exponential-delay backoff-multiplier=nan", "is from 1 to 1000, not nan"),
         ("exponential-delay jitter-factor=2", "is from 0 to 1, not 2"),
         ("exponential-delay initial-backoff=2min", "max-backoff that is shorter than its initial-backoff"),
-        ("failure-rate failure-rate-interval=0s", "can't be less than 1 milliseconds"),
+        ("failure-rate failure-rate-interval=0s", "can't be less than 1 millisecond"),
     ],
 )
 def test_what_is_no_strategy_is_refused_with_what_there_is(written, said):

@@ -256,6 +256,7 @@ def test_another_time_to_live_is_no_other_form_that_would_be_migrated():
     (*_, line) = compare(migrating(KEPT, None), migrating(FOR_AN_HOUR, "in_euros")).lines
     assert (line.verdict.value, line.rule) == ("converted", "C15")
     assert "in_euros" not in line.detail
+    assert "takes the time to live 1 hour from each key's last event" in line.detail
 
 
 def own_code(form):

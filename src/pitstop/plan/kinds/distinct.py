@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pitstop.kit.durations import text
+from pitstop.kit.durations import words
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.kinds import Form, KindRules, goes_on, refused
@@ -16,7 +16,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
         return StageVerdict(
             name,
             Verdict.RESTORED,
-            f"rows seen before the change are remembered for {text(before)}, new ones for {text(after)}",
+            f"rows seen before the change are remembered for {words(before)}, new ones for {words(after)}",
             "C15",
         )
     return goes_on(name)

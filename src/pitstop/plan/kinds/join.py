@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pitstop.kit.durations import text
+from pitstop.kit.durations import words
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.kinds import Form, KindRules, goes_on, refused
@@ -17,7 +17,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
         return refused(name, f"was an {old.parameters['how']} join and is now {new.parameters['how']}", "C20")
     before, after = old.parameters["within_ms"], new.parameters["within_ms"]
     if before != after:
-        detail = f"its bound was {text(before)} and is now {text(after)}: rows that were dropped before do not come back"
+        detail = f"its bound was {words(before)} and is now {words(after)}: rows that were dropped before do not come back"
         return StageVerdict(name, Verdict.RESTORED, detail, "C15")
     return goes_on(name)
 

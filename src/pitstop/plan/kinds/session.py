@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pitstop.kit.durations import text
+from pitstop.kit.durations import words
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.accumulators import compare_aggregates
@@ -14,7 +14,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     before, after = old.parameters["timeout_ms"], new.parameters["timeout_ms"]
     if verdict.verdict is Verdict.REFUSED or before == after:
         return verdict
-    caveat = f"sessions that are open keep the end of timeout {text(before)}; new ones take {text(after)}"
+    caveat = f"sessions that are open keep the end of timeout {words(before)}; new ones take {words(after)}"
     return StageVerdict(name, verdict.verdict, f"{verdict.detail}; {caveat}", "C12")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pitstop.kit.clock import iso
-from pitstop.kit.durations import text
+from pitstop.kit.durations import words
 from pitstop.model.layout import StateLayout
 from pitstop.model.report import StageVerdict, Verdict
 from pitstop.plan.accumulators import compare_aggregates, readable
@@ -50,7 +50,7 @@ def _until(old: StateLayout, new: StateLayout, watermark_ms: int | None) -> str:
     last = old.parameters.get(Fact.LAST_FRAME) if _cut_otherwise(old, new) else None
     caveat = ", or later where saved rows are ahead of the watermark," if last is None and _cut_otherwise(old, new) else ""
     if watermark_ms is None:
-        return f"less than {text(size)} after the snapshot{caveat}"
+        return f"less than {words(size)} after the snapshot{caveat}"
     until = watermark_ms + size
     if last is not None:
         until = max(until, -(-last // slide) * slide - slide + size)
