@@ -15,7 +15,7 @@ def joining(folder):
     p = ps.Pipeline()
     side = p.read_from(ps.sources.files(folder, format="csv", schema="one bigint, name string"), name="side")
     ticks = p.read_from(ps.sources.rate(20), name="ticks").with_columns(one="cast(1 as bigint)")
-    joined = ticks.hash_join(side, on="one", name="join", refresh="1 second")
+    joined = ticks.hash_join(side, on="one", name="join", refresh="4 seconds")
     counted = joined.group_by("name").rolling_aggregate("seen", n=ps.count())
     counted.select("name as key", "n").write_to(ps.sinks.map("seen", key="key"), name="map")
     return p
