@@ -39,6 +39,7 @@ const LEFT_OUT: [figure: string, term: string][] = [
   ["untimed_rows", "Rows without event time"],
   ["keyless_rows", "Rows without key"],
   ["long_key_rows", "Rows with too long a key"],
+  ["older_rows", "Rows older than their entry"],
   ["failed_rows", "Rows a function could not take"],
   ["repeated_rows", "Repeated rows"],
 ];
