@@ -35,7 +35,7 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.selecting import Select
 from pitstop.pipeline import sinks
 from pitstop.spark.base.environment import Environment, SourceSettings
-from pitstop.spark.base.failures import first_line
+from pitstop.spark.base.failures import reason
 from pitstop.spark.base.values import value_of
 from pitstop.spark.internals.jvm import cancel_group, is_gone, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
@@ -119,7 +119,7 @@ class Selecting:
                 raise
             if not asking.over:
                 # Spark has seen another text: it knows no place in the user's.
-                raise UsageError(first_line(error).rstrip(".")) from error
+                raise UsageError(reason(error).rstrip(".")) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
