@@ -6,13 +6,16 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
-from pg_mimic import IdentityProvider, PgServer, ScramSha256AuthPlugin, connection
+from pg_mimic import IdentityProvider, ScramSha256AuthPlugin, connection
 
 from pitstop.client.http import HttpService
 from pitstop.errors import UsageError
 from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
+from pitstop.pgwire.connections import BoundedServer
+from pitstop.pgwire.limits import Limits
 from pitstop.pgwire.session import PitstopSession
 from pitstop.pgwire.texts import with_plain_texts
 from pitstop.sql.splitting import from_first_word, pieces
@@ -33,8 +36,6 @@ _tag_of_postgres = connection.command_tag
 _WITHOUT_ROWS = ("CREATE", "ALTER", "DROP", "SINK", "INSERT")
 """Theirs would tell their first word, and of INSERT a number of rows that nobody has counted."""
 
-# Theirs writes each of several statements anew in PostgreSQL's dialect, and cuts a job's BEGIN ... END into pieces.
-connection.split_statements = split_statements
 connection.command_tag = command_tag
 
 
@@ -55,6 +56,7 @@ async def listen(
     token: Callable[[], str | None],
     open_service: Callable[[], HttpService],
     ready: Callable[[str, int], None],
+    limits: Limits | None = None,
 ) -> None:
     """Serve until it is cancelled. UsageError if others than this machine could connect: the protocol is not encrypted here."""
     if not loopback_addresses(host):
@@ -62,11 +64,17 @@ async def listen(
     # They tell of each statement that is not PostgreSQL's, and of each wrong password with a stack trace.
     for name in ("sqlglot", "pg_mimic"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    server = PgServer(
+    limits = limits or Limits()
+    # What waits for the server takes none of the threads that others need.
+    threads = ThreadPoolExecutor(limits.clients + 8, thread_name_prefix="pgwire")
+    asyncio.get_running_loop().set_default_executor(threads)
+    server = BoundedServer(
         lambda: PitstopSession(open_service),
         lambda username: ScramSha256AuthPlugin(),
         _OneToken(token),
         server_version=f"16.0 (Pitstop {__version__})",
+        limits=limits,
+        split=split_statements,
     )
     listening = await server.start_server(host, port)
     ready(*listening.sockets[0].getsockname()[:2])

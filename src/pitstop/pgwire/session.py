@@ -6,11 +6,17 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from pg_mimic import PgError, Portal, ResultColumn, Session, Statement
+from pg_mimic import BaseSession, PgError, Portal, ResultColumn, Statement
+from pg_mimic.typeinfo import TypeInfoStatement, is_typeinfo_query
 
 from pitstop.client.http import HttpService
 from pitstop.client.sql import Stop
 from pitstop.errors import BusyError, ConflictError, DeniedError, ForbiddenError, NotFoundError, PitstopError, UsageError
+from pitstop.pgwire.about import About
+from pitstop.pgwire.catalogue.engine import TOO_MUCH, Bounds
+from pitstop.pgwire.catalogue.statements import Catalogue, CatalogueStatement, Client
+from pitstop.pgwire.catalogue.writing import Rewritten, about_catalogue, read, rewritten
+from pitstop.pgwire.settings import Settings, said
 from pitstop.pgwire.texts import with_plain_texts
 from pitstop.pgwire.values import described, row_of
 from pitstop.service.sql_results import Result
@@ -18,7 +24,7 @@ from pitstop.service.statements import REPORT
 from pitstop.sql.connectors import columns_of
 from pitstop.sql.mappings import Mapping
 from pitstop.sql.names import of_postgres, tables_of
-from pitstop.sql.parsing import parse
+from pitstop.sql.parsing import MOST_LETTERS, parse
 from pitstop.sql.statements import CheckJob, CreateMapping, DescribeJob, ExplainJob, Query, Show, UpdateJob
 from pitstop.sql.statements import Statement as Said
 
@@ -34,14 +40,24 @@ _CODES: tuple[tuple[type[PitstopError], str], ...] = (
 """SQLSTATE by kind of error; all others are XX000."""
 
 
-class PitstopSession(Session):
-    """``open_service`` gives each client a connection of its own."""
+class PitstopSession(BaseSession):
+    """``open_service`` gives each client a connection of its own.
 
-    def __init__(self, open_service: Callable[[], HttpService]) -> None:
-        self._open = open_service
+    Nothing of pg_mimic's own answers to queries is used: they are evaluated as Python.
+    """
+
+    def __init__(self, open_service: Callable[[], HttpService], bounds: Bounds | None = None) -> None:
+        self._open, self._bounds = open_service, bounds or Bounds()
         self._service: HttpService | None = None
         self._stop = Stop()
         """Of what is being carried out."""
+
+    async def init(self, connection: Any) -> None:
+        self._connection = connection
+        version = connection.server.parameter_status["server_version"]
+        self._settings = Settings(version)
+        client = Client(connection.username, connection.database, version, connection.pid)
+        self._catalogue = Catalogue(client, self._settings, self._bounds)
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         """Let a thread of its own do something; if the client cancels it, the server ends what it is doing for it."""
@@ -50,33 +66,34 @@ class PitstopSession(Session):
         except asyncio.CancelledError:
             # The thread may still be on its way out: what comes next has a connection of its own.
             self._stop.give_up()
+            self._catalogue.end()
             self._stop, self._service = Stop(), None
             raise
 
     async def prepare(self, sql: str, param_oids: list[int | None]) -> Statement:
-        if param_oids:
-            said = "Parameters ($1) are not possible: put values into the statement, as psycopg's ClientCursor does"
-            raise PgError("0A000", said)
-        sql = with_plain_texts(sql)
+        if len(sql) > MOST_LETTERS:
+            raise PgError(TOO_MUCH, f"A text of statements has at most {MOST_LETTERS:,} letters.")
+        sql = await asyncio.to_thread(with_plain_texts, sql)
         statements = await asyncio.to_thread(_said, sql)
         if len(statements) == 1 and isinstance(statements[0], Query) and of_postgres(statements[0]):
             # A mapping may be called as a table of PostgreSQL's own is.
             ours = await self.in_thread(self._tables) if tables_of(statements[0]) else {}
             statements = statements if tables_of(statements[0]) & ours.keys() else []
-        if not statements:
-            # What clients ask of PostgreSQL itself.
-            found: Statement = await super().prepare(sql, param_oids)
-            return found
-        return _Statement(self, sql, statements)
+        if statements:
+            if param_oids:
+                refusal = "Parameters ($1) are not possible: put values into the statement, as psycopg's ClientCursor does"
+                raise PgError("0A000", refusal)
+            return _Statement(self, sql, statements)
+        about = said(sql)
+        if about is not None:
+            return About(sql, about, self._settings, self._connection)
+        if is_typeinfo_query(sql):
+            return TypeInfoStatement(sql)
+        return CatalogueStatement(sql, await asyncio.to_thread(_asked, sql, param_oids), param_oids, self._answer)
 
-    async def query(self, sql: str, params: list[str | None]) -> Any:
-        # What neither we nor the emulation of PostgreSQL's catalogue know.
-        await asyncio.to_thread(_parsed, sql)
-        return []
-
-    async def schema(self) -> dict[str, dict[str, str]]:
-        """Mappings as tables, for \\d and information_schema."""
-        return await self.in_thread(self._tables)
+    async def _answer(self, query: Rewritten, values: list[Any]) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = await self.in_thread(lambda: self._catalogue.answer(query, values, self._tables()))
+        return found
 
     async def close(self) -> None:
         close = getattr(self._service, "close", None)
@@ -91,6 +108,11 @@ class PitstopSession(Session):
         return self._service.sql(sql, self._stop)
 
     def _tables(self) -> dict[str, dict[str, str]]:
+        """Mappings as tables: types of columns by name."""
+        with _as_postgres():
+            return self._mappings()
+
+    def _mappings(self) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = {}
         (result,) = [Result.of(each.columns, list(each.rows)) for each in self.results(_MAPPINGS)]
         for (text,) in result.rows:
@@ -111,7 +133,7 @@ _POSTGRES = {
     "float": "real",
     "double": "double precision",
     "date": "date",
-    "timestamp": "timestamptz",
+    "timestamp": "timestamp with time zone",
 }
 
 
@@ -206,6 +228,18 @@ def _said(sql: str) -> list[Said]:
     return said
 
 
-def _parsed(sql: str) -> None:
+def _asked(sql: str, parameters: list[int | None]) -> Rewritten:
+    """A question about PostgreSQL's catalogue. PgError if it cannot be answered, or is none."""
+    try:
+        tree = read(sql)
+        if about_catalogue(tree):
+            return rewritten(tree, parameters)
+        error = PgError("42P01", "The query names nothing of PostgreSQL's catalogue")
+    except PgError as refusal:
+        error = refusal
+        if " pg_" in sql or "pg_catalog" in sql:
+            raise
     with _as_postgres():
+        # What is neither ours nor of the catalogue is told as ours.
         parse(sql)
+    raise error

@@ -1,0 +1,473 @@
+"""Expressions of PostgreSQL as SQLite has them, node by node. What is not on the list is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pg_mimic import PgError
+from sqlglot import exp
+
+from pitstop.pgwire.catalogue.engine import INTEGERS, UNKNOWN_FUNCTION
+from pitstop.pgwire.catalogue.functions import TYPES
+from pitstop.pgwire.catalogue.scopes import UNKNOWN, Columns, Scope, Written, name_of, refused
+
+Subquery = Callable[[exp.Expr, Scope], tuple[str, Columns]]
+
+_COMPARED: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.NullSafeEQ: "IS",
+}
+_COMPARED |= {exp.NullSafeNEQ: "IS NOT"}
+_COMPUTED: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+}
+_COMPUTED |= {exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>"}
+_CALLED: dict[type[exp.Expr], str] = {
+    exp.CurrentVersion: "version",
+    exp.CurrentDatabase: "current_database",
+    exp.CurrentCatalog: "current_database",
+    exp.CurrentUser: "current_user",
+    exp.SessionUser: "session_user",
+    exp.CurrentSchema: "current_schema",
+    exp.CurrentSchemas: "current_schemas",
+    exp.CurrentTimestamp: "now",
+    exp.Lower: "lower",
+    exp.Upper: "upper",
+    exp.Length: "length",
+    exp.Replace: "replace",
+    exp.ArrayToString: "array_to_string",
+    exp.ArraySize: "array_length",
+    exp.StartsWith: "starts_with",
+    exp.Left: "left",
+    exp.Right: "right",
+    exp.SplitPart: "split_part",
+}
+"""Calls that the parser has a node for; their arguments in the order of ``arg_types``."""
+_AGGREGATES: dict[type[exp.Expr], str] = {exp.Max: "max", exp.Min: "min", exp.Sum: "sum", exp.Avg: "avg"}
+_OF_PARAMETERS = {16: "boolean", 20: "bigint", 21: "smallint", 23: "integer", 26: "oid"}
+_WORDS = {"user": "current_user", "current_role": "current_user"}
+REGISTERED = ("regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "regoper", "regoperator", "regconfig")
+_TEXTS = {"text": "text", "varchar": "character varying", "char": "text", "bpchar": "text", "name": "name"}
+_NUMBERS = {"int": "integer", "int4": "integer", "bigint": "bigint", "int8": "bigint", "smallint": "smallint"}
+_NUMBERS |= {"int2": "smallint"}
+_NUMBERS |= {"oid": "oid", "xid": "xid", "integer": "integer", "uint": "oid"}
+_FRACTIONS = {"double": "double precision", "float": "double precision", "real": "real", "decimal": "numeric"}
+_FRACTIONS |= {"numeric": "numeric"}
+
+
+class Expressions:
+    """``subquery`` writes a query that stands within an expression."""
+
+    def __init__(self, subquery: Subquery, parameters: list[int | None]) -> None:
+        self._subquery, self._parameters = subquery, parameters
+        self.parameters = len(parameters)
+        """How many there are."""
+
+    def write(self, node: exp.Expr, scope: Scope) -> Written:
+        """An expression. PgError for one that is not understood here."""
+        kind = type(node)
+        if kind in _COMPARED:
+            return self._comparison(node, scope)
+        if kind in _COMPUTED:
+            left, right = self.write(node.this, scope), self.write(node.expression, scope)
+            result = "numeric" if "numeric" in (left.type, right.type) else left.type if left.type in INTEGERS else right.type
+            return Written(f"({left.sql} {_COMPUTED[kind]} {right.sql})", result if result != UNKNOWN else "integer")
+        if kind in _CALLED:
+            values = [node.args.get(each) for each in node.arg_types]
+            flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
+            return self._call(_CALLED[kind], [each for each in flat if isinstance(each, exp.Expr)], scope)
+        write = _WRITERS.get(kind)
+        if write is None:
+            raise refused(node)
+        return write(self, node, scope)
+
+    def text(self, node: exp.Expr, scope: Scope) -> str:
+        """An expression as a text."""
+        return self._as_text(self.write(node, scope)).sql
+
+    def _column(self, node: exp.Column, scope: Scope) -> Written:
+        name, table = name_of(node.this), name_of(node.args.get("table"))
+        if not table and not node.this.args.get("quoted") and name in _WORDS:
+            return self._call(_WORDS[name], [], scope)
+        return scope.column(name, table)
+
+    def _literal(self, node: exp.Literal, scope: Scope) -> Written:
+        text = str(node.this)
+        if node.is_string:
+            return Written(literal(text))
+        try:
+            whole = int(text)
+        except ValueError:
+            return Written(repr(float(text)), "numeric")
+        if abs(whole) >= 1 << 63:
+            raise PgError("22003", "a number is out of range")
+        return Written(str(whole), "integer" if abs(whole) < 1 << 31 else "bigint")
+
+    def _parameter(self, node: exp.Parameter, scope: Scope) -> Written:
+        number = int(str(node.this.this)) if isinstance(node.this, exp.Literal) and str(node.this.this).isdigit() else 0
+        if not 0 < number <= 1000:
+            raise refused(node)
+        self.parameters = max(self.parameters, number)
+        oid = self._parameters[number - 1] if number <= len(self._parameters) else None
+        return Written(f"?{number}", _OF_PARAMETERS.get(oid or 0, UNKNOWN))
+
+    def _dot(self, node: exp.Dot, scope: Scope) -> Written:
+        if isinstance(node.this, exp.Identifier) and isinstance(node.expression, exp.Func):
+            if name_of(node.this) not in ("pg_catalog", "information_schema"):
+                raise PgError(UNKNOWN_FUNCTION, f'schema "{name_of(node.this)}" has no functions')
+            return self.write(node.expression, scope)
+        inner = node.this.unnest() if isinstance(node.this, exp.Paren) else node.this
+        call = inner.expression if isinstance(inner, exp.Dot) else inner
+        if isinstance(call, exp.Anonymous) and str(call.this).lower() == "_pg_expandarray":
+            return Written("NULL", "integer")  # of the keys of indexes, of which there are none
+        raise refused(node)
+
+    def _anonymous(self, node: exp.Anonymous, scope: Scope) -> Written:
+        return self._call(str(node.this).lower(), node.expressions, scope)
+
+    def _call(self, name: str, given: list[exp.Expr], scope: Scope) -> Written:
+        if name in ("to_char", "date_part") or name not in TYPES:
+            raise PgError(UNKNOWN_FUNCTION, f"The catalogue has no function {name[:100]}")
+        values = [self.write(each, scope) for each in given]
+        if name in ("length", "concat", "lower", "upper", "quote_ident", "quote_literal"):
+            values = [self._as_text(each) for each in values]
+        return Written(f"{name}({', '.join(each.sql for each in values)})", TYPES[name])
+
+    def _comparison(self, node: exp.Expr, scope: Scope) -> Written:
+        sign, other = _COMPARED[type(node)], node.expression
+        if isinstance(other, exp.Anonymous) and str(other.this).lower() == "all" and sign == "<>":
+            return Written(f"NOT {self._within(node.this, other.expressions[0], scope)}", "boolean")
+        if isinstance(other, exp.All) and sign == "<>":
+            return Written(f"NOT {self._within(node.this, other.this, scope)}", "boolean")
+        if isinstance(other, exp.Any):
+            if sign != "=":
+                raise refused(other)
+            return Written(self._within(node.this, other.this, scope), "boolean")
+        left, right = self._alike(self.write(node.this, scope), self.write(other, scope))
+        return Written(f"({left.sql} {sign} {right.sql})", "boolean")
+
+    def _within(self, value: exp.Expr, many: exp.Expr, scope: Scope) -> str:
+        """Whether a value is in an array, or among the rows of a query."""
+        inner = many.unnest() if isinstance(many, (exp.Paren, exp.Subquery)) else many
+        if isinstance(inner, exp.Query):
+            return f"({self.write(value, scope).sql} IN ({self._subquery(inner, scope)[0]}))"
+        return f"in_array({self.text(value, scope)}, {self.write(inner, scope).sql})"
+
+    @staticmethod
+    def _alike(left: Written, right: Written) -> tuple[Written, Written]:
+        """Oids that stand in quotes are numbers, as what they are compared with is."""
+        for one, other in ((left, right), (right, left)):
+            if other.type in INTEGERS and one.type == UNKNOWN and one.sql.startswith("'"):
+                into = f"bool_in({one.sql})" if other.type == "boolean" else f"CAST({one.sql} AS INTEGER)"
+                changed = Written(into, other.type)
+                return (changed, right) if one is left else (left, changed)
+        return left, right
+
+    def _logic(self, node: exp.Expr, scope: Scope) -> Written:
+        # A chain of hundreds leans to one side.
+        sign, parts, pending = "AND" if isinstance(node, exp.And) else "OR", [], [node]
+        while pending:
+            each = pending.pop()
+            if type(each) is type(node):
+                pending += [each.expression, each.this]
+            else:
+                parts.append(self.write(each, scope).sql)
+        return Written("(" + f" {sign} ".join(parts) + ")", "boolean")
+
+    def _not(self, node: exp.Not, scope: Scope) -> Written:
+        return Written(f"(NOT {self.write(node.this, scope).sql})", "boolean")
+
+    def _is(self, node: exp.Is, scope: Scope) -> Written:
+        return Written(f"({self.write(node.this, scope).sql} IS {self.write(node.expression, scope).sql})", "boolean")
+
+    def _in(self, node: exp.In, scope: Scope) -> Written:
+        left = self.write(node.this, scope)
+        query = node.args.get("query")
+        if query is not None:
+            return Written(f"({left.sql} IN ({self._subquery(query.unnest(), scope)[0]}))", "boolean")
+        if node.args.get("unnest") or node.args.get("field"):
+            raise refused(node)
+        values = [self._alike(left, self.write(each, scope))[1].sql for each in node.expressions]
+        return Written(f"({left.sql} IN ({', '.join(values)}))", "boolean")
+
+    def _between(self, node: exp.Between, scope: Scope) -> Written:
+        low, high = self.write(node.args["low"], scope), self.write(node.args["high"], scope)
+        return Written(f"({self.write(node.this, scope).sql} BETWEEN {low.sql} AND {high.sql})", "boolean")
+
+    def _exists(self, node: exp.Exists, scope: Scope) -> Written:
+        return Written(f"(EXISTS ({self._subquery(node.this.unnest(), scope)[0]}))", "boolean")
+
+    def _pattern(self, node: exp.Expr, scope: Scope) -> Written:
+        ignoring = isinstance(node, exp.RegexpILike)
+        return self._regexp(node.this, node.expression, ignoring, scope)
+
+    def _regexp(self, text: exp.Expr, pattern: exp.Expr, ignoring: bool, scope: Scope) -> Written:
+        return Written(f"regexp_is({self.text(text, scope)}, {self.text(pattern, scope)}, {int(ignoring)})", "boolean")
+
+    def _operator(self, node: exp.Operator, scope: Scope) -> Written:
+        sign = str(node.args.get("operator", "")).split(".")[-1]
+        if sign.lstrip("!") in ("~", "~*"):
+            found = self._regexp(node.this, node.expression, sign.endswith("*"), scope)
+            return Written(f"(NOT {found.sql})", "boolean") if sign.startswith("!") else found
+        if sign in ("=", "<>", "<", ">", "<=", ">="):
+            left, right = self._alike(self.write(node.this, scope), self.write(node.expression, scope))
+            return Written(f"({left.sql} {sign} {right.sql})", "boolean")
+        raise refused(node)
+
+    def _like(self, node: exp.Expr, scope: Scope, escape: str = "'\\'") -> Written:
+        ignoring = int(isinstance(node, exp.ILike))
+        if isinstance(node.expression, (exp.Any, exp.All)):
+            raise refused(node.expression)
+        text, pattern = self.text(node.this, scope), self.text(node.expression, scope)
+        return Written(f"like_is({text}, {pattern}, {escape}, {ignoring})", "boolean")
+
+    def _escape(self, node: exp.Escape, scope: Scope) -> Written:
+        if not isinstance(node.this, (exp.Like, exp.ILike)):
+            raise refused(node)
+        return self._like(node.this, scope, self.text(node.expression, scope))
+
+    def _joined(self, node: exp.Expr, scope: Scope) -> Written:
+        return Written(f"({self.text(node.this, scope)} || {self.text(node.expression, scope)})", "text")
+
+    def _collate(self, node: exp.Collate, scope: Scope) -> Written:
+        return self.write(node.this, scope)
+
+    def _paren(self, node: exp.Expr, scope: Scope) -> Written:
+        inner = self.write(node.this, scope)
+        return Written(f"({inner.sql})", inner.type)
+
+    def _scalar(self, node: exp.Expr, scope: Scope) -> Written:
+        sql, columns = self._subquery(node.unnest() if isinstance(node, exp.Subquery) else node, scope)
+        return Written(f"({sql})", next(iter(columns.values()), UNKNOWN))
+
+    def _case(self, node: exp.Case, scope: Scope) -> Written:
+        subject = self.write(node.this, scope) if node.this is not None else None
+        parts, kinds = [subject.sql] if subject is not None else [], []
+        for each in node.args.get("ifs") or []:
+            condition = self.write(each.this, scope)
+            if subject is not None:
+                condition = self._alike(subject, condition)[1]
+            value = self.write(each.args["true"], scope)
+            parts.append(f"WHEN {condition.sql} THEN {value.sql}")
+            kinds.append(value.type)
+        default = node.args.get("default")
+        if default is not None:
+            value = self.write(default, scope)
+            parts.append(f"ELSE {value.sql}")
+            kinds.append(value.type)
+        return Written(f"(CASE {' '.join(parts)} END)", next((each for each in kinds if each != UNKNOWN), "text"))
+
+    def _coalesce(self, node: exp.Coalesce, scope: Scope) -> Written:
+        values = [self.write(each, scope) for each in (node.this, *node.expressions)]
+        kind = next((each.type for each in values if each.type != UNKNOWN), "text")
+        return Written(f"coalesce({', '.join(each.sql for each in values)})" if len(values) > 1 else values[0].sql, kind)
+
+    def _nullif(self, node: exp.Nullif, scope: Scope) -> Written:
+        left, right = self._alike(self.write(node.this, scope), self.write(node.expression, scope))
+        return Written(f"nullif({left.sql}, {right.sql})", left.type)
+
+    def _substring(self, node: exp.Substring, scope: Scope) -> Written:
+        parts = [self.text(node.this, scope)]
+        parts += [self.write(each, scope).sql for name in ("start", "length") if (each := node.args.get(name)) is not None]
+        return Written(f"substr({', '.join(parts)})", "text")
+
+    def _position(self, node: exp.StrPosition, scope: Scope) -> Written:
+        return Written(f"strpos({self.text(node.this, scope)}, {self.text(node.args['substr'], scope)})", "integer")
+
+    def _trim(self, node: exp.Trim, scope: Scope) -> Written:
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "").upper(), "trim")
+        parts = [self.text(node.this, scope), *([self.text(node.expression, scope)] if node.expression is not None else [])]
+        return Written(f"{name}({', '.join(parts)})", "text")
+
+    def _concat(self, node: exp.Concat, scope: Scope) -> Written:
+        return Written(f"concat({', '.join(self.text(each, scope) for each in node.expressions)})", "text")
+
+    def _aggregate(self, node: exp.Expr, scope: Scope) -> Written:
+        inner, distinct = node.this, ""
+        if isinstance(inner, exp.Distinct):
+            (inner,) = inner.expressions
+            distinct = "DISTINCT "
+        if isinstance(inner, exp.Order):
+            inner = inner.this
+        if isinstance(node, exp.Count):
+            counted = "*" if isinstance(inner, exp.Star) or inner is None else self.write(inner, scope).sql
+            return Written(f"count({distinct}{counted})", "bigint")
+        if isinstance(node, exp.GroupConcat):
+            between = node.args.get("separator")
+            separator = f", {self.text(between, scope)}" if between is not None and not distinct else ""
+            return Written(f"group_concat({distinct}{self.text(inner, scope)}{separator})", "text")
+        value = self.write(inner, scope)
+        if isinstance(node, exp.ArrayAgg):
+            return Written(f"json_group_array({distinct}{value.sql})", _array_of(value.type))
+        name = _AGGREGATES[type(node)]
+        if node.expressions:
+            raise refused(node)
+        kind = "bigint" if name == "sum" and value.type in INTEGERS else "numeric" if name == "avg" else value.type
+        return Written(f"{name}({distinct}{value.sql})", kind)
+
+    def _filter(self, node: exp.Filter, scope: Scope) -> Written:
+        if not isinstance(node.this, exp.AggFunc):
+            raise refused(node)
+        found = self.write(node.this, scope)
+        return Written(f"{found.sql} FILTER (WHERE {self.write(node.expression.this, scope).sql})", found.type)
+
+    def _array(self, node: exp.Array, scope: Scope) -> Written:
+        if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Query):
+            sql, columns = self._subquery(node.expressions[0].unnest(), scope)
+            name, kind = next(iter(columns.items()))
+            return Written(f'(SELECT json_group_array("{name.replace(chr(34), chr(34) * 2)}") FROM ({sql}))', _array_of(kind))
+        values = [self.write(each, scope) for each in node.expressions]
+        kind = next((each.type for each in values if each.type != UNKNOWN), "text")
+        return Written(f"array_made({', '.join(each.sql for each in values)})", _array_of(kind))
+
+    def _bracket(self, node: exp.Bracket, scope: Scope) -> Written:
+        array = self.write(node.this, scope)
+        if len(node.expressions) != 1 or not array.type.endswith(("[]", "vector")):
+            raise refused(node)
+        kind = array.type.removesuffix("[]") if array.type.endswith("[]") else "integer"
+        return Written(f"array_at({array.sql}, {self.write(node.expressions[0], scope).sql})", kind)
+
+    def _tuple(self, node: exp.Tuple, scope: Scope) -> Written:
+        return Written(f"({', '.join(self.write(each, scope).sql for each in node.expressions)})", "record")
+
+    def _negative(self, node: exp.Neg, scope: Scope) -> Written:
+        inner = self.write(node.this, scope)
+        return Written(f"(- {inner.sql})", inner.type)
+
+    def _constant(self, node: exp.Expr, scope: Scope) -> Written:
+        if isinstance(node, exp.Null):
+            return Written("NULL")
+        return Written("1" if node.this else "0", "boolean")
+
+    def _text_of_postgres(self, node: exp.Expr, scope: Scope) -> Written:
+        return Written(literal(str(node.this)))
+
+    def _cast(self, node: exp.Cast, scope: Scope) -> Written:
+        inner, wanted = self.write(node.this, scope), type_named(node.args["to"])
+        return self._into(inner, wanted)
+
+    def _into(self, inner: Written, wanted: str) -> Written:
+        if wanted in REGISTERED:
+            return inner if inner.type == wanted else Written(f"reg_in('{wanted}', {inner.sql})", wanted)
+        if wanted in _NUMBERS.values():
+            return Written(f"CAST({inner.sql} AS INTEGER)", wanted)
+        if wanted in _FRACTIONS.values():
+            return Written(f"CAST({inner.sql} AS REAL)", wanted)
+        if wanted == "boolean":
+            return Written(f"bool_in({inner.sql})", wanted)
+        if wanted.endswith(("[]", "vector")):
+            return Written(f"array_in({inner.sql})", wanted)
+        if wanted == '"char"':
+            return Written(f"substr({self._as_text(inner).sql}, 1, 1)", wanted)
+        return Written(self._as_text(inner).sql, wanted)
+
+    @staticmethod
+    def _as_text(value: Written) -> Written:
+        if value.type == "boolean":
+            return Written(f"(CASE {value.sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", "text")
+        if value.type in REGISTERED:
+            return Written(f"reg_out('{value.type}', {value.sql})", "text")
+        if value.type.endswith("[]"):
+            return Written(f"array_out({value.sql})", "text")
+        if value.type in (UNKNOWN, "text", "name"):
+            return value
+        return Written(f"CAST({value.sql} AS TEXT)", "text")
+
+
+_WRITERS: dict[type[exp.Expr], Callable[..., Written]] = {
+    exp.Column: Expressions._column,
+    exp.Literal: Expressions._literal,
+    exp.Parameter: Expressions._parameter,
+    exp.Dot: Expressions._dot,
+    exp.Anonymous: Expressions._anonymous,
+    exp.And: Expressions._logic,
+    exp.Or: Expressions._logic,
+    exp.Not: Expressions._not,
+    exp.Is: Expressions._is,
+    exp.In: Expressions._in,
+    exp.Between: Expressions._between,
+    exp.Exists: Expressions._exists,
+    exp.RegexpLike: Expressions._pattern,
+    exp.RegexpILike: Expressions._pattern,
+    exp.Operator: Expressions._operator,
+    exp.Like: Expressions._like,
+    exp.ILike: Expressions._like,
+    exp.Escape: Expressions._escape,
+    exp.DPipe: Expressions._joined,
+    exp.Collate: Expressions._collate,
+    exp.Paren: Expressions._paren,
+    exp.Subquery: Expressions._scalar,
+    exp.Select: Expressions._scalar,
+    exp.Case: Expressions._case,
+    exp.Coalesce: Expressions._coalesce,
+    exp.Nullif: Expressions._nullif,
+    exp.Substring: Expressions._substring,
+    exp.StrPosition: Expressions._position,
+    exp.Trim: Expressions._trim,
+    exp.Concat: Expressions._concat,
+    exp.Count: Expressions._aggregate,
+    exp.Max: Expressions._aggregate,
+    exp.Min: Expressions._aggregate,
+    exp.Sum: Expressions._aggregate,
+    exp.Avg: Expressions._aggregate,
+    exp.GroupConcat: Expressions._aggregate,
+    exp.ArrayAgg: Expressions._aggregate,
+    exp.Filter: Expressions._filter,
+    exp.Array: Expressions._array,
+    exp.Bracket: Expressions._bracket,
+    exp.Tuple: Expressions._tuple,
+    exp.Neg: Expressions._negative,
+    exp.Null: Expressions._constant,
+    exp.Boolean: Expressions._constant,
+    exp.ByteString: Expressions._text_of_postgres,
+    exp.RawString: Expressions._text_of_postgres,
+    exp.Cast: Expressions._cast,
+}
+
+
+def literal(text: str) -> str:
+    """A text as SQLite reads it. PgError for one that it would cut."""
+    if "\0" in text:
+        raise PgError("22021", "invalid byte sequence: a text has no NUL")
+    return "'" + text.replace("'", "''") + "'"
+
+
+def type_named(node: exp.Expr) -> str:
+    """The type that a cast leads to. PgError if there is none of that name here."""
+    if isinstance(node, exp.ObjectIdentifier):
+        name = str(node.this).lower()
+    elif isinstance(node, exp.DataType):
+        if node.this == exp.DataType.Type.ARRAY and node.expressions:
+            return _array_of(type_named(node.expressions[0]))
+        kind = node.args.get("kind") if node.this == exp.DataType.Type.USERDEFINED else None
+        kind = kind.expression if isinstance(kind, exp.Dot) else kind
+        name = name_of(kind) if isinstance(kind, (exp.Identifier, str)) else str(node.this.value if kind is None else "").lower()
+        if isinstance(kind, exp.Identifier) and kind.args.get("quoted") and name == "char":
+            return '"char"'
+    else:
+        raise refused(node)
+    if name.endswith("[]"):
+        return _array_of(name[:-2])
+    found = _TEXTS.get(name) or _NUMBERS.get(name) or _FRACTIONS.get(name) or ("boolean" if name in ("boolean", "bool") else None)
+    if found is not None:
+        return found
+    if name in REGISTERED or name in ("int2vector", "oidvector"):
+        return name
+    if name.startswith(("timestamp", "date", "time", "interval", "json", "uuid")):
+        return "text"
+    raise PgError("42704", f'The catalogue has no casts to the type "{name[:100]}"')
+
+
+def _array_of(kind: str) -> str:
+    return ("text" if kind == UNKNOWN else kind) + "[]"
