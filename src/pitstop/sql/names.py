@@ -168,4 +168,5 @@ def of_postgres(query: Query) -> bool:
 
 _OF_A_SESSION = {
     *("version", "current_database", "current_schema", "current_user", "session_user", "pg_backend_pid", "current_setting"),
+    *("current_schemas", "set_config"),
 }

@@ -165,7 +165,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-INTEGERS = frozenset({"oid", "bigint", "integer", "smallint", "boolean", "xid"})
+INTEGERS = frozenset({"oid", "bigint", "integer", "smallint", "boolean", "xid", "regproc", "regtype"})
 
 
 def _columns(table: Table) -> Iterable[str]:

@@ -8,7 +8,7 @@ from pg_mimic import PgError
 from sqlglot import exp
 
 from pitstop.pgwire.catalogue.engine import INTEGERS, UNKNOWN_FUNCTION
-from pitstop.pgwire.catalogue.functions import TYPES
+from pitstop.pgwire.catalogue.functions import EXPANDED, TYPES
 from pitstop.pgwire.catalogue.scopes import UNKNOWN, Columns, Scope, Written, name_of, refused
 
 Subquery = Callable[[exp.Expr, Scope], tuple[str, Columns]]
@@ -128,8 +128,7 @@ class Expressions:
                 raise PgError(UNKNOWN_FUNCTION, f'schema "{name_of(node.this)}" has no functions')
             return self.write(node.expression, scope)
         inner = node.this.unnest() if isinstance(node.this, exp.Paren) else node.this
-        call = inner.expression if isinstance(inner, exp.Dot) else inner
-        if isinstance(call, exp.Anonymous) and str(call.this).lower() == "_pg_expandarray":
+        if self.write(inner, scope).type == EXPANDED:
             return Written("NULL", "integer")  # of the keys of indexes, of which there are none
         raise refused(node)
 
@@ -322,6 +321,20 @@ class Expressions:
         found = self.write(node.this, scope)
         return Written(f"{found.sql} FILTER (WHERE {self.write(node.expression.this, scope).sql})", found.type)
 
+    def _window(self, node: exp.Window, scope: Scope) -> Written:
+        of_rows = isinstance(node.this, exp.RowNumber)
+        if node.args.get("spec") or node.args.get("alias") or not (of_rows or isinstance(node.this, exp.AggFunc)):
+            raise refused(node)
+        value = Written("row_number()", "bigint") if of_rows else self.write(node.this, scope)
+        parts = [self.write(each, scope).sql for each in node.args.get("partition_by") or []]
+        order = node.args.get("order")
+        keys = []
+        for each in order.expressions if order is not None else []:
+            way = "DESC" if each.args.get("desc") else "ASC"
+            keys.append(f"{self.write(each.this, scope).sql} {way}")
+        inside = f"PARTITION BY {', '.join(parts)} " * bool(parts) + f"ORDER BY {', '.join(keys)}" * bool(keys)
+        return Written(f"{value.sql} OVER ({inside})", value.type)
+
     def _array(self, node: exp.Array, scope: Scope) -> Written:
         if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Query):
             sql, columns = self._subquery(node.expressions[0].unnest(), scope)
@@ -359,6 +372,8 @@ class Expressions:
 
     def _into(self, inner: Written, wanted: str) -> Written:
         if wanted in REGISTERED:
+            if inner.type in ("oid", *REGISTERED, *_NUMBERS.values()):
+                return Written(inner.sql, wanted)
             return inner if inner.type == wanted else Written(f"reg_in('{wanted}', {inner.sql})", wanted)
         if wanted in _NUMBERS.values():
             return Written(f"CAST({inner.sql} AS INTEGER)", wanted)
@@ -423,6 +438,7 @@ _WRITERS: dict[type[exp.Expr], Callable[..., Written]] = {
     exp.Avg: Expressions._aggregate,
     exp.GroupConcat: Expressions._aggregate,
     exp.ArrayAgg: Expressions._aggregate,
+    exp.Window: Expressions._window,
     exp.Filter: Expressions._filter,
     exp.Array: Expressions._array,
     exp.Bracket: Expressions._bracket,

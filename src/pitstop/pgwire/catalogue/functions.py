@@ -13,7 +13,7 @@ from pg_mimic import PgError
 
 from pitstop.pgwire.catalogue import patterns
 from pitstop.pgwire.catalogue.engine import UNKNOWN_TABLE, WRONG_PATTERN, WRONG_VALUE
-from pitstop.pgwire.catalogue.tables import OWNER, World, class_oids, tables, type_oids, types
+from pitstop.pgwire.catalogue.tables import ARRAY_IN, OWNER, World, class_oids, tables, type_oids, types
 from pitstop.pgwire.settings import Settings
 
 PLAIN = frozenset(
@@ -63,6 +63,8 @@ _ZERO = (
     *("pg_my_temp_schema", "pg_relation_is_updatable", "pg_stat_get_numscans", "txid_current", "inet_server_port"),
 )
 
+EXPANDED = "expanded"
+"""The type of rows of a number and an element each."""
 TYPES: dict[str, str] = {
     **dict.fromkeys((*_TRUE, *_FALSE, "starts_with"), "boolean"),
     **dict.fromkeys(_NOTHING, "text"),
@@ -75,6 +77,7 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(("length", "char_length", "array_length", "array_upper", "cardinality", "strpos"), "integer"),
     **dict.fromkeys(("pg_char_to_encoding", "array_position", "pg_backend_pid"), "integer"),
     "array_to_string": "text",
+    "_pg_expandarray": EXPANDED,
     "current_schemas": "name[]",
     "to_regclass": "regclass",
     "to_regtype": "regtype",
@@ -154,6 +157,7 @@ class _Registered:
             "regtype": type_oids(),
             "regnamespace": {"pg_catalog": 11, "public": 2200, "information_schema": 13000},
             "regrole": {world.user: OWNER},
+            "regproc": {"array_in": ARRAY_IN},
         }
         self._names = {kind: {oid: name for name, oid in oids.items()} for kind, oids in self._oids.items()}
 

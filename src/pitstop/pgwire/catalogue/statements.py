@@ -74,14 +74,14 @@ class Catalogue:
     def _reader(self, kind: str) -> Callable[[Any], Any]:
         if kind == "boolean":
             return bool
-        if kind in INTEGERS:
-            return _whole
         if kind in ("real", "double precision", "numeric"):
             return _fraction
         if kind.endswith("[]"):
             return lambda value: array_literal(json.loads(value)) if str(value).startswith("[") else str(value)
         if kind in REGISTERED:
             return lambda value: self._functions["reg_out"](kind, value)
+        if kind in INTEGERS:
+            return _whole
         return lambda value: value if isinstance(value, str) else str(value)
 
 

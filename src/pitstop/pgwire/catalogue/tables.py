@@ -14,6 +14,8 @@ Row = dict[str, Any]
 PUBLIC, CATALOGUE, INFORMATION = 2200, 11, 13000
 _SCHEMAS = {"pg_catalog": CATALOGUE, "public": PUBLIC, "information_schema": INFORMATION}
 OWNER = 10
+ARRAY_IN = 750
+"""The function that reads arrays: drivers know them by it."""
 _FIRST_OID = 16384
 """Objects of users begin here."""
 _OIDS = 1 << 30
@@ -81,6 +83,7 @@ def types() -> dict[int, Type]:
             row |= {"typtype": each["typtype"], "typnamespace": CATALOGUE, "typrelid": 0, "typbasetype": 0, "typtypmod": -1}
             row |= {"typowner": OWNER, "typisdefined": True, "typnotnull": False, "typndims": 0}
             row |= {"typalign": "i", "typstorage": "p"}
+            row["typinput"] = ARRAY_IN if row["typcategory"] == "A" else 0
             found[row["oid"]] = Type(row["oid"], name, row)
     return found
 

@@ -22,10 +22,8 @@ MOST_NESTED = 30
 """Parentheses within one another."""
 MOST_TABLES = 100
 _TOO_DEEP = "The query is nested too deeply"
-_OF_CALLS = {
-    "pg_get_keywords": {"word": "text", "catcode": '"char"', "barelabel": "boolean", "catdesc": "text", "baredesc": "text"},
-}
-"""Rows that functions give, of which there are none here."""
+_KEYWORDS = ("analyze", "concurrently", "explain", "ilike", "limit", "notnull", "offset", "returning", "vacuum")
+"""Of pg_get_keywords(): some that standards of SQL have not."""
 
 
 @dataclass(frozen=True)
@@ -309,7 +307,7 @@ class _Queries:
         return quoted(table.inside), table.columns, name, table.oid
 
     def _call(self, node: exp.Expr, alias: str, scope: Scope) -> tuple[str, Columns, str]:
-        """Rows of a function: numbers; those of arrays in columns, which are all empty here; others that have none."""
+        """Rows of a function: numbers; those of arrays in columns, which are all empty here; keywords."""
         call = node.this if isinstance(node, exp.Table) else node
         if isinstance(call, (exp.Explode, exp.Unnest)):
             arrays = [call.this] if isinstance(call, exp.Explode) else call.expressions
@@ -323,8 +321,10 @@ class _Queries:
             counted = f"SELECT {first} WHERE {first} <= {last} UNION ALL SELECT number + 1 FROM {own} WHERE number < {last}"
             sql = f"(WITH RECURSIVE {own}(number) AS ({counted}) SELECT number AS {quoted(name)} FROM {own})"
             return sql, {name: "integer"}, name
-        elif isinstance(call, exp.Anonymous) and (columns := _OF_CALLS.get(str(call.this).lower())) is not None:
-            return f"(SELECT {', '.join(f'NULL AS {quoted(name)}' for name in columns)} LIMIT 0)", columns, str(call.this).lower()
+        elif isinstance(call, exp.Anonymous) and str(call.this).lower() == "pg_get_keywords":
+            arms = (f"SELECT '{word}' AS word, 'R' AS catcode, 'reserved' AS catdesc" for word in _KEYWORDS)
+            columns = {"word": "text", "catcode": '"char"', "catdesc": "text"}
+            return f"({' UNION ALL '.join(arms)})", columns, "pg_get_keywords"
         raise PgError(NOT_SUPPORTED, "The catalogue does not answer queries on rows of this function")
 
 
