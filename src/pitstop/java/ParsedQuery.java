@@ -23,7 +23,10 @@ public final class ParsedQuery {
     private final Set nodes;
     private final Map arguments = new HashMap();
 
-    /** Both with blanks between: the classes of nodes that it may have, and functions as "name:arguments", the most that it may give. */
+    /**
+     * Both with blanks between: the classes of nodes that it may have, and functions that it may call as "name:arguments", the most
+     * that it may give, below 0 for any number.
+     */
     public ParsedQuery(String nodes, String functions) {
         this.nodes = new HashSet(Arrays.asList(nodes.split(" ")));
         for (String function : functions.split(" ")) {
@@ -90,6 +93,6 @@ public final class ParsedQuery {
 
     private String refusedCall(String name, int given) {
         Integer most = (Integer) this.arguments.get(name.toLowerCase(java.util.Locale.ROOT));
-        return most != null && given > most.intValue() ? name : "";
+        return most == null || most.intValue() >= 0 && given > most.intValue() ? name : "";
     }
 }

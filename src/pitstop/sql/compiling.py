@@ -22,7 +22,7 @@ from pitstop.sql.mappings import Mapping, View
 from pitstop.sql.mappings import Named as NamedThing
 from pitstop.sql.names import is_information, query_of
 from pitstop.sql.naming import StageNames
-from pitstop.sql.queries import INFORMATION, STATE, is_aggregate, name_of_call, parse_query, place_of, wrong
+from pitstop.sql.queries import INFORMATION, STATE, is_aggregate, name_of_call, parse_query, place_of, refuse_unknown, wrong
 from pitstop.sql.refusals import refuse_unhandled, refuse_window
 from pitstop.sql.relations import Named, Relation, spark_text, with_fields
 from pitstop.sql.statements import Insert, Query, Writing
@@ -99,6 +99,7 @@ class _Compiler:
     def _parsed(self, query: Query, title: str | None = None, last: bool = False) -> Relation:
         tree = parse_query(query)
         refuse_unhandled(tree, query)
+        refuse_unknown(tree, query)
         return self._query(tree, _Scope(query, title=title, last=last))
 
     # queries

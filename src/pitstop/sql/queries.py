@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from pitstop.errors import UsageError
 from pitstop.sql.bounds import refuse_long, refuse_tokens
 from pitstop.sql.dialect import PitstopSql
-from pitstop.sql.functions import AGGREGATES, FORBIDDEN, WITHOUT_OPTIONS
+from pitstop.sql.functions import AGGREGATES, ALLOWED, REFUSED, WITHOUT_OPTIONS
 from pitstop.sql.places import Place
 from pitstop.sql.repeating import refuse_repeated
 from pitstop.sql.statements import Query
@@ -26,6 +26,8 @@ SCHEMAS = ("public", INFORMATION)
 SPANS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 MOST_TABLES = 500
 """How many times a query may name tables."""
+OWN_CALLS = frozenset(("tumble", "hop", "session", "impose_order", "descriptor", "table", STATE))
+"""What is written like a call of a function in our language, and is none of Spark's."""
 LONGEST_MS = 100 * 365 * SPANS["day"]
 """The longest time of a window, or of a bound: a century."""
 
@@ -66,6 +68,14 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
     if query.bounded:
         refuse_repeated(tree, query)
     return tree
+
+
+def refuse_unknown(node: exp.Expr, query: Query) -> None:
+    """UsageError, with its place, for a call of a function that is not known to do nothing but compute."""
+    for each in node.walk():
+        name = name_of_call(each) if isinstance(each, exp.Anonymous) and not isinstance(each.parent, exp.Hint) else ""
+        if name and name not in ALLOWED and name not in OWN_CALLS:
+            raise wrong(each, query, f"There is no function {name.upper()} in queries")
 
 
 def words_of(query: Query) -> set[str]:
@@ -150,7 +160,7 @@ def _is_state(tokens: list[Token]) -> bool:
 
 def _refuse(node: exp.Expr, query: Query) -> None:
     name = name_of_call(node)
-    if name in FORBIDDEN:
+    if name in REFUSED:
         raise wrong(node, query, f"{name.upper()} reaches beyond mappings, and is not allowed")
     if name in WITHOUT_OPTIONS and len(node.expressions) > WITHOUT_OPTIONS[name]:
         raise wrong(node, query, f"Options of {name.upper()} reach beyond mappings, and are not allowed")

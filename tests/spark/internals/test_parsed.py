@@ -4,10 +4,11 @@ import pytest
 from pyspark.errors import AnalysisException, ParseException
 
 from pitstop.spark.internals.parsed import RefusedError, rows_of
+from pitstop.sql.functions import ALLOWED
 
 pytestmark = pytest.mark.spark
 
-FUNCTIONS = {"reflect": -1, "from_xml": 2}
+FUNCTIONS = dict.fromkeys(ALLOWED) | {"from_xml": 2}
 QUERIES = [
     "VALUES (1, 'a'), (2, current_user())",
     "SELECT * FROM t PIVOT (sum(a) AS s FOR b IN ('x' AS x, 'y'))",
@@ -53,6 +54,9 @@ REFUSED = {
     "SELECT system.builtin.`Reflect`('java.lang.System', 'getenv')": "Reflect",
     "SELECT * FROM t LATERAL VIEW reflect('java.lang.System', 'getenv') AS y": "reflect",
     "SELECT from_xml('<a/>', 'x INT', map('rowValidationXSDPath', '/etc/passwd'))": "from_xml",
+    "SELECT xpath_string('<a/>', 'a')": "xpath_string",
+    "SELECT one_of_a_later_release(1)": "one_of_a_later_release",
+    "SELECT * FROM python_worker_logs()": "python_worker_logs",
     "SELECT * FROM csv.`/etc/passwd`": "csv.`/etc/passwd`",
     "SELECT * FROM spark_catalog.default.t": "spark_catalog.default.t",
     "SELECT * FROM STREAM t": "NamedStreamingRelation",

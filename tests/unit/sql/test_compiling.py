@@ -332,6 +332,8 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO log SELECT \"reflect\"('java.lang.System', 'exit') AS x FROM pings", "REFLECT reaches beyond mappings"),
         ("INSERT INTO log SELECT `Java_Method`('java.lang.System', 'exit') AS x FROM pings", "JAVA_METHOD reaches beyond"),
         ("INSERT INTO log SELECT builtin.try_reflect('java.lang.System', 'exit') AS x FROM pings", "TRY_REFLECT reaches beyond"),
+        ("INSERT INTO log SELECT XPATH_string('<a/>', 'a') AS x FROM pings", "XPATH_STRING reaches beyond"),
+        ("INSERT INTO log SELECT later(vin) AS x FROM pings", "There is no function LATER in queries"),
         ("INSERT INTO log SELECT * FROM IDENTIFIER('csv.`/etc/passwd`')", "IDENTIFIER reaches beyond mappings"),
         ("INSERT INTO log SELECT TRANSFORM(vin) USING 'sh -c id' AS (x) FROM pings", "and never a script"),
         ("INSERT INTO log SELECT * FROM json.`/etc/passwd`", "reads what mappings and views name"),

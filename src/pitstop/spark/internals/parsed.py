@@ -50,9 +50,9 @@ class RefusedError(Exception):
     """A query holds what none may have; the text is what that is called."""
 
 
-def rows_of(spark: SparkSession, text: str, functions: Mapping[str, int]) -> DataFrame:
-    """The rows of a query, of which nothing is carried out yet. ``functions``: those with a bound on how many arguments they may
-    be given; below 0: they may not be called.
+def rows_of(spark: SparkSession, text: str, functions: Mapping[str, int | None]) -> DataFrame:
+    """The rows of a query, of which nothing is carried out yet. ``functions``: those that it may call, each with a bound on how
+    many arguments it may be given, or without.
 
     RefusedError for a text that Spark reads as anything but a query of rows, or in which a name has several parts: what a query
     reads are views of its session. Raises Spark's own errors as ``spark.sql`` does.
@@ -67,7 +67,7 @@ def rows_of(spark: SparkSession, text: str, functions: Mapping[str, int]) -> Dat
     return DataFrame(classes(spark).org.apache.spark.sql.classic.Dataset.ofRows(session_of(spark), plan), spark)
 
 
-def _check(spark: SparkSession, functions: Mapping[str, int]) -> Any:
+def _check(spark: SparkSession, functions: Mapping[str, int | None]) -> Any:
     names = [f"{package}.{name}" for package, names in _NODES.items() for name in names]
-    counts = [f"{name}:{most}" for name, most in functions.items()]
+    counts = [f"{name}:{-1 if most is None else most}" for name, most in functions.items()]
     return new(spark, driver_class(spark, _CHECK), " ".join(names), " ".join(counts))

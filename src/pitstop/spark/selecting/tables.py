@@ -25,19 +25,19 @@ from pitstop.spark.lowering.source import can_be_bad, good_rows, read_static, wi
 from pitstop.spark.state import in_snapshot
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.connectors import IMAP, connector_of
-from pitstop.sql.functions import FORBIDDEN, WITHOUT_OPTIONS
+from pitstop.sql.functions import ALLOWED, WITHOUT_OPTIONS
 from pitstop.sql.keyed import has_text_keys, wanted_keys
 from pitstop.sql.mappings import Mapping, Named, View, identifier
 from pitstop.sql.names import beyond_ctes, is_information, query_of, state_of
-from pitstop.sql.queries import INFORMATION, parse_query, wrong
+from pitstop.sql.queries import INFORMATION, parse_query, refuse_unknown, wrong
 from pitstop.sql.rewriting import Rewritten, rewritten
 from pitstop.sql.statements import Query
 from pitstop.sql.types import quoted
 
 PAGE = 20_000
 MOST_LITERALS = 100
-_ARGUMENTS = dict.fromkeys(FORBIDDEN, -1) | WITHOUT_OPTIONS
-"""Function -> how many arguments it may be given."""
+_ARGUMENTS: dict[str, int | None] = dict.fromkeys(sorted(ALLOWED)) | WITHOUT_OPTIONS
+"""Function that a query may call -> how many arguments it may be given, None: any number."""
 
 
 class NotAskedError(Exception):
@@ -69,6 +69,7 @@ class Tables:
     def rewritten(self, query: Query) -> Rewritten:
         """The query as Spark takes it, over views that are there now."""
         tree = parse_query(query)
+        refuse_unknown(tree, query)
         named = [table for table in beyond_ctes(tree) if isinstance(table, exp.Table)]
         return rewritten(query, [(table, self._view_of(table, tree, query), _title(table)) for table in named])
 
