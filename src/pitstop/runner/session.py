@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -24,15 +25,17 @@ def session(work_dir: Path) -> SparkSession:
 
     Scratch folders that earlier processes have left there are removed.
     """
-    from pitstop.spark.base.session import build_session, scratch_of
+    from pitstop.spark.base.session import build_session, scratch_of, temporary_of
     from pitstop.spark.sources import register
 
     remove_left_scratch(work_dir, time.time())
+    remove_left_temporary(time.time())
     cluster, levels = ClusterSettings.from_environment(os.environ), levels_of_workers(work_dir)
     os.environ[VARIABLE] = str(levels)  # the JVM and its Python workers inherit it, those of other machines do not
     told = {} if cluster.is_here else {f"spark.executorEnv.{VARIABLE}": str(levels)}
     spark = build_session(cluster, work_dir, told)
-    write_handle(scratch_of(spark) / OWNER, own_handle())
+    for folder in (scratch_of(spark), temporary_of(spark)):
+        write_handle(folder / OWNER, own_handle())
     register(spark)
     return spark
 
@@ -46,7 +49,25 @@ def remove_left_scratch(work_dir: Path, now: float) -> None:
     """Remove the scratch folders of sessions whose processes are gone: one that is killed leaves its own, with all its state."""
     from pitstop.spark.base.session import SCRATCH_PREFIX
 
-    for folder in work_dir.glob(f"{SCRATCH_PREFIX}*"):
+    _remove_left(work_dir.glob(f"{SCRATCH_PREFIX}*"), now)
+
+
+def remove_left_temporary(now: float) -> None:
+    """Remove what the Java of sessions whose processes are gone has left where all users of the machine have their files."""
+    from pitstop.spark.base.temporary import PREFIX, places
+
+    for place in places():
+        _remove_left(place.glob(f"{PREFIX}*"), now)
+
+
+def _remove_left(folders: Iterable[Path], now: float) -> None:
+    for folder in folders:
+        try:
+            facts = folder.lstat()
+        except FileNotFoundError:  # another one has removed it
+            continue
+        if facts.st_uid != os.geteuid():
+            continue
         owner = handle_in(folder / OWNER)
-        if not is_alive(owner) if owner is not None else now - folder.stat().st_mtime > YOUNG_SECONDS:
+        if not is_alive(owner) if owner is not None else now - facts.st_mtime > YOUNG_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)

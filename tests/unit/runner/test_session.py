@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pitstop.launchers.processes import handle_of, own_handle, write_handle
-from pitstop.runner.session import OWNER, YOUNG_SECONDS, remove_left_scratch
+from pitstop.runner.session import OWNER, YOUNG_SECONDS, remove_left_scratch, remove_left_temporary
 
 NOW = 1_000_000_000.0
 
@@ -40,3 +40,15 @@ def test_the_scratch_of_dead_sessions_goes_and_that_of_living_ones_stays(scratch
 
 def test_a_folder_that_is_not_there_yet_has_nothing_left(tmp_path):
     remove_left_scratch(tmp_path / "work", NOW)
+
+
+def test_what_dead_javas_have_unpacked_goes_and_what_is_not_ours_stays(scratch, tmp_path, monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    dead = handle_of(process.pid)
+    process.communicate(b"\n")
+    monkeypatch.setattr("pitstop.spark.base.temporary.places", lambda: [tmp_path])
+    scratch("pitstop-java-dead", dead)
+    living = scratch("pitstop-java-living", own_handle(), age=YOUNG_SECONDS + 1)
+    other = scratch("other", dead)
+    remove_left_temporary(NOW)
+    assert set(tmp_path.iterdir()) == {living, other}

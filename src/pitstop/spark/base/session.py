@@ -14,14 +14,17 @@ from pitstop.kit.class_jar import class_jar, put_on_class_path
 from pitstop.kit.java import find_java, spark_home, version_of
 from pitstop.kit.private import UMASK
 from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
+from pitstop.spark.base.temporary import temporary_folder
 from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 from pitstop.spark.internals.packages import add_packages
-from pitstop.spark.internals.settings import FILE_MANAGER, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
+from pitstop.spark.internals.settings import FILE_MANAGER, PRIVATE_SOCKETS, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
 _MEMBERS = "spark.pitstop.members"
 """Setting of a session on members of ours: their ids."""
+_TEMPORARY = "spark.pitstop.temporary"
+"""Setting of a session: the folder of what its Java makes in the place of ``/tmp``."""
 END_SECONDS = 120.0
 SCRATCH_PREFIX = "spark-"
 """What the names of sessions' scratch folders begin with."""
@@ -81,7 +84,9 @@ def build_session(
     work_dir.mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=work_dir.absolute())
     own = SparkCluster.read(cluster.own) if cluster.own is not None else None
+    temporary = temporary_folder()
     options = _java_options(java)
+    own_options = [*options, f"-Djava.io.tmpdir={temporary}"]
     to_use = class_archive.to_use(class_archive.class_archive(java, spark_home()))
     archiving = class_archive.to_make(archive_classes) if archive_classes is not None else []
     if archive_classes is None:  # of a class path that is a part of all others: Java may then use the archive with any
@@ -99,11 +104,12 @@ def build_session(
         # Hadoop sets permissions itself, past the umask of the process.
         .config("spark.hadoop.fs.permissions.umask-mode", f"{UMASK:03o}")
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        .config("spark.driver.extraJavaOptions", " ".join([*options, *(archiving or to_use)]))
+        .config("spark.driver.extraJavaOptions", " ".join([*own_options, *(archiving or to_use)]))
+        .config(_TEMPORARY, str(temporary))
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
-    for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {})).items():
+    for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {}) | PRIVATE_SOCKETS).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
@@ -121,6 +127,13 @@ def wait_for_java(spark: SparkSession) -> None:
 def scratch_of(spark: SparkSession) -> Path:
     """The folder in which a session of :func:`build_session` keeps all that it needs while it lives."""
     folder = spark.conf.get("spark.local.dir")
+    assert folder is not None
+    return Path(folder)
+
+
+def temporary_of(spark: SparkSession) -> Path:
+    """The folder of a session of :func:`build_session` in which its Java unpacks libraries, and PySpark makes its sockets."""
+    folder = spark.conf.get(_TEMPORARY)
     assert folder is not None
     return Path(folder)
 
@@ -178,7 +191,8 @@ def _executors(own: SparkCluster, java_options: list[str]) -> dict[str, str]:
         # State is best spread evenly: tasks wait for the executors that are just starting, but not for ones that are lost.
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "30s",
-        "spark.executor.extraJavaOptions": " ".join(java_options),
+        # An executor works in a folder of its own, as its user alone does: its sockets and libraries lie there.
+        "spark.executor.extraJavaOptions": " ".join([*java_options, "-Djava.io.tmpdir=."]),
     }
 
 

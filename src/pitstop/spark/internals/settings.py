@@ -18,6 +18,10 @@ COUNT_ROWS = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 WORKER = {"spark.python.daemon.module": f"{__package__}.daemon"}
 """What a new session needs so that functions with state run in the faster way of ours."""
 
+PRIVATE_SOCKETS = {"spark.python.unix.domain.socket.enabled": "true"}
+"""Java and Python speak by sockets in ``java.io.tmpdir``, and not by ports of the machine: PySpark opens one for each result and
+waits there for one connection, without an end, and whoever connects first would be it."""
+
 FILE_MANAGER = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
