@@ -28,6 +28,8 @@ from pitstop.sql.summary import summary
 
 MEDIA_TYPE = "application/x-ndjson"
 PATH = "/sql"
+MOST_BYTES = 4 << 20
+"""Of a request: its text has a mebibyte of letters at most, and viewers may send it."""
 MOST_STATEMENTS = 1_000
 """In a text: each that changes something is an entry of the audit trail, which keeps the newest alone."""
 
@@ -48,7 +50,13 @@ def router(service: ServerService, access: Access) -> APIRouter:
         200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "A JSON object a line"}
     }
 
-    @routes.post(PATH, summary="Carry out SQL statements", response_class=StreamingResponse, responses=lines)
+    @routes.post(
+        PATH,
+        summary="Carry out SQL statements",
+        response_class=StreamingResponse,
+        responses=lines,
+        max_body_size=MOST_BYTES,
+    )
     async def execute_sql(request: Request, body: StatementsModel) -> StreamingResponse:
         """One after the other. For each, lines come: `{"columns": [{"name", "type"}]}`, `{"row": [...]}` for each row, and
         `{"rows": n}` at its end; columns are empty for one that gives no rows, and `"endless": true` stands beside those of a

@@ -10,13 +10,23 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
+from pitstop.rest.threads import parsing
+
+LARGE_BYTES = 256 << 10
+"""Bodies above are read in a thread: the one of all requests has others to answer."""
+
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
+        content = await self.body()
         try:
-            return from_json(await self.body(), allow_inf_nan=False)
+            return await parsing(_value, content) if len(content) > LARGE_BYTES else _value(content)
         except ValueError as error:
             raise json.JSONDecodeError(str(error), "", 0) from None
+
+
+def _value(content: bytes) -> Any:
+    return from_json(content, allow_inf_nan=False)
 
 
 class StrictRoute(APIRoute):

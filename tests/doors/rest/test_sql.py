@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import JobState
-from pitstop.rest import sql
+from pitstop.rest import sql, strict
 from pitstop.rest.access import Access
 from pitstop.service.sql_results import Result
 from pitstop.sql.parsing import parse
@@ -235,3 +235,20 @@ def test_what_a_name_means_is_looked_at_again_before_a_viewers_statement_is_carr
     assert (status, lines[-1]["error"]["code"]) == (200, "FORBIDDEN")
     (entry,) = state.audit(limit=1)
     assert (entry.path, entry.status) == ("SELECT FROM m", 403)
+
+
+def test_a_text_has_a_limit_of_its_own_and_a_large_one_is_not_read_where_all_requests_are(state, monkeypatch):
+    threads = []
+    value = strict._value
+    monkeypatch.setattr(strict, "_value", lambda content: threads.append(threading.get_ident()) or value(content))
+    with TestClient(doors.application(state, ACCESS)) as client:
+        loop = client.portal.call(threading.get_ident)
+
+        def status(content):
+            headers = {"Authorization": f"Bearer {VIEWER}", "Content-Type": "application/json"}
+            return client.post("/api/v1/sql", content=content, headers=headers).status_code
+
+        assert status(b'{"statements": "SHOW JOBS"}') == 200
+        assert status(b'{"statements": [' + b"{}, " * 100_000 + b"{}]}") == 400
+        assert status(b'{"statements": "' + b" " * sql.MOST_BYTES + b'"}') == 413
+    assert [each == loop for each in threads] == [True, False]
