@@ -5,16 +5,32 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from h11 import SERVER, Connection, RemoteProtocolError, Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 20.0
 """How long the head of a request may take, from the connection or the end of the request before it."""
 
 
+class _OneLength(Connection):
+    """Refuses a request that says twice, by length and by chunks, where it ends: a proxy may believe the other one."""
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, Request) and {b"content-length", b"transfer-encoding"} <= {name for name, _ in event.headers}:
+            raise RemoteProtocolError("Content-Length and Transfer-Encoding in one request")
+        return event
+
+
 class PatientProtocol(H11Protocol):
     """H11Protocol that waits so long for the head of a request; the rest of it is the gate's affair (rest.gate)."""
 
     _deadline: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        most = self.config.h11_max_incomplete_event_size
+        self.conn = _OneLength(SERVER, *([most] if most is not None else []))
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)

@@ -65,3 +65,16 @@ def test_a_request_that_is_there_may_take_its_time(connect):
         client.settimeout(20)
         client.sendall(b"b")
         assert answered(client)
+
+
+@pytest.mark.parametrize(
+    "framing", [b"Content-Length: 5\r\nTransfer-Encoding: chunked", b"transfer-encoding: chunked\r\ncontent-length: 0"]
+)
+def test_a_request_with_two_ends_is_refused_and_nothing_after_it_is_read(connect, framing):
+    with connect() as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\n" + framing + b"\r\n\r\n0\r\n\r\n" + HEAD + b"\r\n")
+        found = b""
+        while more := client.recv(1000):
+            found += more
+    assert found.startswith(b"HTTP/1.1 400")
+    assert found.count(b"HTTP/1.1") == 1
