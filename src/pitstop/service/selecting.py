@@ -124,7 +124,7 @@ def _information(name: str, service: Service, known: dict[str, Named]) -> OwnTab
     mappings = [thing for thing in known.values() if isinstance(thing, Mapping)]
     match name:
         case "mappings":
-            rows: list[list[Any]] = [["public", each.name, each.outside, each.type, each.statement()] for each in mappings]
+            rows: list[list[Any]] = [["public", each.name, each.outside, each.type, each.shown_statement()] for each in mappings]
             return OwnTable(name, _texts("table_schema", "table_name", "external_name", "type", "statement"), rows)
         case "columns":
             rows = [

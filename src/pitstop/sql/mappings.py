@@ -6,6 +6,13 @@ import re
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
 
+_WORDS = r"passw|passphrase|token|secret|credential|authorization|signature|(?:api|access|private|account|shared|\b)[-_.]?key\b"
+_SECRET = re.compile(_WORDS, re.IGNORECASE)
+"""Stands in the name of an option, or of a part of a URL, that nobody is to see."""
+_IN_URL = re.compile(rf"([?&;][^=&;#]*(?:{_WORDS})[^=&;#]*=)[^&;#\s]*", re.IGNORECASE)
+_USER = re.compile(r"(?<=://)[^/?#\s]*@")
+_HIDDEN = "***"
+
 
 @dataclass(frozen=True)
 class Column:
@@ -42,14 +49,21 @@ class Mapping:
 
     def statement(self) -> str:
         """The CREATE MAPPING that makes it."""
+        return self._statement(self.options)
+
+    def shown_statement(self) -> str:
+        """That statement as others may see it: without passwords, tokens and the like."""
+        return self._statement({key: _HIDDEN if _SECRET.search(key) else _shown(value) for key, value in self.options.items()})
+
+    def _statement(self, options: AnyMapping[str, str]) -> str:
         external = f" EXTERNAL NAME {identifier(self.external)}" if self.external is not None else ""
         columns = ", ".join(_column(column) for column in self.columns)
-        options = ", ".join(f"{text(key)} = {text(value)}" for key, value in self.options.items())
+        given = ", ".join(f"{text(key)} = {text(value)}" for key, value in options.items())
         return (
             f"CREATE MAPPING {identifier(self.name)}{external}"
             + (f" ({columns})" if columns else "")
             + f" TYPE {identifier(self.type)}"
-            + (f" OPTIONS ({options})" if options else "")
+            + (f" OPTIONS ({given})" if given else "")
         )
 
 
@@ -76,6 +90,11 @@ def identifier(name: str) -> str:
 def text(value: str) -> str:
     """A text as statements write it."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def _shown(value: str) -> str:
+    """The value of an option, without what is secret in a URL."""
+    return _IN_URL.sub(rf"\1{_HIDDEN}", _USER.sub(f"{_HIDDEN}@", value))
 
 
 def _column(column: Column) -> str:

@@ -5,6 +5,7 @@ import pytest
 from pitstop.errors import EngineError
 from pitstop.kit.asker import ASKER, Asker
 from pitstop.service.selecting import select
+from pitstop.sql.mappings import Mapping
 from pitstop.sql.parsing import parse
 
 COLUMNS = {"columns": [["n", "int"]]}
@@ -68,3 +69,20 @@ def test_one_that_nobody_waits_for_before_its_columns_is_closed():
         assert list(selected(answers).batches) == []
     finally:
         ASKER.reset(token)
+
+
+def test_what_is_told_of_mappings_has_no_password():
+    class Known:
+        def all(self):
+            return {"polled": Mapping("polled", "HttpPoll", options={"url": "http://bob:pw@host/"})}
+
+    class Told(Scripted):
+        def run(self, make):
+            asked.append(make(1))
+            return self
+
+    asked = []
+    (query,) = parse("SELECT statement FROM information_schema.mappings")
+    select(query, None, Known(), Told(COLUMNS))
+    ((_, name, _, _, statement),) = asked[0].tables[0].rows
+    assert (name, "pw" in statement, "***@host" in statement) == ("polled", False, True)
