@@ -56,6 +56,38 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Session:
+    """Of a browser that has signed in."""
+
+    id: str
+    role: Role
+    since: float
+    """When it was signed in by a token, or by a link that one had asked for: links that sessions ask for make no longer ones."""
+
+    @property
+    def until(self) -> float:
+        """When it ends by itself."""
+        return self.since + SESSION_SECONDS
+
+
+class EndedSessions:
+    """Sessions that were signed out, until they would have ended by themselves."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def add(self, session: Session) -> None:
+        with self._lock:
+            for old in [each for each, until in self._until.items() if until <= time.time()]:
+                del self._until[old]
+            self._until[session.id] = session.until
+
+    def __contains__(self, session: Session) -> bool:
+        return session.id in self._until
+
+
+@dataclass(frozen=True)
 class Access:
     """Who may ask."""
 
@@ -70,6 +102,7 @@ class Access:
     """That of viewers; None if there are none."""
     session_key: str = field(default_factory=secrets.token_urlsafe)
     """Signs sessions, with the tokens: from a session alone nobody can guess a token that somebody has thought up."""
+    ended: EndedSessions = field(default_factory=EndedSessions, compare=False)
 
     def refusal(self, path: str, headers: Headers, method: str = "GET") -> PitstopError | None:
         """Why this request is not let in; None if it is."""
@@ -104,9 +137,14 @@ class Access:
             # A header arrives as Latin-1, whatever its bytes were.
             role = self.role_of(token.strip().encode("latin-1"))
             return Identity(role, False) if role is not None else None
-        session = cookie_parser(headers.get("cookie", "")).get(session_cookie(headers.get("host", "")))
-        role = self._role_in(session) if session is not None else None
-        return Identity(role, True) if role is not None else None
+        session = self.session(headers)
+        return Identity(session.role, True) if session is not None else None
+
+    def session(self, headers: Headers) -> Session | None:
+        """The session of the browser that sends these headers; None if it has none, or it has ended."""
+        cookie = cookie_parser(headers.get("cookie", "")).get(session_cookie(headers.get("host", "")))
+        found = self._session_in(cookie) if cookie is not None else None
+        return found if found is not None and found not in self.ended else None
 
     def role_of(self, token: bytes) -> Role | None:
         """Whose token this is."""
@@ -116,20 +154,26 @@ class Access:
                 found = role
         return found
 
-    def new_session(self, role: Role) -> str:
-        """The value of a cookie that stands for this role for SESSION_SECONDS, or until a token is another one."""
-        return self._signer.dumps(role.value)
+    def new_session(self, role: Role, since: float | None = None) -> str:
+        """The value of a cookie that stands for this role for SESSION_SECONDS after ``since``, by default now, or until a token
+        is another one."""
+        return self._signer.dumps([secrets.token_urlsafe(16), role.value, time.time() if since is None else since])
 
     @cached_property
     def _signer(self) -> URLSafeTimedSerializer:
         secret = "\0".join((self.session_key, self.token, self.viewer_token or ""))
         return URLSafeTimedSerializer(secret, salt="session", signer_kwargs={"digest_method": hashlib.sha256})
 
-    def _role_in(self, session: str) -> Role | None:
+    def _session_in(self, cookie: str) -> Session | None:
         try:
-            return Role(self._signer.loads(session, max_age=SESSION_SECONDS))
-        except (BadData, ValueError):
+            value, signed = self._signer.loads(cookie, max_age=SESSION_SECONDS, return_timestamp=True)
+            if isinstance(value, str):  # of an older release
+                return Session(cookie, Role(value), signed.timestamp())
+            session_id, role, since = value
+            found = Session(str(session_id), Role(role), float(since))
+        except (BadData, ValueError, TypeError):
             return None
+        return found if time.time() < found.until else None
 
     def _is_ours(self, host: str) -> bool:
         try:
@@ -144,23 +188,23 @@ class Links:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._open: dict[str, tuple[Role, float]] = {}
+        self._open: dict[str, tuple[Role, float | None, float]] = {}
         self._lock = threading.Lock()
 
-    def new(self, role: Role) -> str:
-        """The code of a new link."""
+    def new(self, role: Role, since: float | None = None) -> str:
+        """The code of a new link; ``since``: when the session was signed in that asks for it."""
         code = secrets.token_urlsafe(32)
         with self._lock:
             while len(self._open) >= MOST_LINKS:
                 del self._open[next(iter(self._open))]
-            self._open[code] = role, self._clock() + LINK_SECONDS
+            self._open[code] = role, since, self._clock() + LINK_SECONDS
         return code
 
-    def use(self, code: str) -> Role | None:
-        """What the link of this code stands for; None if there is none, any more."""
+    def use(self, code: str) -> tuple[Role, float | None] | None:
+        """(what the link of this code stands for, since when); None if there is none, any more."""
         with self._lock:
-            role, until = self._open.pop(code, (None, 0.0))
-        return role if self._clock() < until else None
+            role, since, until = self._open.pop(code, (None, None, 0.0))
+        return (role, since) if role is not None and self._clock() < until else None
 
 
 def session_cookie(host: str) -> str:

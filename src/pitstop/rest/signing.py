@@ -45,8 +45,10 @@ def api_router(access: Access, links: Links) -> APIRouter:
 
     @routes.post("/sign-in-links", status_code=201, summary="Make a link that signs a browser in")
     async def make_sign_in_link(request: Request) -> SignInLink:
-        """As whoever asks."""
-        return SignInLink(f"/sign-in?code={links.new(identity(request).role)}", LINK_SECONDS)
+        """As whoever asks; a link that a session has asked for makes one that ends when that one does."""
+        asked, session = identity(request), access.session(request.headers)
+        since = session.since if asked.signed_in and session is not None else None
+        return SignInLink(f"/sign-in?code={links.new(asked.role, since)}", LINK_SECONDS)
 
     return routes
 
@@ -55,10 +57,10 @@ def browser_router(access: Access, links: Links) -> APIRouter:
     """Routes of browsers alone."""
     routes = APIRouter(tags=["access"], route_class=StrictRoute)
 
-    def begin(request: Request, response: Response, role: Role) -> Response:
+    def begin(request: Request, response: Response, role: Role, since: float | None = None) -> Response:
         response.set_cookie(
             session_cookie(request.headers.get("host", "")),
-            access.new_session(role),
+            access.new_session(role, since),
             max_age=SESSION_SECONDS,
             httponly=True,
             samesite="strict",
@@ -73,10 +75,10 @@ def browser_router(access: Access, links: Links) -> APIRouter:
         request: Request, code: Annotated[str, Query(max_length=100, description="That of the link")]
     ) -> Response:
         """Leads to the page, with a session."""
-        role = links.use(code)
-        if role is None:
+        found = links.use(code)
+        if found is None:
             raise DeniedError("This link was used already, or is older than five minutes: `pitstop ui` makes another one.")
-        return begin(request, RedirectResponse("/", 303), role)
+        return begin(request, RedirectResponse("/", 303), *found)
 
     @routes.post("/sign-in", summary="Sign in by a token", status_code=204, max_body_size=MOST_BYTES)
     async def sign_in(request: Request, body: SignInBody) -> Response:
@@ -88,7 +90,10 @@ def browser_router(access: Access, links: Links) -> APIRouter:
 
     @routes.post("/sign-out", summary="Sign out", status_code=204)
     async def sign_out(request: Request) -> Response:
-        """The browser forgets its session."""
+        """The browser forgets its session, which is worth nothing any more."""
+        session = access.session(request.headers)
+        if session is not None:
+            access.ended.add(session)
         response = Response(status_code=204)
         response.delete_cookie(session_cookie(request.headers.get("host", "")), httponly=True, samesite="strict")
         return response

@@ -1,10 +1,12 @@
 """Browsers sign in by a link or a token; viewers look and change nothing; a session is worth nothing to other pages."""
 
+import time
+
 import pytest
 from fastapi.testclient import TestClient
 from starlette.datastructures import Headers
 
-from pitstop.rest.access import LINK_SECONDS, MOST_LINKS, Access, Links, Role, session_cookie
+from pitstop.rest.access import LINK_SECONDS, MOST_LINKS, SESSION_SECONDS, Access, Links, Role, session_cookie
 from tests.doors.doors import application
 
 TOKEN, VIEWERS = "the-long-token", "the-viewers-token"
@@ -42,12 +44,12 @@ def test_a_link_is_worth_nothing_after_five_minutes_and_the_oldest_of_many_goes(
     now = [0.0]
     links = Links(lambda: now[0])
     late, right = links.new(Role.VIEWER), links.new(Role.VIEWER)
-    assert links.use(right) is Role.VIEWER
+    assert links.use(right) == (Role.VIEWER, None)
     now[0] = LINK_SECONDS
     assert links.use(late) is None
     first, *others = [links.new(Role.OPERATOR) for _ in range(MOST_LINKS + 1)]
     assert links.use(first) is None
-    assert links.use(others[0]) is Role.OPERATOR
+    assert links.use(others[0]) == (Role.OPERATOR, None)
 
 
 def test_a_browser_signs_in_by_a_token_and_out_again(browser):
@@ -119,3 +121,36 @@ def test_a_token_of_any_letters_is_known_by_header_and_form(state):
 def test_a_wrong_token_is_not_made_good_by_a_session(browser):
     browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
     assert browser.get("/api/v1/me", headers=bearer("wrong")).status_code == 401
+
+
+def test_a_session_that_was_signed_out_has_ended_and_others_have_not(browser):
+    sessions = []
+    for _ in range(2):
+        browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
+        sessions.append(browser.cookies.get("pitstop-session-web"))
+    assert browser.post("/sign-out", headers=ORIGIN).status_code == 204
+    for session, status in zip(sessions, (200, 401), strict=True):
+        browser.cookies.clear()
+        assert browser.get("/api/v1/me", headers={"Cookie": f"pitstop-session-web={session}"}).status_code == status
+
+
+def test_a_link_of_a_session_makes_none_that_lasts_longer(browser, monkeypatch):
+    now = [time.time()]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
+    now[0] += SESSION_SECONDS - 60
+    link = browser.post("/api/v1/sign-in-links", headers=ORIGIN)
+    assert browser.get(link.json()["path"]).status_code == 303
+    now[0] += 59
+    assert browser.get("/api/v1/me").status_code == 200
+    now[0] += 2
+    assert browser.get("/api/v1/me").status_code == 401
+
+
+def test_a_session_of_an_older_release_goes_on_and_can_be_signed_out(browser):
+    session = ACCESS._signer.dumps("viewer")
+    browser.cookies.set("pitstop-session-web", session)
+    assert browser.get("/api/v1/me").json() == {"role": "viewer", "signed_in": True}
+    assert browser.post("/sign-out", headers=ORIGIN).status_code == 204
+    browser.cookies.clear()
+    assert browser.get("/api/v1/me", headers={"Cookie": f"pitstop-session-web={session}"}).status_code == 401
