@@ -45,7 +45,8 @@ def api_router(access: Access, links: Links) -> APIRouter:
 
     @routes.post("/sign-in-links", status_code=201, summary="Make a link that signs a browser in")
     async def make_sign_in_link(request: Request) -> SignInLink:
-        """As whoever asks; a link that a session has asked for makes one that ends when that one does."""
+        """As whoever asks."""
+        # One that a session has asked for makes one that ends when that one does: else they had no end.
         asked, session = identity(request), access.session(request.headers)
         since = session.since if asked.signed_in and session is not None else None
         return SignInLink(f"/sign-in?code={links.new(asked.role, since)}", LINK_SECONDS)
@@ -90,7 +91,7 @@ def browser_router(access: Access, links: Links) -> APIRouter:
 
     @routes.post("/sign-out", summary="Sign out", status_code=204)
     async def sign_out(request: Request) -> Response:
-        """The browser forgets its session, which is worth nothing any more."""
+        """The browser forgets its session."""
         session = access.session(request.headers)
         if session is not None:
             access.ended.add(session)
