@@ -51,6 +51,7 @@ def shown(seconds):
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
 
 
+@pytest.mark.long
 def test_each_row_that_windows_leave_out_is_a_letter_and_the_letters_are_as_many_as_are_counted(spark, tmp_path, monkeypatch):
     monkeypatch.setenv("PITSTOP_CHECK_ROWS", "1")
     feed, now, p = Feed(tmp_path / "rows"), int(time.time()) // 60 * 60, ps.Pipeline()

@@ -67,6 +67,7 @@ def numbers():
     return Numbers
 
 
+@pytest.mark.long
 def test_whatever_python_and_java_exchange_no_port_is_there_for_others(spark, tmp_path):
     expected, seen, epochs = guarded(spark), set(), []
     doubled = spark.range(2000, numPartitions=2).mapInPandas(lambda frames: frames, "id bigint")
