@@ -28,6 +28,7 @@ CONTROL = "_pitstop"
 ASIDE = "withdrawn-"
 """What begins the names of folders, beside those of lineages, with files that were set aside."""
 _EPOCH = re.compile(r"(\d+)[.-]")
+_RUN = re.compile(r"\d+-(\d+)\.staging")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,12 @@ class WrittenFiles:
     """Of the epoch. None: it has none, or a release wrote it that knew none."""
     job: str | None = None
     """Id of the job that has written it. None: a release wrote it that did not say so."""
+
+    @property
+    def token(self) -> int | None:
+        """The number of the run that has written it; None of a run that has none."""
+        run = _RUN.fullmatch(self.staging)
+        return int(run[1]) if run is not None else None
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,17 @@ class FileEpochs:
         last = max(self._committed(), default=-1)
         if last > epoch:
             raise self._other_epoch(last)
+
+    def check_no_later_run(self, job: str, token: int) -> None:
+        """OtherEpochError if a run that is not before this one has written here on another lineage: the job was put back since.
+
+        ``token``: of this run. Runs of a job have ever higher ones, and each writes on one lineage.
+        """
+        for other in lineages_in(Path(self.folder), self.sink):
+            last = max(other._committed(), default=None) if other.lineage != self.lineage else None
+            written = other._read(other._manifest(last)) if last is not None else None
+            if written is not None and written.job == job and written.token is not None and written.token >= token:
+                raise self._other_epoch(last or 0)
 
     def commit(
         self, epoch: int, written: WrittenFiles, ownership: Ownership, notes: Path | None, outputs: Path | None = None

@@ -54,6 +54,27 @@ def test_all_files_of_noted_epochs_are_withdrawn_and_no_others(epochs, tmp_path)
     assert epochs.withdraw() == 0
 
 
+@pytest.mark.parametrize(
+    ("lineage", "job", "token", "refused"),
+    [("L1", "j", 4, True), ("L1", "j", 3, True), ("L1", "j", 5, False), ("L1", "another", 4, False), ("L2", "j", 4, False)],
+    ids=["as late", "earlier", "later", "of another job", "on its own lineage"],
+)
+def test_a_run_is_told_that_a_later_one_has_written_on_another_lineage(tmp_path, lineage, job, token, refused):
+    later = FileEpochs(str(tmp_path / "out"), "L2", "rows")
+    staging = later.staging(7, "-4")
+    staging.mkdir(parents=True)
+    later.commit(7, WrittenFiles(staging.name, {}, job="j"), Watched(), None)
+    FileEpochs(str(tmp_path / "out"), "L0", "rows").control.mkdir(parents=True)  # which has committed nothing
+    run = FileEpochs(str(tmp_path / "out"), lineage, "rows")
+    if refused:
+        with pytest.raises(
+            OtherEpochError, match="Sink 'rows' has epoch 7 in .* already, and it is none of this job's saved state"
+        ):
+            run.check_no_later_run(job, token)
+    else:
+        run.check_no_later_run(job, token)
+
+
 @pytest.mark.parametrize("removed", range(5))
 def test_a_withdrawal_that_was_cut_off_comes_to_its_end(epochs, tmp_path, removed, monkeypatch):
     notes, out = tmp_path / "notes", tmp_path / "out"

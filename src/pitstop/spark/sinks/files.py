@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from functools import lru_cache
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -26,6 +27,8 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
             epochs.put_in_place(epoch)
             return
     epochs.check_is_last(context.epoch)
+    if context.run.fence is not None:
+        _check_no_later_run(epochs, context.run.job_id, context.run.fence.token)
     staging = epochs.staging(context.epoch, _of_run(context))
     shutil.rmtree(staging, ignore_errors=True)
     open_folder(folder)
@@ -42,6 +45,12 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
     epochs.put_in_place(context.epoch)
     # An epoch is replayed only if it is the last one; one more is kept for good measure.
     epochs.forget_before(context.epoch - 1, manifests=not withdrawable)
+
+
+@lru_cache(maxsize=1024)
+def _check_no_later_run(epochs: FileEpochs, job: str, token: int) -> None:
+    """Look once for each run and sink: what a later run writes, the fence keeps from this one."""
+    epochs.check_no_later_run(job, token)
 
 
 def folder_of(sink: FilesSink) -> Path:
