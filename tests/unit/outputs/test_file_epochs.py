@@ -67,9 +67,7 @@ def test_a_run_is_told_that_a_later_one_has_written_on_another_lineage(tmp_path,
     FileEpochs(str(tmp_path / "out"), "L0", "rows").control.mkdir(parents=True)  # which has committed nothing
     run = FileEpochs(str(tmp_path / "out"), lineage, "rows")
     if refused:
-        with pytest.raises(
-            OtherEpochError, match="Sink 'rows' has epoch 7 in .* already, and it is none of this job's saved state"
-        ):
+        with pytest.raises(OtherEpochError, match="already, and it is none of this job's saved state"):
             run.check_no_later_run(job, token)
     else:
         run.check_no_later_run(job, token)
