@@ -32,19 +32,19 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Problem:
-    """An error as a value: what the store keeps and what travels between processes."""
+    """An error as a value, in the form that the store keeps and that processes exchange."""
 
     code: str
     message: str
     details: dict[str, Any] = field(default_factory=dict)
 
     def error(self) -> PitstopError:
-        """The error to raise for it; of the root class if this release does not know the code."""
+        """Return the error to raise for this problem; one of the root class if this release does not know the code."""
         return all_errors().get(self.code, PitstopError)(self.message, **self.details)
 
 
 class PitstopError(Exception):
-    """Root of all errors that a user may see. ``str(error)`` is the sentence to show."""
+    """The root of all errors that a user may see. ``str(error)`` is the sentence to show."""
 
     code: ClassVar[str] = "ERROR"
     http_status: ClassVar[int] = 500
@@ -60,12 +60,12 @@ class PitstopError(Exception):
         return Problem(self.code, self.message, self.details)
 
     def to_dict(self) -> dict[str, Any]:
-        """The form in which REST answers: {code, message, details}."""
+        """Return the form in which REST answers: {code, message, details}."""
         return {"code": self.code, "message": self.message, "details": self.details}
 
 
 class UsageError(PitstopError):
-    """What was typed or written cannot be right."""
+    """The input cannot be right."""
 
     code = "USAGE"
     http_status = 400
@@ -104,19 +104,19 @@ class IncompatibleError(ConflictError):
 
 
 class DropError(IncompatibleError):
-    """A new version would drop saved state, or the place of a source, and nobody has said that it may."""
+    """A new version would drop saved state, or the place of a source, without permission to do so."""
 
     code = "DROPS_STATE"
 
 
 class FencedError(ConflictError):
-    """Another run of the job has taken over; this one must not write any more."""
+    """Another run of the job has taken over. This one must stop writing."""
 
     code = "FENCED"
 
 
 class OtherEpochError(ConflictError):
-    """A sink has an epoch of that lineage and number, or a later one, that is none of this checkpoint's."""
+    """A sink holds an epoch of that lineage and number, or a later one, that this checkpoint did not write."""
 
     code = "OTHER_EPOCH"
 
@@ -129,14 +129,14 @@ class DeniedError(PitstopError):
 
 
 class ForbiddenError(DeniedError):
-    """The token is not one of those who may do this."""
+    """The token does not allow this."""
 
     code = "FORBIDDEN"
     http_status = 403
 
 
 class ForeignError(DeniedError):
-    """The request was made by a web page of another site, or calls the server by a name that is not its own."""
+    """The request comes from a web page of another site, or calls the server by a name that is not its own."""
 
     code = "FOREIGN"
     http_status = 403
@@ -150,7 +150,7 @@ class TooLargeError(PitstopError):
 
 
 class BusyError(PitstopError):
-    """The server does as much of this as it may at once: ask again later."""
+    """The server already does as much of this as it may at once: ask again later."""
 
     code = "BUSY"
     http_status = 429
@@ -185,14 +185,14 @@ class EngineError(PitstopError):
 
 
 class VersionError(EngineError):
-    """The new version of an update has failed, or was rolled back: the one before goes on. Nothing is wrong with the server."""
+    """The new version of an update failed or was rolled back. The version before continues. Nothing is wrong with the server."""
 
     code = "VERSION"
     http_status = 422
 
 
 class StoreError(EngineError):
-    """The store cannot be read or written for now. What was to be done is done when it is back."""
+    """The store cannot be read or written for now. Pending work is done when the store is back."""
 
     code = "STORE"
     http_status = 503
@@ -201,7 +201,7 @@ class StoreError(EngineError):
 def is_of_the_machine(error: BaseException) -> bool:
     """True if an error says that the store or a disk is away or full, or that the machine has no memory or no more processes.
 
-    Whoever waits long enough gets on.
+    Such an error goes away with time: the caller can wait and try again.
     """
     if isinstance(error, PitstopError) and error.details.get("away"):
         return True
@@ -211,7 +211,7 @@ def is_of_the_machine(error: BaseException) -> bool:
 
 
 NO_THREADS = "can't start new thread"
-"""What Python says when the machine has no more threads."""
+"""The message of Python's error when the machine has no more threads."""
 
 _MACHINE_ERRORS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE),
@@ -220,7 +220,7 @@ _MACHINE_ERRORS = (
 
 
 def all_errors() -> dict[str, type[PitstopError]]:
-    """Every error class by its code, so that an error can travel over HTTP and be raised again."""
+    """Return every error class by its code, so that an error can travel over HTTP and be raised again."""
     found: dict[str, type[PitstopError]] = {}
     pending: list[type[PitstopError]] = [PitstopError]
     while pending:

@@ -1,4 +1,4 @@
-"""Servers that are away for a while, for who follows what happens there."""
+"""Waiting for a server that is away, for code that follows what happens there."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Callable
 from pitstop.errors import PitstopError
 
 PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""How many seconds after the first, second … failure in a row the server is asked again."""
+"""The pauses in seconds before the server is asked again, after the first, second … failure in a row. The last one repeats."""
 
 Away = Callable[[PitstopError, float], object]
-"""What hears at each failure why, and for how many seconds the server has been away. What it raises ends the following."""
+"""A callback for each failure, with its error and the seconds that the server has been away. What it raises ends the wait."""
 
 
 class Absence:
-    """How long a server has been away by now."""
+    """The time that a server has been away, counted from the first failure in a row."""
 
     def __init__(self, told: Away, stop: threading.Event) -> None:
-        """``stop``: nobody waits any more once it is set."""
+        """``stop`` ends every wait once it is set."""
         self._told, self._stop = told, stop
         self._failures, self._since = 0, 0.0
 
     def wait(self, error: PitstopError) -> None:
-        """It does not answer: return when it is to be asked again."""
+        """Report a failure, and return when the server is to be asked again."""
         now = time.monotonic()
         self._since = self._since if self._failures else now
         self._told(error, now - self._since)
@@ -32,5 +32,5 @@ class Absence:
         self._failures += 1
 
     def over(self) -> None:
-        """It has answered."""
+        """End the absence: the server has answered."""
         self._failures = 0

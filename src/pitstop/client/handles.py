@@ -30,16 +30,17 @@ ENDED = (JobState.COMPLETED, JobState.FAILED)
 
 
 def connect(url: str | None = None, token: str | None = None) -> Client:
-    """A client of the server at ``url`` (default: ``$PITSTOP_URL``, then http://127.0.0.1:8701).
+    """Return a client of the server at ``url`` (default: ``$PITSTOP_URL``, then http://127.0.0.1:8701).
 
-    ``token`` (default: ``$PITSTOP_TOKEN``) need not be given for a server of one's own on this machine that has made its token.
+    ``token`` defaults to ``$PITSTOP_TOKEN``. It can be left out for the user's own server on this machine if that server has made
+    its token.
     """
     chosen = url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
     return Client(HttpService(chosen, token or os.environ.get("PITSTOP_TOKEN")))
 
 
 class Client:
-    """Submit jobs and find them again. May be used with ``with``, or kept for as long as the process lives."""
+    """Submits jobs and finds them again. Use it in a ``with`` statement, or keep it as long as the process lives."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -51,7 +52,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         if isinstance(self.service, HttpService):
             self.service.close()
 
@@ -65,43 +66,43 @@ class Client:
         config: dict[str, Any] | None = None,
         id: str | None = None,
     ) -> JobHandle:
-        """Submit an artifact; returns at once, the job starts by itself (:meth:`JobHandle.wait_started`).
+        """Submit an artifact and return at once: the job starts by itself (:meth:`JobHandle.wait_started`).
 
         ``artifact`` is a .py, .zip, .whl or .sql file of this machine, or a URL that the server reads. ``entry`` is
-        ``module:function``; it may be left out if there is exactly one job. ``config`` goes over the options in the code;
-        None in it leaves what the code says. With an ``id`` of your own (16 hex digits in four groups, the first below 8) the
-        same may be submitted again after a broken connection: if there is the job already, it is returned. Raises
-        ArtifactError, UsageError (unknown option), NotFoundError (snapshot) and ConflictError (an active job has that name).
+        ``module:function``; it can be left out if the artifact holds exactly one job. ``config`` overrides the options in the
+        code; a value of None leaves what the code says. With an ``id`` of your own (16 hex digits in four groups, the first below
+        8) you can submit again after a broken connection: a job that already has the id is returned. Raises ArtifactError,
+        UsageError (unknown option), NotFoundError (snapshot) and ConflictError (an active job has that name).
         """
         request = SubmitRequest(str(artifact), None, entry, tuple(args), name, initial_snapshot, dict(config or {}), id)
         return JobHandle(self.service, self.service.submit(request).id)
 
     def jobs(self, include_ended: bool = False) -> list[JobHandle]:
-        """Jobs that have not ended, or all that are remembered."""
+        """Return the jobs that have not ended, or all that are remembered."""
         return [JobHandle(self.service, found.id) for found in self.service.jobs(include_ended)]
 
     def job(self, name_or_id: str) -> JobHandle:
-        """NotFoundError if there is none of that name or id."""
+        """Return the job of that name or id. NotFoundError if there is none."""
         return JobHandle(self.service, self.service.job(name_or_id).id)
 
     def snapshots(self) -> list[SnapshotRecord]:
-        """Named snapshots, by name."""
+        """Return the named snapshots, by name."""
         return self.service.snapshots()
 
     def artifacts(self) -> list[Artifact]:
-        """The files of jobs that the server keeps, by name, each with the versions of jobs that use it."""
+        """Return the files of jobs that the server keeps, by name, each with the versions of jobs that use it."""
         return self.service.artifacts()
 
     def sql(self, statements: str) -> SqlRows:
-        """Carry out statements of SQL, with ``;`` between them; the rows of the last one, as dicts by column.
+        """Run SQL statements, separated by ``;``, and return the rows of the last one, as dicts by column.
 
-        UsageError with the place of what is wrong: nothing is done then. The first one that fails ends the rest, with the error
-        of the verb that it stands for.
+        UsageError, with the place of the mistake, if the text cannot be read: no statement is run then. The first statement that
+        fails ends the rest, with the error of the verb that it stands for.
         """
         return rows_of_last(self.service, statements)
 
     def query_state(self, snapshot: str, stage: str, sql: str = "SELECT * FROM state", limit: int = 1000) -> list[dict[str, Any]]:
-        """Rows of Spark SQL on the state of a stage in a snapshot: the table ``state``. UsageError if the SQL is wrong."""
+        """Run Spark SQL on a stage's state in a snapshot (table ``state``), and return rows. UsageError if the SQL is wrong."""
         found = self.service.query_state(snapshot, stage, sql, limit)
         return [dict(zip([name for name, _ in found.columns], row, strict=True)) for row in found.rows]
 
@@ -110,28 +111,28 @@ class Client:
         Path(file).write_bytes(self.service.export_state(snapshot, stage))
 
     def import_state(self, snapshot: str, stage: str, file: str | Path, name: str | None = None) -> SnapshotRecord:
-        """Put the rows of a parquet file in the place of a stage's state, in the same snapshot or in a new one of that name."""
+        """Replace a stage's state by the rows of a parquet file, in the same snapshot or in a new one called ``name``."""
         return self.service.import_state(snapshot, stage, Path(file).read_bytes(), name)
 
     def delete_snapshot(self, name: str) -> None:
-        """NotFoundError if there is none of that name."""
+        """Delete a snapshot. NotFoundError if there is none of that name."""
         self.service.delete_snapshot(name)
 
     def log_levels(self) -> list[LoggerLevel]:
-        """The levels of loggers that hold for servers and all runs."""
+        """Return the levels of loggers for servers and all runs."""
         return self.service.log_levels()
 
     def set_log_level(self, logger: str, level: str | None) -> None:
-        """Let a logger of servers and all runs tell what is of this level and graver; None: as usual. Nothing is restarted."""
+        """Set the level from which a logger writes, in servers and all runs. None restores the default. Nothing is restarted."""
         self.service.set_log_level(logger, level)
 
     def map(self, name: str) -> MapHandle:
-        """A map; it comes into being with its first entry."""
+        """Return a map. The map is made with its first entry."""
         return MapHandle(self.service, name)
 
 
 class JobHandle:
-    """One job, by its id. Verbs return once they are carried out; ConflictError if the job's state forbids them."""
+    """A job, found by its id. A verb returns once it is carried out, and raises ConflictError if the job's state forbids it."""
 
     def __init__(self, service: Service, job_id: str) -> None:
         self._service = service
@@ -142,31 +143,31 @@ class JobHandle:
 
     @property
     def details(self) -> JobStatus:
-        """All that is known of it now."""
+        """Everything that is known of the job now."""
         return self._service.job(self.id)
 
     @property
     def name(self) -> str:
-        """``N/A`` for a job without a name."""
+        """The job's name; ``N/A`` if it has none."""
         return self.details.display_name
 
     @property
     def status(self) -> JobState:
-        """Its state now."""
+        """The job's state now."""
         return self.details.status
 
     def metrics(self) -> Progress:
-        """Progress of its run: epoch, rows, watermark, and each stage's numbers."""
+        """Return the progress of the run: epoch, rows, watermark, and each stage's numbers."""
         return self._service.job(self.id).progress
 
     def suspend(self) -> None:
-        """Stop after the present epoch; the state is kept."""
+        """Stop after the present epoch. The state is kept."""
         self._service.suspend(self.id)
 
     def resume(self) -> None:
-        """Go on from the kept state: of a suspended job, or of one that has failed or was cancelled.
+        """Continue a suspended, failed or cancelled job from its kept state.
 
-        Nothing happens to a job that runs; ConflictError if it has completed, or its state is gone.
+        A job that runs stays as it is. ConflictError if the job has completed, or its state is gone.
         """
         self._service.resume(self.id)
 
@@ -175,21 +176,21 @@ class JobHandle:
         self._service.restart(self.id)
 
     def cancel(self) -> None:
-        """End at once; the state is kept for a while, a day by default, and :meth:`resume` brings it back.
+        """End at once. The state is kept for a while, a day by default, and :meth:`resume` brings the job back.
 
-        Nothing happens if it has ended.
+        A job that has ended stays as it is.
         """
         self._service.cancel(self.id)
 
     def configure(self, **options: Any) -> None:
-        """Change options of the suspended job, such as ``snapshot_interval="1 second"``: its next run has them.
+        """Change options of the suspended job, such as ``snapshot_interval="1 second"``, for its next run.
 
         UsageError for an option that only an update may change; ConflictError if the job is not suspended.
         """
         self._service.configure(self.id, options)
 
     def rollback(self) -> None:
-        """Go back to the version before an update that is being made ready, starts or is watched."""
+        """Undo an update that is being prepared, starts or is watched: return to the version before it."""
         self._service.rollback(self.id)
 
     def discard(self) -> None:
@@ -197,11 +198,11 @@ class JobHandle:
         self._service.discard(self.id)
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
-        """Export while the job goes on."""
+        """Export a snapshot without ending the job."""
         return self._service.export_snapshot(self.id, name)
 
     def cancel_and_export_snapshot(self, name: str) -> SnapshotRecord:
-        """Export, and end the job exactly there."""
+        """Export a snapshot, and end the job exactly there."""
         return self._service.export_snapshot(self.id, name, cancel=True)
 
     def update(
@@ -213,31 +214,31 @@ class JobHandle:
         snapshot: str | None = None,
         watch_seconds: float = 0.0,
     ) -> UpdateResult:
-        """Put a new version in the place of the one before.
+        """Replace the job's version by a new one.
 
-        A suspended job stays suspended, and starts with the new version when it is resumed.
-        ``entry`` and ``args`` default to those of the version before; ``config`` goes over its options, and may say
-        ``renamed={"new": "old"}``, and ``allow_drop=["speed"]`` or ``allow_drop=True``: without it DropError if any saved state
-        would be dropped. IncompatibleError before anything stops; EngineError if the new version failed before it was up, or
-        within ``watch_seconds`` after: the old one then goes on.
+        A suspended job stays suspended, and starts with the new version when it is resumed. ``entry`` and ``args`` default to
+        those of the version before. ``config`` overrides its options. It may also hold ``renamed={"new": "old"}``, and
+        ``allow_drop=["speed"]`` or ``allow_drop=True``: without ``allow_drop``, an update that would drop saved state raises
+        DropError. IncompatibleError is raised before anything stops. EngineError is raised if the new version fails before it is
+        up, or within ``watch_seconds`` after: the old version then continues.
         """
         request = SubmitRequest(str(artifact), None, entry, tuple(args), None, snapshot, dict(config or {}))
         return self._service.update(self.id, request, watch_seconds)
 
     def log_levels(self) -> list[LoggerLevel]:
-        """The levels of loggers that hold for its runs."""
+        """Return the levels of loggers for this job's runs."""
         return self._service.log_levels(self.id)
 
     def set_log_level(self, logger: str, level: str | None) -> None:
-        """Let a logger of its runs tell what is of this level and graver; None: as for all jobs. Nothing is restarted."""
+        """Set the level from which a logger writes in this job's runs. None: the level for all jobs. Nothing is restarted."""
         self._service.set_log_level(logger, level, self.id)
 
     def graph(self, version: int | None = None) -> JobGraph:
-        """Its pipeline: the stages of a version, by default of its present one, and what they read of one another."""
+        """Return the pipeline of a version, by default of the present one: its stages, and the stages that each of them reads."""
         return self._service.graph(self.id, version)
 
     def versions(self) -> list[JobVersion]:
-        """The versions that it has and had, the newest first; by default 50 are kept."""
+        """Return the versions that the job has and had, the newest first. By default 50 are kept."""
         return self._service.versions(self.id)
 
     def go_back(
@@ -248,46 +249,48 @@ class JobHandle:
         write_again: bool = False,
         **options: Any,
     ) -> UpdateResult:
-        """Update it to the code, arguments and options of an earlier version; ``options`` go over these.
+        """Update the job to the code, arguments and options of an earlier version. ``options`` override these.
 
-        It becomes a new version, and goes on from the state of the present one; IncompatibleError if that has not all of its
-        stages and sources. ``state="snapshot"`` starts it from its own latest snapshot, and reads again what came since;
-        ``"empty"`` lets begin empty what the present state has not. Where rows would then be written into a sink that may have
-        them, it wants ``write_again=True``. Raises as :meth:`update`.
+        The result is a new version that continues from the state of the present one. IncompatibleError if that state lacks any of
+        the version's stages or sources. ``state="snapshot"`` starts from the version's own latest snapshot, and reads again what
+        came since. ``state="empty"`` lets stages and sources that the present state lacks begin empty. Where a sink may then
+        receive rows that it already has, ``write_again=True`` is needed. Raises as :meth:`update`.
         """
         return self._service.go_back(self.id, version, options, watch_seconds, StateAtStart(state), write_again)
 
     def verbs(self) -> list[JobVerb]:
-        """What can be asked of it, and what each would be refused with as it is now; nothing is asked for."""
+        """Return the verbs that the job can be asked, each with the refusal that it would get now. No verb is carried out."""
         return self._service.verbs(self.id)
 
     def options(self) -> list[OptionInForce]:
-        """All its options, each with the value in force and where that comes from."""
+        """Return all options of the job, each with the value in force and its origin."""
         return self._service.options(self.id)
 
     def history(self, step: Step | Literal["second", "minute"] = "second", after: float = 0.0) -> JobHistory:
-        """How it did in each second, by default of the last 15 minutes, or minute, of the last 24 hours, later than a time.
+        """Return the job's figures for each second, or each minute, after a time.
 
-        In columns: rows, epochs, watermark and state, of the job and of each of its stages. ``after``: seconds since the epoch.
+        Seconds are kept for the last 15 minutes, minutes for the last 24 hours, by default. The figures come in columns: rows,
+        epochs, watermark and state, of the job and of each of its stages. ``after`` is in seconds since the epoch.
         """
         return self._service.history(self.id, Step(step), after)
 
     def events(self, after: int = 0) -> list[JobEvent]:
-        """What happened to it after that number, oldest first: changes of its state with their reasons, updates and snapshots.
+        """Return the events with a number above ``after``, oldest first.
 
-        By default the newest 1,000 are kept.
+        Events are changes of state with their reasons, updates and snapshots. By default the newest 1,000 are kept.
         """
         return list(kept_events(self._service, self.id, after))
 
     def add_status_listener(self, function: Callable[[StateChange], object], after: int | None = None) -> StatusListener:
-        """Call ``function`` with each change of its state from now on, or after that number of its events, until it has ended.
+        """Call ``function`` with each change of the job's state until the job has ended.
 
-        The calls come in the order of the changes, from a thread of their own, and none is missed while the server is away.
+        The changes are those from now on, or those after event number ``after``. The calls come in the order of the changes, from
+        a separate thread. No change is missed while the server is away.
         """
         return StatusListener(self._service, self.id, function, after)
 
     def logs(self) -> list[str]:
-        """Every line of its log so far."""
+        """Return every line of the job's log so far."""
         lines: list[str] = []
         after = 0
         while True:
@@ -297,13 +300,13 @@ class JobHandle:
             lines, after = lines + page.lines, page.next
 
     def wait_started(self, timeout: float = 180.0) -> JobState:
-        """Wait until it runs; EngineError with its failure if it does not come to that, WaitTimeoutError after ``timeout`` s."""
+        """Wait until the job runs. EngineError with its failure if it fails first, WaitTimeoutError after ``timeout`` seconds."""
         job = self._service.wait_for(self.id, STARTED, timeout)
         raise_failure(job)
         return job.status
 
     def join(self, timeout: float = 86_400.0) -> JobState:
-        """Wait until it has ended (a suspended job has not); EngineError if it failed and was not cancelled.
+        """Wait until the job has ended (a suspended job has not). EngineError if it failed and was not cancelled.
 
         WaitTimeoutError after ``timeout`` seconds.
         """
@@ -323,7 +326,7 @@ def raise_failure(job: JobStatus) -> None:
 
 
 class MapHandle:
-    """One map; values are any JSON-able object."""
+    """A map. Its values can be any objects that JSON can hold."""
 
     def __init__(self, service: Service, name: str) -> None:
         self._service = service
@@ -332,30 +335,30 @@ class MapHandle:
     def put(self, key: str, value: Any, expected_version: int | None = None) -> None:
         """Write one entry.
 
-        With ``expected_version`` only if that is its version still (:meth:`entry`; 0: there is none): ConflictError if somebody
-        else has written it meanwhile.
+        With ``expected_version``, the entry is written only if it still has that version (:meth:`entry`; 0: there is no entry).
+        ConflictError if it was written meanwhile.
         """
         self._service.map_put(self.name, {key: self._text(key, value)}, expected_version)
 
     def put_all(self, entries: dict[str, Any]) -> None:
-        """Write entries, all or none; UsageError if a value is no JSON."""
+        """Write entries, all or none. UsageError if a value cannot be written as JSON."""
         self._service.map_put(self.name, {key: self._text(key, value) for key, value in entries.items()})
 
     def get(self, key: str) -> Any:
-        """None if there is no such entry."""
+        """Return the value of an entry; None if there is no such entry."""
         value = self._service.map_get(self.name, key)
         return None if value is None else json.loads(value)
 
     def entry(self, key: str) -> Entry | None:
-        """The entry with its version and times, and its value as JSON text; None if there is no such entry."""
+        """Return the entry with its version and times, and its value as JSON text; None if there is no such entry."""
         return self._service.map_entry(self.name, key)
 
     def delete(self, key: str, version: int | None = None) -> bool:
-        """False if there was no such entry. With a version only if that is its version still, else ConflictError."""
+        """Delete an entry; False if there was none. With ``version``, ConflictError if the entry no longer has that version."""
         return self._service.map_delete(self.name, key, version)
 
     def entries(self, prefix: str = "") -> dict[str, Any]:
-        """All entries whose key begins with ``prefix``, by key."""
+        """Return all entries whose key begins with ``prefix``, by key."""
         found: dict[str, Any] = {}
         after: str | None = None
         while page := self._service.map_entries(self.name, prefix, after, 1000):
@@ -364,15 +367,15 @@ class MapHandle:
         return found
 
     def size(self) -> int:
-        """How many entries."""
+        """Return the number of entries."""
         return self._service.map_size(self.name)
 
     def journal(self, after: int | None = None, limit: int = 1000) -> JournalPage:
-        """A page of events with sequence > ``after`` (None: from the oldest that is kept); their values are JSON text."""
+        """Return a page of events with sequence > ``after`` (None: from the oldest that is kept). Their values are JSON text."""
         return self._service.map_journal(self.name, after, limit)
 
     def configure(self, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
-        """Make the map or change its settings; None leaves one as it is, ``ttl_seconds`` 0 keeps entries for ever."""
+        """Make the map or change its settings. None leaves a setting as it is; ``ttl_seconds`` 0 keeps entries for ever."""
         self._service.map_configure(self.name, journal_capacity, ttl_seconds)
 
     def _text(self, key: str, value: Any) -> str:

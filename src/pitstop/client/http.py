@@ -1,4 +1,4 @@
-"""The service over HTTP: each method is one request, whose answer pydantic makes into the method's result again."""
+"""The service over HTTP: each method sends a request, and pydantic turns the answer into the method's result."""
 
 from __future__ import annotations
 
@@ -58,22 +58,22 @@ DEFAULT_URL = "http://127.0.0.1:8701"
 PARQUET = "application/vnd.apache.parquet"
 _CONNECT_SECONDS = 10.0
 _SPARE_SECONDS = 60.0
-"""How much longer the client waits for an answer than the server takes at most."""
+"""The time in seconds that the client waits for an answer beyond the longest that the server takes."""
 _QUIET_SECONDS = 40.0
-"""A stream of events that tells nothing for so long is broken: at least every 15 seconds it has a heart-beat."""
+"""The silence in seconds after which a stream of events counts as broken. A healthy one has a heart-beat every 15 seconds."""
 _CHANGES: dict[str, Any] = {"job": JobStatus, "cluster": ClusterInfo}
 _WAIT_SECONDS = 20.0
-"""The longest that one request waits. Longer waits are several requests: a client that is gone holds no thread for long."""
+"""The longest that one request waits, in seconds. Longer waits take several, so a lost client holds no thread for long."""
 
 
 class HttpService:
-    """Service at a URL (``host:port`` will do). Errors of the server are raised as what they were there.
+    """The service at a URL (``host:port`` is enough). Errors of the server are raised again here, each as its own class.
 
-    Without a token, that of this user's own server on this machine is found.
+    Without a token, the client finds the token of this user's own server on this machine.
     """
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None, program: str = "python") -> None:
-        """``program``: what uses it, for the audit."""
+        """``program`` names the calling program, for the audit."""
         self.url = (url if "://" in url else f"http://{url}").rstrip("/")
         headers = {b"User-Agent": f"pitstop-{program}/{__version__}".encode(), USER_HEADER.encode(): _user().encode()}
         if token:
@@ -89,11 +89,11 @@ class HttpService:
             raise UnreachableError(f"'{url}' is no address of a server: {error}. Give one as http://host:port.") from None
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self._http.close()
 
     def sign_in_link(self) -> str:
-        """A link that signs a browser in as whoever this is, once and within five minutes."""
+        """Return a link that signs a browser in with the rights of this client. It works once, within five minutes."""
         return self.url + str(self._send("POST", "/sign-in-links")["path"])
 
     def submit(self, request: SubmitRequest) -> JobStatus:
@@ -138,8 +138,11 @@ class HttpService:
         return self._get(list[JobStatus], "/jobs", all=include_ended)
 
     def job_changes(self, seconds: float | None = None) -> Iterator[JobStatus | None]:
-        """A job whenever it has changed, without its progress. None says that all are to be read: at first, and when changes may
-        have been missed. Ends after so many seconds, or with the server; UnreachableError if it breaks off."""
+        """Yield each job that changes, without its progress.
+
+        None asks the caller to read all jobs: it comes first, and whenever changes may have been missed. The stream ends after
+        ``seconds``, or with the server. UnreachableError if it breaks off.
+        """
         for _, change in self.changes(("job",), seconds):
             if change is None or isinstance(change, JobStatus):
                 yield change
@@ -147,7 +150,7 @@ class HttpService:
     def changes(
         self, kinds: Collection[str], seconds: float | None = None
     ) -> Iterator[tuple[str, JobStatus | ClusterInfo | None]]:
-        """The same of several kinds, "job" and "cluster": (the kind, what has changed as it is now)."""
+        """Yield the changes of several kinds, "job" and "cluster", as (kind, new value). None as the value: read all anew."""
         for kind, data in self._events(kinds, seconds):
             if kind in ("ready", "resync"):
                 yield kind, None
@@ -321,7 +324,7 @@ class HttpService:
         return self._ask(kind, "GET", path, params=_given(params))
 
     def _ask(self, kind: type[T], method: str, path: str, **options: Any) -> T:
-        """Send a request whose answer is a value of that kind."""
+        """Send a request, and return its answer as a value of that kind."""
         data = self._send(method, path, **options)
         try:
             value: T = _adapter(cast(Any, kind)).validate_python(data)
@@ -330,7 +333,7 @@ class HttpService:
         return value
 
     def _send(self, method: str, path: str, **options: Any) -> Any:
-        """Send a request; the JSON of its answer, None if there is none."""
+        """Send a request, and return the JSON of its answer; None if it is empty."""
         return self._json_of(self._request(method, path, **options))
 
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
@@ -344,7 +347,7 @@ class HttpService:
             raise UnreachableError(self._why_not(error)) from error
 
     def _events(self, kinds: Collection[str], seconds: float | None) -> Iterator[tuple[str, Any]]:
-        """What the server's stream of events tells of these kinds, and of the stream itself, until it ends."""
+        """Yield the events of these kinds, and those about the stream itself, until the stream ends."""
         timeout = httpx2.Timeout(_QUIET_SECONDS, connect=_CONNECT_SECONDS)
         asked = {"kind": list(kinds)} | _given({"seconds": seconds})
         try:
@@ -362,7 +365,7 @@ class HttpService:
             raise UnreachableError(self._why_not(error)) from error
 
     def sql(self, statements: str, stop: Stop | None = None) -> Iterator[Result]:
-        """As Service has it; with ``stop`` somebody else may end it."""
+        """Run statements as ``Service.sql`` does. Another thread can end them by ``stop``."""
         timeout = httpx2.Timeout(UPDATE_SECONDS + _SPARE_SECONDS, connect=_CONNECT_SECONDS)
         try:
             with self._http.stream("POST", "/sql", json={"statements": statements}, timeout=timeout) as response:
@@ -398,7 +401,7 @@ class HttpService:
 
 @functools.cache
 def _user() -> str:
-    """Who asks, for the audit: the user of this process, and the machine."""
+    """Return the name of the caller for the audit: the user of this process, and the machine."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError):  # one without a name
@@ -413,7 +416,7 @@ def _timeout(seconds: float) -> httpx2.Timeout:
 
 @functools.cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Made once for each kind of answer: making one takes longer than reading with it."""
+    """Return the adapter of a kind of answer. It is made once, since making one takes longer than reading with it."""
     return TypeAdapter(kind)
 
 
@@ -422,7 +425,7 @@ def _given(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_nulls(event: JournalEvent) -> JournalEvent:
-    """Over HTTP a value that is null and no value look the same; the kind of the event says which there was."""
+    """Return the event with its nulls restored: HTTP shows null and no value alike, and the event's kind tells them apart."""
     old = event.old_value or ("null" if event.kind is not EventKind.ADDED else None)
     new = event.new_value or ("null" if event.kind in (EventKind.ADDED, EventKind.UPDATED) else None)
     return dataclasses.replace(event, old_value=old, new_value=new)

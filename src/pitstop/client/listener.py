@@ -1,4 +1,4 @@
-"""Tells a function each change of a job's state, as long as the job lives."""
+"""Listeners that call a function with each change of a job's state, until the job ends."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.service.api import Service
 
 POLL_SECONDS = 20.0
-"""How long one request waits for a change."""
+"""The longest that one request waits for a change."""
 MOST_AT_ONCE = 10_000
-"""So many events one request asks for."""
+"""The most events that one request asks for."""
 
 Told = Callable[[StateChange], object]
-"""What is called with each change."""
+"""A function that is called with each change."""
 
 log = logging.getLogger("pitstop.client")
 
 
 def kept_events(service: Service, job_id: str, after: int = 0) -> Iterator[JobEvent]:
-    """Each event after that number that the server keeps, which may be more than one page, oldest first."""
+    """Yield each kept event with a number above ``after``, oldest first, page by page."""
     while (page := service.job_events(job_id, after, MOST_AT_ONCE)).events:
         yield from page.events
         after = page.next
 
 
 def events_of(service: Service, job_id: str, after: int, away: Away, stop: threading.Event) -> Iterator[JobEvent]:
-    """Each event after that number as it comes, until the job has ended or is forgotten, ``stop`` is set or the client closed.
+    """Yield each event with a number above ``after`` as it comes.
 
-    While the server or its store is away, ``away`` is told at each attempt why, and for how many seconds it has been so. None is
-    missed: asking goes on after the last event that was given.
+    The iteration ends when the job has ended or is forgotten, ``stop`` is set, or the client is closed. While the server or its
+    store is away, each failed attempt calls ``away`` with the error and the seconds of the absence. No event is missed: the next
+    request asks for what follows the last event that was yielded.
     """
     absence = Absence(away, stop)
     while not stop.is_set():
@@ -52,9 +53,9 @@ def events_of(service: Service, job_id: str, after: int, away: Away, stop: threa
 
 
 class StatusListener:
-    """A function that is called with each change of one job's state, in their order, in a thread of its own.
+    """Calls a function with each change of a job's state, in order, from a separate thread.
 
-    It ends with its job. What the function raises goes to the log, and the next change comes all the same.
+    It ends with its job. An error that the function raises goes to the log, and the next change comes all the same.
     """
 
     def __init__(self, service: Service, job_id: str, function: Told, after: int | None = None) -> None:
@@ -67,12 +68,12 @@ class StatusListener:
         self._thread.start()
 
     def remove(self) -> None:
-        """Call the function no more: when this returns, no call of it is under way, but for one that this is called in."""
+        """Stop calling the function. No call is under way when this returns, except one that ``remove`` itself is called from."""
         with self._calling:
             self._removed.set()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until it has ended, after the last change of its job, at most so many seconds; True if it has."""
+        """Wait until the listener has ended, after the last change of its job. False after ``timeout`` seconds."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 

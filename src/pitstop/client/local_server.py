@@ -1,7 +1,8 @@
-"""Servers of this user on this machine: where their data are, and their tokens, which nobody has to type.
+"""This user's servers on this machine: their data folders, and their tokens, which nobody has to type.
 
-A server leaves word in ``~/.pitstop/servers`` where the token of its port is kept. It is sent only over connections to where a
-process of the same user listened when they were made: another user who takes the port while the server is away learns nothing.
+A server notes in ``~/.pitstop/servers`` where the token for its port is kept. A client sends the token only over a connection to
+a port on which a process of the same user listened when the connection was made. Another user who takes the port while the
+server is away learns nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ HOME = Path(os.path.expanduser("~")) / ".pitstop"
 
 
 class LocalToken(httpx2.Auth):
-    """Finds the token at the first request, and once more when the server does not take it: another may serve there now."""
+    """Finds the token at the first request, and again when the server refuses it, since another may serve there now."""
 
     def __init__(self) -> None:
         self._token: str | None = None
@@ -51,7 +52,7 @@ class LocalToken(httpx2.Auth):
 
 
 def usual_data_folder() -> Path:
-    """``$PITSTOP_DATA``, else ``~/.pitstop``."""
+    """Return ``$PITSTOP_DATA``, else ``~/.pitstop``."""
     return Path(os.environ.get("PITSTOP_DATA") or HOME)
 
 
@@ -65,7 +66,7 @@ def _with(request: httpx2.Request, token: str | None) -> httpx2.Request:
 
 
 def find_token(host: str, port: int) -> str | None:
-    """The token of this user's own server there; None if it is not on this machine, or there is none to be found."""
+    """Return the token of this user's own server at an address; None if there is no such server, or no token is found."""
     if not is_own_server(host, port):
         return None
     for path in (_told(port), DataFolder(usual_data_folder()).token):
@@ -77,9 +78,9 @@ def find_token(host: str, port: int) -> str | None:
 
 @contextlib.contextmanager
 def announced(port: int, token_file: Path) -> Iterator[None]:
-    """Let this user's clients find the token of the server on that port, as long as the server lives.
+    """Let this user's clients find the token of the server on that port while the context lasts.
 
-    Where the home folder cannot be written they still find it by ``$PITSTOP_DATA``.
+    If the home folder cannot be written, clients still find the token by ``$PITSTOP_DATA``.
     """
     word = _word(port)
     with contextlib.suppress(OSError, UsageError):

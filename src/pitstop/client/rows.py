@@ -1,4 +1,4 @@
-"""The rows that a statement of SQL gives, for people."""
+"""The rows of a SQL statement, in the form that users of the client read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pitstop.sql.parsing import parse
 
 
 class SqlRows:
-    """Rows of a statement, each a dict by column; of two columns ``a`` the second is ``a_2``.
+    """The rows of a statement, each a dict by column. The second of two columns ``a`` is called ``a_2``.
 
-    They come while they are asked for, and can be asked for once.
+    Rows are fetched as they are asked for, and can be read once.
     """
 
     def __init__(self, result: Result, results: Iterator[Result]) -> None:
@@ -22,7 +22,7 @@ class SqlRows:
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Name and type of each column; none for a statement without rows."""
+        """The name and type of each column; empty for a statement without rows."""
         return [(column.name, str(column.type)) for column in self._result.columns]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -33,14 +33,14 @@ class SqlRows:
         return dict(zip(self._names, row, strict=True))
 
     def close(self) -> None:
-        """Ask for no more rows: the server ends the query."""
+        """Stop asking for rows. The server then ends the query."""
         close = getattr(self._results, "close", None)
         if close is not None:
             close()
 
 
 def rows_of_last(service: Service, statements: str) -> SqlRows:
-    """Carry out statements; the rows of the last one. UsageError if there is none."""
+    """Run statements, and return the rows of the last one. UsageError if there is none."""
     count = len(parse(statements))
     results = service.sql(statements)
     last = Result()

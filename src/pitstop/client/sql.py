@@ -1,4 +1,4 @@
-"""Results of SQL statements, out of the lines that the server sends."""
+"""The results of SQL statements, read from the lines that the server sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pitstop.service.sql_results import Column, Result, Row, SqlType, Value
 
 
 class Stop:
-    """By which somebody in another thread gives up what the server is carrying out: the server ends it."""
+    """Lets another thread give up statements that the server is running. The server then ends them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,14 +23,14 @@ class Stop:
         self._connections: list[socket.socket] = []
 
     def give_up(self) -> None:
-        """Now, or as soon as the server has begun to answer."""
+        """Give up now, or as soon as the server begins to answer."""
         with self._lock:
             self._given = True
             for connection in self._connections:
                 _shut(connection)
 
     def watch(self, connection: socket.socket) -> None:
-        """It is the connection by which the server answers."""
+        """Note the connection on which the server answers."""
         with self._lock:
             self._connections.append(connection)
             if self._given:
@@ -44,9 +44,9 @@ def _shut(connection: socket.socket) -> None:
 
 
 def results_in(lines: Iterator[str]) -> Iterator[Result]:
-    """The result of each statement, with rows that are read while they are asked for; those nobody asks for are passed over.
+    """Yield the result of each statement. Its rows are read as they are asked for; rows that nobody asks for are skipped.
 
-    The error of a statement is raised in its turn; UnreachableError if the lines end too soon.
+    The error of a statement is raised in its turn. UnreachableError if the lines end too soon.
     """
     lines = filter(None, lines)
     for line in lines:
@@ -79,7 +79,7 @@ def _moment(text: str) -> datetime | str:
 
 
 _READERS: dict[str, Callable[[str], Value]] = {SqlType.TIMESTAMP: _moment, "DOUBLE": float, "FLOAT": float}
-"""Type of a column -> what makes a value of the text that stands for it; NaN and infinities are texts."""
+"""The type of a column -> the function that turns the text of a value into the value. NaN and infinities come as texts."""
 
 
 def _told(line: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Jobs of a server, as its stream of events tells that they change."""
+"""The jobs of a server, followed by its stream of events."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _NO_PROGRESS = Progress()
 
 
 def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) -> Iterator[JobStatus]:
-    """Every job as it is, the newest first, and from then on each job whenever it changes, but for its progress. Never ends.
+    """Yield every job as it is, the newest first, and then each job whenever it changes, without its progress. Never ends.
 
-    A job that ends is given once more, as ended. While server or store are away, ``away`` is told; what it raises ends this.
+    A job that ends is yielded once more, as ended. While the server or its store is away, ``away`` is called; an error that it
+    raises ends the iteration.
     """
     absence, known = Absence(away, threading.Event()), dict[str, JobStatus]()
     while True:
@@ -38,9 +39,9 @@ def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) 
 
 
 def job_in(service: HttpService, job_id: str, states: Collection[JobState], seconds: float) -> JobStatus:
-    """The job of this id once it is in one of these states; WaitTimeoutError if it is not within so many seconds.
+    """Return the job of this id once it is in one of these states. WaitTimeoutError if that takes longer than ``seconds``.
 
-    UnreachableError if the server goes away meanwhile: the job itself does not depend on who waits.
+    UnreachableError if the server goes away meanwhile. The job runs on without the waiting client.
     """
     deadline = time.monotonic() + seconds
     for changed in service.job_changes(seconds):

@@ -1,4 +1,4 @@
-"""``python -m pitstop.member``: as a server starts the members of its own machine."""
+"""``python -m pitstop.member``: the command by which a server starts the members of its own machine."""
 
 from __future__ import annotations
 

@@ -35,30 +35,30 @@ from pitstop.store.urls import store_url
 
 @dataclass(frozen=True)
 class MemberSettings:
-    """How a member joins."""
+    """The settings with which a member joins."""
 
     data_dir: Path
     """The folder of the cluster, which all of its processes share."""
     name: str | None = None
-    """None: that of this machine."""
+    """The member's name; None: the name of this machine."""
     cores: int | None = None
-    """How many cores jobs may use; None: all there are."""
+    """The number of cores that jobs may use; None: all cores of the machine."""
     store: str | None = None
-    """URL of the cluster's store, if that is not the file in its folder."""
+    """The URL of the cluster's store; None: the file in its folder."""
     host: str = LOOPBACK
-    """Name or address of this machine, under which drivers and other members reach it."""
+    """The name or address at which drivers and other members reach this machine."""
     pass_env: tuple[str, ...] = ()
-    """Variables of this process, by names or patterns, that the jobs which run here get beside the usual ones."""
+    """The names or patterns of this process's environment variables that jobs on this member get beside the usual ones."""
     log_bytes: int = 64 << 20
-    """The log of a job that runs here is rotated before it is larger."""
+    """The most bytes of a log of a job that runs here. The log is rotated before it is larger."""
     log_files: int = 5
-    """So many older parts of each log are kept beside it."""
+    """The number of older parts that are kept of each log."""
     print_job_logs: bool = False
-    """What the jobs that run here log also goes to the member's standard output."""
+    """True if the logs of jobs that run here also go to the member's standard output."""
 
 
 class SparkWorker:
-    """A worker of Spark as a process of its own (member.member.Worker)."""
+    """A Spark worker as a separate process (member.member.Worker)."""
 
     def __init__(
         self, folder: MemberFolder, settings: MemberSettings, cores: int, java_home: Path, cluster: SparkCluster
@@ -91,7 +91,7 @@ class SparkWorker:
 
 
 def _end_worker(folder: MemberFolder) -> None:
-    """Of this member, or of one that has died without doing so."""
+    """End the worker of this member, or of an earlier member that died before it ended its worker."""
     handle = handle_in(folder.daemon)
     if handle is not None:
         kill_all(handle)
@@ -104,7 +104,7 @@ def _end_worker(folder: MemberFolder) -> None:
 
 
 def _end_here(run: RunHandle) -> bool:
-    """End a process of this machine; False for one of another machine."""
+    """End a process of this machine. False if the process is on another machine."""
     if not is_of_this_boot(run):
         return False
     kill_all(run)
@@ -112,7 +112,7 @@ def _end_here(run: RunHandle) -> bool:
 
 
 def run_member(settings: MemberSettings) -> None:
-    """Be a member until SIGINT, SIGTERM, or the cluster asks it to leave."""
+    """Run a member until SIGINT or SIGTERM, or until the cluster asks it to leave."""
     keep_private()
     data = DataFolder(private_folder(settings.data_dir.resolve()))
     address_for_others(settings.host, sharing=settings.store is not None)
@@ -157,7 +157,7 @@ def run_member(settings: MemberSettings) -> None:
 
 
 def _live(process: MemberProcess, hosted: HostedRuns, folder: MemberFolder, told_to_end: threading.Event) -> None:
-    """Join, and do what a member does until it has left, or is told to end."""
+    """Join the cluster, and run the member's steps until it has left or is told to end."""
     process.join()
     # Only who has joined: another process of this name may live, and is found by what stands here.
     write_handle(folder.process, own_handle())

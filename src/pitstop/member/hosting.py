@@ -1,6 +1,6 @@
-"""The runs that a member has been given: it starts their processes, tells when they end, and ends those that it is asked to.
+"""The runs that a member is given. It starts their processes, reports when they end, and ends those that it is asked to end.
 
-The processes outlive the member, as those that a server starts outlive the server.
+The processes outlive the member, just as processes that a server starts outlive the server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Processes(Protocol):
 
 
 class HostedRuns:
-    """``end`` ends a process of this machine, with all it has started; False for one of another machine."""
+    """Starts and ends the runs of a member. ``end`` ends a process and its children; False for another machine's."""
 
     def __init__(
         self, member_id: str, assignments: Assignments, processes: Processes, wake: Wake, end: Callable[[RunHandle], bool]
@@ -36,7 +36,7 @@ class HostedRuns:
         self._started: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
 
     def step(self) -> None:
-        """Look once at what is to be done, and do it; a store that is away costs nothing but time."""
+        """Look once for work, and do it. If the store is away, the next step tries again."""
         try:
             self._begin_and_end()
         except StoreError as error:

@@ -1,6 +1,6 @@
-"""A member's life: it joins, keeps a Spark worker for the cluster's master, tells that it lives, and leaves when it is asked to.
+"""The life of a member. It joins, keeps a Spark worker for the cluster's master, beats, and leaves when it is asked to.
 
-A step looks once and never waits; all waiting is between steps.
+A step looks once and never waits: all waiting is between steps.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from pitstop.model.cluster import Member, MemberState, SparkCluster
 
 BEAT_SECONDS = 1.0
 FOLLOW_SECONDS = 20.0
-"""How long a worker may take to follow a new master by itself, with its executors, before it is started again."""
+"""The longest that a worker may take to follow a new master by itself, with its executors. After that it is started again."""
 DRAIN_SECONDS = 60.0
-"""How long the tasks of a member that leaves may take to come to their end."""
+"""The longest that the tasks of a leaving member may take to end."""
 
 log = structlog.get_logger("pitstop.member")
 
 
 class Worker(Protocol):
-    """A worker of Spark that has been started."""
+    """A Spark worker that was started."""
 
     def ended(self) -> bool: ...
 
     def works_for(self, master: str) -> bool:
-        """True once it has told that the master at this URL is its own."""
+        """True once the worker has reported the master at this URL as its own."""
         ...
 
     def drain(self) -> None:
-        """Let its executors end once their tasks are done; jobs go on on the others."""
+        """Let the worker's executors end once their tasks are done. Jobs continue on the other members."""
         ...
 
     def drained(self) -> bool:
-        """True once it has no executors any more."""
+        """True once the worker has no executors left."""
         ...
 
     def stop(self) -> None:
-        """End it, with the executors that it has started."""
+        """End the worker and the executors that it has started."""
         ...
 
 
@@ -50,7 +50,7 @@ StartWorker = Callable[[SparkCluster], Worker]
 
 
 class MemberProcess:
-    """One member. ``cluster`` reads how Spark's master is reached now, EngineError if there is none (yet)."""
+    """A member. ``cluster`` returns how to reach Spark's master now, and raises EngineError while there is none."""
 
     def __init__(
         self,
@@ -62,20 +62,20 @@ class MemberProcess:
     ) -> None:
         self._monotonic = monotonic
         self._leaves_by: float | None = None
-        """Since it was asked to leave: when it does, whatever runs on it then."""
+        """The time at which a member that was asked to leave does so, even if work still runs on it. None until it is asked."""
         self._member, self._members, self._cluster, self._start_worker = member, members, cluster, start_worker
         self._worker: Worker | None = None
         self._works_for: SparkCluster | None = None
         self._to_follow_by: tuple[str, float] | None = None
-        """A new master, and when the worker is to have followed it."""
+        """A new master, and the time by which the worker must have followed it."""
 
     def join(self) -> None:
-        """ConflictError if another member has the name."""
+        """Join the cluster. ConflictError if another member has the name."""
         self._members.join(self._member)
         log.info("joined", member=self._member.name, cores=self._member.cores)
 
     def step(self) -> bool:
-        """Beat, and see to the worker; False once the member has left. A store that is away costs nothing but time."""
+        """Beat, and look after the worker. False once the member has left. If the store is away, the next step beats again."""
         try:
             told = self._members.beat(self._member.id)
             if told is None:
@@ -97,7 +97,7 @@ class MemberProcess:
         return False
 
     def leave(self) -> None:
-        """End the worker, then be a member no more."""
+        """End the worker, then leave the cluster."""
         if self._worker is not None:
             self._worker.stop()
             self._worker = None
@@ -105,7 +105,7 @@ class MemberProcess:
         log.info("left", member=self._member.name)
 
     def _see_to_worker(self) -> None:
-        """There is a worker, and it works for the master that there is now."""
+        """Start or restart the worker as needed, so that it works for the present master."""
         try:
             cluster = self._cluster()
         except EngineError:
@@ -118,7 +118,7 @@ class MemberProcess:
             self._worker, self._works_for, self._to_follow_by = self._start_worker(cluster), cluster, None
 
     def _may_go_on(self, worker: Worker, cluster: SparkCluster) -> bool:
-        """False if it has ended, or knows another secret, or has not followed the new master though that has looked for it."""
+        """False if the worker has ended, holds an outdated secret, or has not followed the new master in time."""
         known = self._works_for
         if worker.ended() or known is None or cluster.secret != known.secret:
             return False
