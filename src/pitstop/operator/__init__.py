@@ -1,1 +1,1 @@
-"""The door for kubectl: resources of hazelcast.com/v1alpha1, and what they ask for (resources.md)."""
+"""The door for kubectl: the resources of hazelcast.com/v1alpha1, and the operator that brings them about (resources.md)."""

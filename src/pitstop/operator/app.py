@@ -1,4 +1,4 @@
-"""``pitstop operator``: let the resources of group hazelcast.com be what they say, until told to end."""
+"""``pitstop operator``: bring about what the resources of group hazelcast.com ask for, until told to end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = structlog.get_logger("pitstop.operator")
 
 LEASE_NAME = "pitstop-operator"
 WORKERS = 8
-"""How many resources are looked after at once; some of it takes as long as a job takes to export its state."""
+"""The number of resources that are reconciled at once. Some of the work takes as long as a job takes to export its state."""
 _STEP_SECONDS = 0.05
 _END_SECONDS = 20.0
 
@@ -53,23 +53,23 @@ RECONCILERS: dict[str, tuple[object, Callable[[Surroundings, Object], float | No
 
 @dataclass(frozen=True)
 class OperatorSettings:
-    """How the operator runs."""
+    """The settings of the operator."""
 
     image: Image = field(default_factory=Image)
     namespace: str | None = None
-    """The only one that it looks at; None: all."""
+    """The only namespace that the operator watches; None: all namespaces."""
     lease_name: str = LEASE_NAME
     lease_namespace: str = "default"
-    """Where the Lease is by which one of several operators leads."""
+    """The namespace of the Lease by which one of several operators leads."""
     holder: str = field(default_factory=socket.gethostname)
     files_from: Path | None = None
     health_host: str = "127.0.0.1"
     health_port: int | None = None
-    """Where /healthz, /readyz and /metrics are; None: nowhere."""
+    """The port of /healthz, /readyz and /metrics; None: they are not served."""
 
 
 class Operator:
-    """Runs until ``stop`` is called, or the lead is lost."""
+    """Reconciles resources until ``stop`` is called, or the lead is lost."""
 
     def __init__(self, settings: OperatorSettings, config: KubeConfig | None = None) -> None:
         self._settings = settings
@@ -85,16 +85,16 @@ class Operator:
 
     @property
     def ready(self) -> bool:
-        """Whether it has seen everything once, and could take the lead."""
+        """True once the operator has seen every object, and could take the lead."""
         return self._world.synced
 
     def stop(self) -> None:
-        """End soon."""
+        """Ask the operator to end soon."""
         self._stopped.set()
         self._queue.close()
 
     def run(self) -> None:
-        """Wait for the lead, then look after everything; returns when stopped, and when the lead is lost."""
+        """Wait for the lead, then reconcile every resource. Return when stopped, or when the lead is lost."""
         self._world.follow(self._stopped)
         while not self._world.synced and not self._stopped.wait(_STEP_SECONDS):
             pass
@@ -148,7 +148,7 @@ class Operator:
             api.close()
 
     def _look(self, around: Surroundings, key: Key) -> bool:
-        """Look after one resource; whether that went well."""
+        """Reconcile one resource. False if that failed."""
         kind, reconcile = RECONCILERS[key.kind]
         began = time.perf_counter()
         try:
@@ -174,7 +174,7 @@ class Operator:
 
 
 def run_operator(settings: OperatorSettings) -> bool:
-    """Run until SIGINT or SIGTERM; False if it has ended because another one leads now."""
+    """Run the operator until SIGINT or SIGTERM. False if it ended because the lead was lost."""
     operator = Operator(settings)
     told = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The code of jobs, from a bucket (S3, Google, Azure, or a folder of the operator's own) or from a URL."""
+"""The code of jobs, read from a bucket (S3, Google, Azure, or a folder on the operator's machine) or from a URL."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ S3_KEYS = {
 }
 AZURE_KEYS = {"storage-account": "account_name", "storage-key": "account_key", "endpoint": "endpoint"}
 GOOGLE_KEYS = {"google-credentials-path": "service_account_key"}
-"""What the keys of a Secret are called (as the Hazelcast operator has them), and what they are for the library."""
+"""The keys of a Secret, named as in the Hazelcast operator -> the options of the library; so are S3_KEYS and AZURE_KEYS."""
 
 
 CODE_NOWHERE = "spec.bucketConfig or spec.remoteURL is needed: it says where jarName is."
 _CREDENTIAL_SERVICES = (ip_address("fd00:ec2::254"), ip_address("100.100.100.200"))
-"""Of Amazon and Alibaba; those of others are at link-local addresses."""
+"""The credential services of Amazon and Alibaba. Those of other clouds are at link-local addresses."""
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
-"""Who asks there asks the IPv4 address at their end."""
+"""The networks of NAT64. An address in them leads to the IPv4 address in its last 32 bits."""
 _one_at_a_time = threading.Lock()
 
 
@@ -53,10 +53,11 @@ class Code:
 
 
 def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from: Path | None) -> Code:
-    """What a JetJob runs.
+    """Return the code that a JetJob runs.
 
-    ``credentials``: what the bucket's Secret holds; None if it names none: then it is asked as anybody. ``files_from``: the only
-    folder that file:// may lead into. ArtifactError if it cannot be read, or is nothing that runs here.
+    ``credentials`` is the content of the bucket's Secret. It is None if the spec names no Secret: the bucket is then read
+    anonymously. ``files_from`` is the only folder that file:// may lead into. ArtifactError if the code cannot be read, or cannot
+    run here.
     """
     if "/" in spec.jar_name or spec.jar_name.startswith("."):
         raise ArtifactError(f"spec.jarName: '{spec.jar_name}' is no name of a file: bucketURI says in which folder it is.")
@@ -73,7 +74,7 @@ def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from:
 
 
 def name_for_server(name: str, content: bytes) -> str:
-    """What a server calls a file of that name: a .jar with Python in it is a .zip."""
+    """Return the name that a server gives to a file: a .jar with Python in it becomes a .zip."""
     if not name.endswith(".jar"):
         return name
     try:
@@ -87,7 +88,7 @@ def name_for_server(name: str, content: bytes) -> str:
 
 
 def entry_of(main_class: str | None) -> str | None:
-    """``module:function``, however ``spec.mainClass`` writes it; None if it is left out: then there must be one job alone."""
+    """Return ``spec.mainClass`` as ``module:function``; None if it is left out: the code must then hold exactly one job."""
     if main_class is None or ":" in main_class:
         return main_class
     module, _, function = main_class.rpartition(".")
@@ -110,7 +111,7 @@ def _from_bucket(uri: str, name: str, credentials: Mapping[str, str] | None, fil
 
 
 def _store(uri: str, scheme: str, credentials: Mapping[str, str] | None) -> Any:
-    """Never with the operator's own rights: those of the Secret, or those of anybody."""
+    """Open a bucket with the Secret's rights, or anonymously; never with the operator's own rights."""
     given = {} if credentials is None else credentials
     client = {"allow_http": True} if given.get("endpoint", "").startswith("http://") else {}
     limits: Any = {"timeout": f"{_SECONDS:g}s", **client}
@@ -161,16 +162,17 @@ def _downloaded(url: str) -> bytes:
 
 
 def _refuse_machine_credentials(url: str, address: str) -> None:
-    """The operator's machine has rights that who writes a JetJob has not: they are not to be had through it.
+    """Refuse an address at which clouds hand out the credentials of a machine.
 
-    The address is the one that has answered: what a name led to before may differ.
+    The operator's machine may have rights that the author of a JetJob lacks, and must not gain through it. ``address`` is the one
+    that answered: the name may have led to another address before.
     """
     if any(found.is_link_local or found in _CREDENTIAL_SERVICES for found in _meant(address)):
         raise ArtifactError(f"{url} is refused: at {address} clouds hand out the credentials of a machine.")
 
 
 def _meant(address: str) -> list[IPv4Address | IPv6Address]:
-    """An address, and the one of IPv4 that it leads to if it stands for one: mapped, through NAT64, or through 6to4."""
+    """Return an address, and the IPv4 address that it leads to, if any: mapped, through NAT64, or through 6to4."""
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv4Address):
         return [found]
@@ -179,6 +181,6 @@ def _meant(address: str) -> list[IPv4Address | IPv6Address]:
 
 
 def _first_line(error: BaseException) -> str:
-    """What went wrong, without how long it took and which request it was: that would be news each time."""
+    """Return the first line of an error, without durations and request ids: these would differ each time."""
     text = str(error).strip().partition("\n")[0]
     return re.sub(r"( in [\d.]+\w+)?,? after \d+ retries.*|<RequestId>.*", "", text)[:_LONGEST]

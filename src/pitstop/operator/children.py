@@ -1,8 +1,11 @@
-"""The objects of which a cluster is made (resources.md, Hazelcast): pods of a control plane and of members, a volume which they
-share, and what leads to them. Nothing is done here.
+"""The Kubernetes objects that make up a cluster (resources.md, Hazelcast).
 
-The control plane keeps the store; it or the members run the drivers of jobs; each member lends its processor to jobs. The store
-is a file on the volume, so that all pods of a cluster are to be on one node, unless a Secret names a store in PostgreSQL.
+They are the pods of a control plane and of members, a volume that the pods share, and the services that lead to them. This module
+only describes the objects; it makes none.
+
+The control plane keeps the store. The control plane or the members run the drivers of jobs. Each member lends its processor to
+jobs. The store is a file on the volume, so all pods of a cluster must be on one node, unless a Secret names a store in
+PostgreSQL.
 """
 
 from __future__ import annotations
@@ -24,9 +27,9 @@ from pitstop.operator.kube.api import Kind, Object
 
 
 def children(cluster: Named, image: Image, token_mark: str) -> list[tuple[Kind, Object]]:
-    """All of them but the Secret with the token, whose content nobody knows beforehand.
+    """Return all objects of a cluster except the Secret with the token, whose content is random.
 
-    ``token_mark`` is another one for another token: pods are made anew, which read it when they start.
+    ``token_mark`` changes with the token: Kubernetes then replaces the pods, which read the token when they start.
     """
     return [
         (CLAIM, _claim(cluster, image)),
@@ -41,7 +44,7 @@ def children(cluster: Named, image: Image, token_mark: str) -> list[tuple[Kind, 
 
 
 def token_secret(cluster: Named, token: str) -> Object:
-    """The Secret with the token that clients of the cluster send."""
+    """Return the Secret with the token that clients of the cluster send."""
     return {"metadata": metadata(cluster, cluster.token_secret), "stringData": {TOKEN_KEY: token}, "type": "Opaque"}
 
 
@@ -56,20 +59,20 @@ def _claim(cluster: Named, image: Image) -> Object:
 
 
 def _service(cluster: Named) -> Object:
-    """Where clients of the cluster ask."""
+    """Return the Service that clients of the cluster call."""
     ports = [{"name": "http", "port": PORT, "targetPort": "http"}]
     spec = {"selector": labels(cluster, CONTROL_PLANE), "ports": ports}
     return {"metadata": metadata(cluster, cluster.name), "spec": spec}
 
 
 def _pods_service(cluster: Named) -> Object:
-    """Gives each pod a name."""
+    """Return the headless Service that gives each pod a name."""
     spec = {"clusterIP": "None", "selector": labels(cluster), "publishNotReadyAddresses": True}
     return {"metadata": metadata(cluster, f"{cluster.name}-pods"), "spec": {**spec, "ports": [{"name": "http", "port": PORT}]}}
 
 
 def _network_policy(cluster: Named) -> Object:
-    """The pods of a cluster talk with each other; all others reach its server alone, which asks for a token."""
+    """Return the policy: pods of a cluster reach each other; all others reach only its server, which asks for a token."""
     own = {"podSelector": {"matchLabels": labels(cluster)}}
     rules = [{"from": [own]}, {"ports": [{"port": PORT, "protocol": "TCP"}]}]
     spec = {"podSelector": own["podSelector"], "policyTypes": ["Ingress"], "ingress": rules}
@@ -77,13 +80,13 @@ def _network_policy(cluster: Named) -> Object:
 
 
 def _disruption_budget(cluster: Named) -> Object:
-    """Who drains nodes takes one pod of a cluster at a time, or all of one that is on a single node.
+    """Return the budget for drained nodes: one pod of a cluster at a time, or all pods of a cluster on a single node.
 
-    Of the latter, a pod that was taken can come up nowhere before the others have left the node with the volume: one at a time
-    would let that node never be drained.
+    On a single node, an evicted pod can start nowhere before the others have left the node with the volume. A budget of one pod
+    would keep that node from ever being drained.
 
-    Not those that Spark makes: their controller is a pod, and of such Kubernetes cannot say how many there are to be; it would
-    let no pod of the cluster be taken at all.
+    The pods that Spark makes are left out. Their controller is a pod, so Kubernetes cannot tell how many there should be, and
+    would let no pod of the cluster be evicted at all.
     """
     ours = [{"key": PART_LABEL, "operator": "In", "values": [CONTROL_PLANE, MEMBER]}]
     most = 1 if cluster.resource.spec.store_secret_name else "100%"

@@ -1,4 +1,4 @@
-"""What the objects of a cluster are called, and what tells the cluster from others."""
+"""The names and labels of a cluster's objects, and the identity of the cluster."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from pitstop.operator.resources import GROUP, VERSION, Hazelcast
 
 PORT = 8701
 DATA = "/data"
-"""Where the volume is mounted unless spec.persistence.baseDir says otherwise."""
+"""The path at which the volume is mounted, unless spec.persistence.baseDir says otherwise."""
 CONTAINER = "hazelcast"
 NAME_LABEL, INSTANCE_LABEL, PART_LABEL = (f"app.kubernetes.io/{part}" for part in ("name", "instance", "component"))
 MANAGED = {"app.kubernetes.io/managed-by": FIELD_MANAGER}
-"""What all of them carry, and what is watched."""
+"""The label that all objects of a cluster carry. The operator watches objects with it."""
 MEMBER, CONTROL_PLANE, EXECUTOR = "member", "control-plane", "executor"
 STORE_KEY, PASSWORD_KEY, TOKEN_KEY = "url", "password", "token"
 
 
 @dataclass(frozen=True)
 class Image:
-    """What the pods run, and what they ask of their node."""
+    """The image of the pods, and the resources that they request from their node."""
 
     name: str = "pitstop:0.1.0"
     pull_policy: str = "IfNotPresent"
     member_cores: int = 1
-    """Cores that each member lends to jobs, and asks for."""
+    """The number of cores that each member requests and lends to jobs."""
     member_memory: str = "2Gi"
     control_plane_cores: str = "1"
     control_plane_memory: str = "4Gi"
-    """Drivers of jobs take theirs from it; where members run them, members have it, and the control plane has theirs."""
+    """The memory of a pod that runs drivers. If members run them, members get this, and the control plane ``member_memory``."""
     storage: str = "10Gi"
-    """Size of the volume."""
+    """The size of the volume."""
     storage_class: str | None = None
-    """None: the usual one."""
+    """The storage class of the volume; None: the default one."""
     spares: int = 1
-    """Warm processes that a control plane keeps ready for jobs."""
+    """The number of warm processes that a control plane keeps ready for jobs."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """A Hazelcast resource, with what tells it from others."""
+    """A Hazelcast resource with its identity."""
 
     name: str
     namespace: str
@@ -59,28 +59,28 @@ class Named:
 
     @property
     def host_names(self) -> tuple[str, ...]:
-        """What its Service is called, within its namespace and from others."""
+        """The names of its Service, within its namespace and from other namespaces."""
         return tuple(".".join((self.name, self.namespace, "svc", "cluster", "local")[:count]) for count in (1, 2, 3, 5))
 
     @property
     def owner(self) -> Object:
-        """As ``ownerReferences`` of what goes with it."""
+        """The entry for ``ownerReferences`` of the objects that are deleted with the resource."""
         return {"apiVersion": f"{GROUP}/{VERSION}", "kind": "Hazelcast", "name": self.name, "uid": self.uid, "controller": True}
 
     @property
     def data(self) -> str:
-        """Where its pods mount the volume."""
+        """The path at which its pods mount the volume."""
         kept = self.resource.spec.persistence
         return kept.base_dir if kept is not None else DATA
 
 
 def labels(cluster: Named, part: str | None = None) -> dict[str, str]:
-    """By which the pods of a cluster, or of a part of it, are found."""
+    """Return the labels that select the pods of a cluster, or of a part of it."""
     found = {NAME_LABEL: "hazelcast", INSTANCE_LABEL: cluster.name}
     return found if part is None else found | {PART_LABEL: part}
 
 
 def metadata(cluster: Named, name: str, part: str | None = None) -> Object:
-    """Of an object that goes with the cluster."""
+    """Return the metadata of an object that is deleted with the cluster."""
     own = {**labels(cluster, part), **MANAGED}
     return {"name": name, "namespace": cluster.namespace, "labels": own, "ownerReferences": [cluster.owner]}

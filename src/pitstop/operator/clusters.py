@@ -1,4 +1,4 @@
-"""How a cluster is, decided from what is seen (resources.md, Hazelcast). Nothing is done here."""
+"""The status of a cluster, decided from what is seen (resources.md, Hazelcast). This module only decides; it changes nothing."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pitstop.operator.resources import ClusterMembers, ClusterPhase, HazelcastSt
 
 @dataclass(frozen=True)
 class SeenCluster:
-    """A Hazelcast resource, and all that decides about it."""
+    """A Hazelcast resource, and every fact that decides its status."""
 
     cluster: Named
     generation: int
     missing_secret: str | None = None
-    """The name of a Secret that it names and that is not there."""
+    """The name of a Secret that the resource names and that does not exist."""
     refusal: str | None = None
-    """Why the API server does not take one of its parts."""
+    """The reason why one of the cluster's parts cannot be made."""
     answers: bool = False
-    """Its server is up."""
+    """True if the cluster's server is up."""
     members: int = 0
-    """How many members have joined and live."""
+    """The number of members that have joined and live."""
     leaving: bool = False
-    """It is being deleted."""
+    """True if the resource is being deleted."""
 
 
 def decide_cluster(seen: SeenCluster) -> HazelcastStatus:
-    """What its status is to say."""
+    """Return the status that the resource should have."""
     spec = seen.cluster.resource.spec
     wanted = 0 if spec.executor_pods else spec.cluster_size
     before = seen.cluster.resource.status

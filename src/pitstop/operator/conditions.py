@@ -1,4 +1,4 @@
-"""The conditions of a status: Ready, Progressing and Degraded, each with the time since when it is so."""
+"""The conditions of a status: Ready, Progressing and Degraded, each with the time of its last change."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pitstop.operator.resources import ClusterPhase, Condition, ConditionStatus,
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a phase means for whoever waits."""
+    """The meaning of a phase for a user who waits."""
 
     ready: bool
-    """It is as it was asked for."""
+    """True if the resource is as it was asked for."""
     progressing: bool
-    """It is still being brought about."""
+    """True while the resource is being brought about."""
     degraded: bool
-    """Something is wrong, and somebody should look."""
+    """True if something is wrong and needs attention."""
 
 
 GOOD, COMING, BAD, OVER = (
@@ -62,7 +62,7 @@ def conditions_of(
     generation: int,
     now: datetime,
 ) -> list[Condition]:
-    """The three conditions; each keeps its time as long as it says the same. ``now``: in whole seconds."""
+    """Return the three conditions. Each keeps its time as long as its status stays. ``now`` is in whole seconds."""
     outlook, since = OUTLOOKS[phase], {each.type: each for each in before}
     found = []
     for name, holds in (("Ready", outlook.ready), ("Progressing", outlook.progressing), ("Degraded", outlook.degraded)):

@@ -1,4 +1,4 @@
-"""The servers of clusters, and their jobs and members as their streams of events tell them."""
+"""Connections to the servers of clusters. Their streams of events tell of jobs and members."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ log = structlog.get_logger("pitstop.operator")
 
 _NO_PROGRESS = Progress()
 YOUNG_SECONDS = 15.0
-"""How long nobody is told that a server does not answer which nobody has asked before."""
+"""The time after a connection is made in which a silent server is not yet reported as away."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and what it asks for."""
+    """The URL of a server, and the token that it asks for."""
 
     url: str
     token: str
 
 
 class Connection:
-    """One server, followed in a thread of its own until it is closed.
+    """A connection that follows one server, in a separate thread, until it is closed.
 
-    ``job_changed`` is told the id of each job that has changed, None if any may have; ``cluster_changed`` that members came or
-    went, or that the server began or ceased to answer.
+    ``job_changed`` is called with the id of each job that has changed, or with None if any job may have. ``cluster_changed`` is
+    called when members come or go, and when the server begins or ceases to answer.
     """
 
     def __init__(self, address: Address, job_changed: Callable[[str | None], None], cluster_changed: Callable[[], None]) -> None:
@@ -52,29 +52,29 @@ class Connection:
 
     @property
     def is_young(self) -> bool:
-        """It has told nothing yet, and may do so any moment."""
+        """True if the server has not answered yet, and may do so at any moment."""
         with self._lock:
             return not self._told and time.monotonic() - self._made < YOUNG_SECONDS
 
     @property
     def info(self) -> ClusterInfo | None:
-        """The cluster as it was last told; None while its server does not answer."""
+        """The cluster as last reported; None while its server does not answer."""
         with self._lock:
             return self._info
 
     def job(self, job_id: str) -> JobStatus | None:
-        """The job of that id; None if there is none. Ask only while ``info`` is known."""
+        """Return the job of that id; None if there is none. Ask only while ``info`` is known."""
         with self._lock:
             return self._jobs.get(job_id)
 
     def ask_again(self, job_id: str) -> None:
-        """Read a job now: what was just done to it is seen at once."""
+        """Read a job now, so that the effect of a verb is seen at once."""
         found = dataclasses.replace(self.service.job(job_id), progress=_NO_PROGRESS)
         with self._lock:
             self._jobs[job_id] = found
 
     def close(self) -> None:
-        """Follow it no longer. Who asks it something just now gets the answer."""
+        """Stop following the server. A request that is under way still gets its answer."""
         self._stopped.set()
 
     def _follow(self) -> None:

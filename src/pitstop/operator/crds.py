@@ -1,7 +1,7 @@
 """The CustomResourceDefinitions of our resources, made from their models (resources.md).
 
-What Kubernetes itself can refuse it refuses, by rules in CEL, so that nobody gets away with it while the operator is away.
-Kubernetes 1.30 is the first that has all of what these rules use (``optionalOldSelf``).
+Kubernetes itself refuses as much as it can, by rules in CEL, so that wrong resources are refused even while the operator is
+away. The rules need Kubernetes 1.30 or later (``optionalOldSelf``).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OF_ALL_KINDS: Document = {
 
 @dataclass(frozen=True)
 class Column:
-    """What ``kubectl get`` prints; with ``wide`` only by ``-o wide``."""
+    """A column that ``kubectl get`` prints; if ``wide``, only with ``-o wide``."""
 
     name: str
     path: str
@@ -69,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Rule:
-    """What holds for a part of a resource; ``field``: what the message is about, below that part."""
+    """A rule for a part of a resource. ``field`` is the path, below that part, that the message is about."""
 
     says: str
     message: str
@@ -90,7 +90,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of resource, as Kubernetes is told of it."""
+    """A kind of resource, as it is declared to Kubernetes."""
 
     name: str
     model: type[Part]
@@ -98,7 +98,7 @@ class Kind:
     short: tuple[str, ...]
     columns: tuple[Column, ...]
     rules: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
-    """By the part that they are for: "" for the whole resource, or "spec"."""
+    """The rules by the part that they are for: "" for the whole resource, or "spec"."""
     scale: Document | None = None
 
     @property
@@ -106,7 +106,7 @@ class Kind:
         return self.name.lower()
 
     def definition(self) -> Document:
-        """The CustomResourceDefinition."""
+        """Return the CustomResourceDefinition."""
         subresources: Document = {"status": {}} | ({"scale": self.scale} if self.scale else {})
         schema = structural(self.model.model_json_schema(by_alias=True))
         schema["properties"] = OF_ALL_KINDS | schema["properties"]
@@ -136,13 +136,13 @@ class Kind:
 
 
 def unchanged(name: str) -> Rule:
-    """That field of a spec stays as it was made, also if it was left out."""
+    """Return the rule that a field of a spec stays as it was made, even if it was left out."""
     same = f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
     return Rule(same, UNCHANGED, f".{name}", forbidden=True)
 
 
 def _when_made(says: str, message: str, field: str) -> Rule:
-    """What holds for a new resource. One that was there before the rule can still be changed, and deleted."""
+    """Return a rule for new resources only. A resource that is older than the rule can still be changed and deleted."""
     return Rule(f"oldSelf.hasValue() || {says}", message, field, also_when_created=True)
 
 
@@ -291,12 +291,12 @@ KINDS = (HAZELCAST, MAP, JET_JOB, JET_JOB_SNAPSHOT)
 
 
 def definitions() -> list[Document]:
-    """The CustomResourceDefinitions of all our kinds."""
+    """Return the CustomResourceDefinitions of all our kinds."""
     return [kind.definition() for kind in KINDS]
 
 
 def structural(schema: Document) -> Document:
-    """A JSON Schema as Kubernetes takes one: each part where it is used, each with one type, without titles or nulls."""
+    """Convert a JSON Schema to Kubernetes' form: each part inlined where it is used, of one type, without titles or nulls."""
     parts = schema.get("$defs", {})
 
     def inlined(given: Document) -> Document:
@@ -319,19 +319,19 @@ def structural(schema: Document) -> Document:
 
 
 def _default(found: Document) -> Document:
-    """Of a part with defaults of its own: an empty one, which Kubernetes fills."""
+    """Return the default of a part. A part with defaults inside gets an empty object, which Kubernetes fills."""
     if "default" not in found or found["default"] is None:
         return {}
     return {"default": {} if isinstance(found["default"], dict) else found["default"]}
 
 
 def written() -> str:
-    """All of them as YAML, for ``kubectl apply``."""
+    """Return all definitions as YAML, for ``kubectl apply``."""
     return _SOURCE + _yaml(definitions())
 
 
 def template() -> str:
-    """The same for the Helm chart: who wants to can leave them out, and they stay when the release goes."""
+    """Return all definitions as a Helm template. Users can leave them out, and they stay when the release is removed."""
     kept = definitions()
     for each in kept:
         each["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}

@@ -1,7 +1,7 @@
-"""What a cluster has whose jobs run in pods that Spark itself makes (spec.spark.master: k8s). Nothing is done here.
+"""The settings of a cluster whose jobs run in pods that Spark itself makes (spec.spark.master: k8s).
 
-Each job's driver is in the control plane's pod, and asks the API server for its executors by the rights of a ServiceAccount that
-the user names: the operator itself gives nobody rights.
+Each job's driver runs in the control plane's pod, and asks the API server for its executors. It has the rights of a
+ServiceAccount that the user names: the operator itself grants no rights.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pitstop.operator.kube.api import Object
 
 MASTER = "k8s://https://kubernetes.default.svc"
 SETTINGS = "/etc/pitstop/spark"
-"""Where the control plane finds Spark's settings."""
+"""The folder in which the control plane finds Spark's settings."""
 TEMPLATE = "executor.json"
 
 
 def variables() -> list[Object]:
-    """Of the control plane: where executors find its drivers, and where its drivers find Spark's settings."""
+    """Return the control plane's variables: the address of its drivers for executors, and the folder of Spark's settings."""
     return [
         {"name": "PITSTOP_DRIVER_HOST", "value": "$(POD_IP)"},
         {"name": "PITSTOP_BIND_ADDRESS", "value": "$(POD_IP)"},
@@ -28,7 +28,7 @@ def variables() -> list[Object]:
 def settings(
     namespace: str, control_plane_pod: str, image: str, pull_policy: str, executors: int, cores: int, template: Object
 ) -> dict[str, str]:
-    """The files of the ConfigMap: Spark's settings, and the pod from which it makes those of executors."""
+    """Return the files of the ConfigMap: Spark's settings, and the template of executor pods."""
     (container,) = template["spec"]["containers"]
     found = {
         "spark.kubernetes.namespace": namespace,

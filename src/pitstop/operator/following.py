@@ -9,20 +9,20 @@ from pitstop.operator.world import World
 
 
 class Servers:
-    """One connection for each cluster, by its uid: a cluster that was deleted and made again is another one."""
+    """One connection for each cluster, by uid: a cluster that was deleted and made again is a different one."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[str, str, Connection]] = {}
         self._lock = threading.Lock()
 
     def of(self, uid: str) -> Connection | None:
-        """The connection to the server of a cluster; None if there is none yet."""
+        """Return the connection to the server of a cluster; None if there is none yet."""
         with self._lock:
             known = self._found.get(uid)
             return known[2] if known is not None else None
 
     def follow(self, uid: str, namespace: str, name: str, address: Address, world: World) -> Connection:
-        """The same, made if there is none, or none to this address."""
+        """Return the connection to the server of a cluster at this address. It is made if there is none to that address."""
 
         def job_changed(identity: str | None) -> None:
             if identity is None:
@@ -40,12 +40,12 @@ class Servers:
             return made
 
     def drop(self, namespace: str, name: str) -> None:
-        """A cluster that is gone needs no connection."""
+        """Close the connection to a cluster that is gone."""
         with self._lock:
             self._drop(namespace, name)
 
     def close(self) -> None:
-        """Follow none any longer."""
+        """Close all connections."""
         with self._lock:
             for _, _, connection in self._found.values():
                 connection.close()

@@ -1,4 +1,4 @@
-"""What Kubernetes and Prometheus ask an operator: whether it lives, whether it is ready, and its figures."""
+"""The endpoints for Kubernetes and Prometheus: liveness, readiness and metrics of the operator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 
 class Health:
-    """Serves /healthz, /readyz and /metrics in a thread of its own."""
+    """Serves /healthz, /readyz and /metrics in a separate thread."""
 
     def __init__(self, host: str, port: int, ready: Callable[[], bool], registry: CollectorRegistry) -> None:
         app = FastAPI(openapi_url=None)
@@ -33,10 +33,10 @@ class Health:
         self._thread = threading.Thread(target=self._server.run, name="health", daemon=True)
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start serving."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer no more."""
+        """Stop serving."""
         self._server.should_exit = True
         self._thread.join(5.0)

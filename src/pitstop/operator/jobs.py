@@ -1,7 +1,7 @@
-"""What a JetJob asks for, decided from what is seen (resources.md, JetJob). Nothing is done here.
+"""The next step for a JetJob, decided from what is seen (resources.md, JetJob). This module only decides; it changes nothing.
 
-A decision depends on what is seen alone, not on what was decided before: whoever decides anew after a crash does the same. The
-one exception is ``Restarted``, which is carried out once for each time that spec.state is changed to it.
+A decision depends only on what is seen, not on earlier decisions, so an operator that decides again after a crash decides alike.
+The one exception is ``Restarted``, which is carried out once for each change of spec.state to it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CODE_STAYS = (
     "another JetJob, with initialSnapshotResourceName if it is to go on from the state of this one."
 )
 AWAY_SECONDS = 120.0
-"""How long the server of a submitted job may be away before its status says so: the pod of a control plane is replaced sooner."""
+"""The time that a submitted job's server may be away before the status says so. A control plane's pod is replaced sooner."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 PHASES = {
@@ -54,7 +54,7 @@ PHASES = {
 
 
 class JobAction(StrEnum):
-    """What is to be done about a job."""
+    """An action that is to be taken on a job."""
 
     SUBMIT = "submit"
     SUSPEND = "suspend"
@@ -65,7 +65,7 @@ class JobAction(StrEnum):
 
 @dataclass(frozen=True)
 class SeenJob:
-    """A JetJob, and all that decides about it."""
+    """A JetJob, and every fact that decides the next step."""
 
     name: str
     """metadata.name"""
@@ -74,13 +74,13 @@ class SeenJob:
     generation: int
     resource: JetJob
     cluster: Hazelcast | None
-    """The Hazelcast resource that it names; None if there is none."""
+    """The Hazelcast resource that the JetJob names; None if there is none."""
     older_namesake: str | None = None
     """An older JetJob of the same cluster whose job has the same name."""
     snapshot: JetJobSnapshot | None = None
-    """The one from which it is to start; None if there is none, or none is asked for."""
+    """The snapshot that the job starts from; None if it does not exist, or none is asked for."""
     actual: JobStatus | None = None
-    """The job as its control plane shows it; None if it does not have it."""
+    """The job as its control plane reports it; None if the control plane does not have it."""
 
     @property
     def job_name(self) -> str:
@@ -89,7 +89,7 @@ class SeenJob:
 
     @property
     def snapshot_name(self) -> str | None:
-        """The name on its cluster of the snapshot from which it is to start; None if it starts anew."""
+        """The name, on its cluster, of the snapshot that the job starts from; None if it starts empty."""
         wanted = self.resource.spec.initial_snapshot_resource_name
         named = self.snapshot.spec.name if self.snapshot is not None else None
         return named or wanted
@@ -97,34 +97,34 @@ class SeenJob:
 
 @dataclass(frozen=True)
 class JobDecision:
-    """What is to be done, and what the status is to say."""
+    """The action to take, and the status to write."""
 
     action: JobAction | None
     status: JetJobStatus
 
 
 def job_id(uid: str) -> str:
-    """The id of the job that a resource with this uid stands for: always the same, so that it is never submitted twice."""
+    """Return the id of the job for a resource with this uid. It is always the same, so the job is never submitted twice."""
     digits = f"{int(hashlib.sha256(uid.encode()).hexdigest()[:16], 16) >> 1:016x}"
     return "-".join(digits[place : place + 4] for place in range(0, 16, 4))
 
 
 def number_of(identity: str) -> int:
-    """A job's id as ``status.id`` has it."""
+    """Return a job's id as the number in ``status.id``."""
     return int(identity.replace("-", ""), 16)
 
 
 def decide_job(seen: SeenJob) -> JobDecision:
-    """What a JetJob asks for now."""
+    """Decide the next step for a JetJob."""
     if seen.actual is None:
         return _without_job(seen)
     return JobDecision(_action(seen, seen.actual), _status(seen, seen.actual))
 
 
 def decide_away(seen: SeenJob, seconds: float) -> JetJobStatus | None:
-    """What the status of a submitted job is to say whose server has been away for so long; None if it stays as it is.
+    """Return the status of a submitted job whose server has been away for so long; None if the status stays as it is.
 
-    The job may run on meanwhile. Its id and its times stay, and so does the generation of the spec that was brought about last.
+    The job may run on meanwhile. Its id and times stay, and so does the generation of the spec that was brought about last.
     """
     known = seen.resource.status
     if known is None or known.phase in FINISHED or seconds < AWAY_SECONDS:
@@ -146,25 +146,25 @@ def _without_job(seen: SeenJob) -> JobDecision:
 
 
 def digest_of(artifact: str) -> str | None:
-    """The SHA-256 of the file that a job runs, by where its server keeps that (DataFolder.artifact); None if it is not there."""
+    """Return the SHA-256 of a job's file, read from its path on the server (DataFolder.artifact); None if the path holds none."""
     folder = PurePath(artifact).parent.name
     return f"sha256:{folder}" if _SHA256.fullmatch(folder) else None
 
 
 def options_of(spec: JetJobSpec) -> dict[str, Any]:
-    """The options with which its job is submitted."""
+    """Return the options with which the job is submitted."""
     allowed = {"allow_drop": list(spec.allow_drop)} if spec.allow_drop is not None else {}
     shared = {"allow_shared": spec.allow_shared} if spec.allow_shared is not None else {}
     return dict(spec.options or {}) | allowed | shared
 
 
 def failed(seen: SeenJob, reason: str) -> JetJobStatus:
-    """What the status of a job is to say that could not be submitted."""
+    """Return the status of a job that could not be submitted."""
     return _waiting(seen, JobPhase.FAILED, reason)
 
 
 def _obstacle(seen: SeenJob) -> str | None:
-    """Why it cannot be submitted now. Once that is gone, it is."""
+    """Return the reason why the job cannot be submitted now; None if it can. The job is submitted once the reason is gone."""
     spec, cluster = seen.resource.spec, seen.cluster
     if cluster is None:
         return _cluster_obstacle(seen, answers=False)
@@ -198,7 +198,7 @@ def _snapshot_obstacle(name: str | None, snapshot: JetJobSnapshot | None) -> str
 
 
 def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:
-    """What brings about the spec; None if it is so, or is on its way."""
+    """Return the action that brings about the spec; None if the job is as asked for, or is on its way there."""
     state, wanted = actual.status, seen.resource.spec.state
     if state.terminal:
         return None
@@ -215,10 +215,10 @@ def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:
 
 
 def is_owed(seen: SeenJob) -> bool:
-    """A restart that this generation of the spec asks for, and that was not carried out yet.
+    """True if this generation of the spec asks for a restart that was not carried out yet.
 
-    It is asked for by a change of spec.state. Whoever changes it twice, and back, may do so between two looks: then there is a
-    newer generation in which nothing is changed. One in which only the rest is changed asks for no restart.
+    A change of spec.state asks for it. If a user changes the state and then changes it back between two looks, the generation is
+    newer although nothing differs: this counts as a restart, too. A generation in which only the code's place differs does not.
     """
     if seen.resource.spec.state is not JobStateWanted.RESTARTED or not _is_new(seen):
         return False
@@ -227,13 +227,13 @@ def is_owed(seen: SeenJob) -> bool:
 
 
 def is_elsewhere(seen: SeenJob) -> bool:
-    """Whether the spec has the code elsewhere than the generation that was brought about last."""
+    """True if the spec places the code elsewhere than the generation that was brought about last."""
     known = seen.resource.status
     return known is not None and known.observed_source is not None and known.observed_source != source_of(seen.resource.spec)
 
 
 def source_of(spec: JetJobSpec) -> str:
-    """Where a spec has the code, and by which Secret it is read: all that can be changed in it but ``state``."""
+    """Return the place of the code in a spec, and the Secret to read it. Besides ``state``, only these can change in a spec."""
     if spec.remote_url is not None:
         return spec.remote_url
     if spec.bucket_config is None:
@@ -243,7 +243,7 @@ def source_of(spec: JetJobSpec) -> str:
 
 
 def observed(seen: SeenJob) -> dict[str, Any]:
-    """What a status says once this generation of the spec is brought about."""
+    """Return the fields of the status that say that this generation of the spec is brought about."""
     spec = seen.resource.spec
     return {"observed_generation": seen.generation, "observed_state": spec.state, "observed_source": source_of(spec)}
 

@@ -1,4 +1,4 @@
-"""The kinds of objects that the operator knows: its own, and those of which a cluster is made."""
+"""The kinds of objects that the operator knows: its own, and those that make up a cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NETWORK_POLICY = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolici
 DISRUPTION_BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
 CHILDREN = (STATEFUL_SET, SERVICE, CLAIM, NETWORK_POLICY, DISRUPTION_BUDGET, CONFIG_MAP)
-"""What is watched of a cluster: whoever changes or removes one finds it as it was a moment later."""
+"""The kinds of a cluster's objects that are watched. An object that is changed or removed is restored a moment later."""
 
 SECRET = Kind("", "v1", "Secret", "secrets")
 EVENT = Kind("", "v1", "Event", "events")

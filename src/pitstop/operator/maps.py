@@ -1,4 +1,4 @@
-"""What a Map asks for, decided from what is seen (resources.md, Map). Nothing is done here."""
+"""The next step for a Map, decided from what is seen (resources.md, Map). This module only decides; it changes nothing."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from pitstop.service.results import MapFacts
 
 @dataclass(frozen=True)
 class SeenMap:
-    """A Map, and all that decides about it."""
+    """A Map, and every fact that decides the next step."""
 
     name: str
     """metadata.name"""
     generation: int
     resource: Map
     cluster: Hazelcast | None
-    """The Hazelcast resource that it names; None if there is none."""
+    """The Hazelcast resource that the Map names; None if there is none."""
     facts: MapFacts | None = None
-    """The map as its control plane shows it; None if it has none of that name."""
+    """The map as its control plane reports it; None if there is no map of that name."""
     leaving: bool = False
-    """It is being deleted."""
+    """True if the resource is being deleted."""
 
     @property
     def map_name(self) -> str:
@@ -40,25 +40,25 @@ class SeenMap:
 
 @dataclass(frozen=True)
 class MapSettings:
-    """How the map is to be configured."""
+    """The settings that the map should have."""
 
     journal_capacity: int
-    """Events that it keeps; 0: none."""
+    """The number of events that the map keeps; 0: none."""
     ttl_seconds: float
-    """Entries expire so long after they are written; 0: never."""
+    """The time in seconds after which a written entry expires; 0: never."""
 
 
 @dataclass(frozen=True)
 class MapDecision:
-    """What to configure, if anything, and what the status is to say."""
+    """The settings to apply, if any, and the status to write."""
 
     settings: MapSettings | None
     status: MapStatus
-    """Once that is done."""
+    """The status once the settings are applied."""
 
 
 def decide_map(seen: SeenMap) -> MapDecision:
-    """What a Map asks for now."""
+    """Decide the next step for a Map."""
     spec, cluster = seen.resource.spec, seen.cluster
     if seen.leaving:
         return MapDecision(None, _status(seen, MapState.TERMINATING, None))
@@ -75,12 +75,12 @@ def decide_map(seen: SeenMap) -> MapDecision:
 
 
 def persisting_map(seen: SeenMap) -> MapStatus:
-    """What the status is to say while the cluster is being told how the map is to be."""
+    """Return the status while the map is being configured."""
     return _status(seen, MapState.PERSISTING, None)
 
 
 def refused_map(seen: SeenMap, reason: str) -> MapStatus:
-    """What the status is to say once the cluster has refused."""
+    """Return the status after the cluster has refused the settings."""
     return _status(seen, MapState.FAILED, reason)
 
 
@@ -89,7 +89,7 @@ def _wanted(spec: MapSpec) -> MapSettings:
 
 
 def _missing(spec: MapSpec) -> str | None:
-    """What our maps cannot do: it is refused rather than left out."""
+    """Return the reason to refuse a spec that asks for a feature that our maps lack; None if it asks for none."""
     if spec.max_idle_seconds:
         return "spec.maxIdleSeconds: entries expire after their last write (timeToLiveSeconds), not after their last use"
     if spec.event_journal is not None and spec.event_journal.time_to_live_seconds:

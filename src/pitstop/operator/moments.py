@@ -1,4 +1,4 @@
-"""Times as Kubernetes writes them: in whole seconds."""
+"""Times in the form of Kubernetes: in whole seconds."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from datetime import UTC, datetime
 
 
 def moment(seconds: float) -> datetime:
-    """That many seconds since the epoch."""
+    """Return the time that is so many seconds after the epoch."""
     return datetime.fromtimestamp(int(seconds), UTC)

@@ -1,4 +1,4 @@
-"""The pods of a cluster: its control plane, its members, and those that Spark makes. Nothing is done here."""
+"""The pods of a cluster: its control plane, its members, and those that Spark makes. This module only describes them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, 
 
 
 def control_plane(cluster: Named, image: Image, token_mark: str) -> Object:
-    """The StatefulSet of the pod with the server; ``token_mark``: another one for another token, so that pods are made anew."""
+    """Return the StatefulSet of the server's pod. ``token_mark`` changes with the token, so that pods are replaced."""
     delay = cluster.resource.spec.jet.instance.scale_up_delay_millis / 1000
     names = [word for name in cluster.host_names for word in ("--host-name", name)]
     spec = cluster.resource.spec
@@ -57,7 +57,7 @@ def control_plane(cluster: Named, image: Image, token_mark: str) -> Object:
 
 
 def members(cluster: Named, image: Image, token_mark: str) -> Object:
-    """The StatefulSet of the pods that lend their processors to jobs."""
+    """Return the StatefulSet of the pods that lend their processors to jobs."""
     cores = str(image.member_cores)
     arguments = ["member", "--name", "$(POD_NAME)", "--host", "$(POD_IP)", "--cores", cores, *_store_arguments(cluster)]
     memory = image.member_memory
@@ -70,7 +70,7 @@ def members(cluster: Named, image: Image, token_mark: str) -> Object:
 
 
 def spark_settings(cluster: Named, image: Image) -> Object:
-    """What drivers are told of the pods of their executors."""
+    """Return the ConfigMap that tells drivers how to make the pods of their executors."""
     spec = cluster.resource.spec
     files = executors.settings(
         cluster.namespace,
@@ -85,7 +85,7 @@ def spark_settings(cluster: Named, image: Image) -> Object:
 
 
 def _executor_template(cluster: Named) -> Object:
-    """The pod of an executor: Spark adds the image, its arguments, and what it asks of a node."""
+    """Return the template of an executor's pod. Spark adds the image, the arguments, and the resource requests."""
     mounts = [{"name": "data", "mountPath": cluster.data}, {"name": "temporary", "mountPath": _TEMPORARY}]
     container = {
         "name": CONTAINER,
@@ -100,7 +100,7 @@ def _executor_template(cluster: Named) -> Object:
 
 
 def _store_arguments(cluster: Named) -> tuple[str, ...]:
-    """The file on the volume, which pods of one node may share; else $PITSTOP_STORE says where it is."""
+    """Return the arguments for the store: a file on the volume, which pods of one node share; none if $PITSTOP_STORE names it."""
     return () if cluster.resource.spec.store_secret_name else ("--store", "shared-file")
 
 
@@ -184,6 +184,6 @@ def _pod_spec(cluster: Named, container: Object, grace_seconds: int) -> Object:
 
 
 def _on_one_node(cluster: Named) -> Object:
-    """That of the control plane, with which it shares a file and a volume."""
+    """Return the affinity to the node of the control plane, with which the pod shares a file and a volume."""
     there = {"labelSelector": {"matchLabels": labels(cluster, CONTROL_PLANE)}, "topologyKey": "kubernetes.io/hostname"}
     return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [there]}}

@@ -1,4 +1,4 @@
-"""The resources of group hazelcast.com as Kubernetes keeps them (resources.md). Their CRDs are made from these models."""
+"""The resources of group hazelcast.com in the form of Kubernetes (resources.md). Their CRDs are made from these models."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_MEMBERS = 1000
 
 LONGEST_NAME = 200
 NAME_PATTERN = r"^[\p{L}\p{N}]([\p{L}\p{N}_.\- ]*[\p{L}\p{N}_\-])?$"
-"""kit.ids.check_name as Kubernetes understands it, which refuses other names. One that is there already can still be deleted."""
+"""The rule of kit.ids.check_name as a pattern. Kubernetes refuses other names; a resource that has one can still be deleted."""
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra={"pattern": NAME_PATTERN})]
-"""Of a job, map or snapshot."""
+"""The name of a job, map or snapshot."""
 ResourceName = Annotated[str, Field(min_length=1, max_length=253)]
 Text = Annotated[str, Field(max_length=4096)]
 Seconds = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
@@ -33,7 +33,7 @@ class Part(BaseModel):
 
 
 class ConditionStatus(StrEnum):
-    """What a condition says; Unknown as long as nobody has looked."""
+    """The status of a condition; Unknown until it is looked at."""
 
     TRUE = "True"
     FALSE = "False"
@@ -52,7 +52,7 @@ class Condition(Part):
 
 
 class Status(Part):
-    """What every status says."""
+    """The part that every status has."""
 
     observed_generation: Annotated[
         int | None, Field(description="The generation of the spec that the rest is about", json_schema_extra={"format": "int64"})
@@ -70,7 +70,7 @@ class Status(Part):
 
 
 class JetInstance(Part):
-    """How the cluster runs its jobs."""
+    """The settings by which the cluster runs its jobs."""
 
     lossless_restart_enabled: Annotated[
         bool,
@@ -93,7 +93,7 @@ class Jet(Part):
 
 
 class ClusterPersistence(Part):
-    """What survives the cluster."""
+    """The part of a cluster that survives it."""
 
     base_dir: Annotated[
         str, Field(min_length=1, max_length=4096, description="Where snapshots, maps and job records are kept over a restart")
@@ -101,7 +101,7 @@ class ClusterPersistence(Part):
 
 
 class SparkMaster(StrEnum):
-    """Who runs the tasks of jobs."""
+    """The processes that run the tasks of jobs."""
 
     MEMBERS = "members"
     KUBERNETES = "k8s"
@@ -115,7 +115,7 @@ class Drivers(StrEnum):
 
 
 class Spark(Part):
-    """How jobs reach their processors."""
+    """The way in which jobs reach their processors."""
 
     master: Annotated[
         SparkMaster, Field(description="members: the cluster's own; k8s: pods that Spark makes, clusterSize for each job")
@@ -149,17 +149,17 @@ class HazelcastSpec(Part):
 
     @property
     def executor_pods(self) -> bool:
-        """Spark makes pods for the executors of each job, and there are no members."""
+        """True if Spark makes pods for the executors of each job. There are then no members."""
         return self.spark is not None and self.spark.master is SparkMaster.KUBERNETES
 
     @property
     def drivers_on_members(self) -> bool:
-        """Members run the drivers of jobs, not the control plane."""
+        """True if members run the drivers of jobs; False if the control plane does."""
         return self.spark is not None and self.spark.drivers is Drivers.MEMBERS
 
 
 class ClusterPhase(StrEnum):
-    """How a cluster is."""
+    """The phase of a cluster."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -202,7 +202,7 @@ class EventJournal(Part):
 
 
 class EvictionPolicy(StrEnum):
-    """Which entries go first from a map that is full."""
+    """The order in which entries leave a full map."""
 
     NONE = "NONE"
     LRU = "LRU"
@@ -211,7 +211,7 @@ class EvictionPolicy(StrEnum):
 
 
 class Eviction(Part):
-    """What happens when a map is full."""
+    """The handling of a full map."""
 
     eviction_policy: Annotated[EvictionPolicy, Field(description="Which entries go first; NONE: none")] = EvictionPolicy.NONE
     max_size: Annotated[Count, Field(description="How many entries it holds; 0: no limit")] = 0
@@ -238,7 +238,7 @@ class MapSpec(Part):
 
 
 class MapState(StrEnum):
-    """How a map is."""
+    """The state of a map."""
 
     SUCCESS = "Success"
     FAILED = "Failed"
@@ -281,7 +281,7 @@ class BucketConfig(Part):
 
 
 class JobStateWanted(StrEnum):
-    """What a job is to do."""
+    """The state that a job should be in."""
 
     RUNNING = "Running"
     SUSPENDED = "Suspended"
@@ -389,7 +389,7 @@ class JetJobSnapshotSpec(Part):
 
 
 class SnapshotState(StrEnum):
-    """How far a snapshot is."""
+    """The state of a snapshot."""
 
     WAITING = "Waiting"
     EXPORTING = "Exporting"

@@ -1,4 +1,4 @@
-"""What a JetJobSnapshot asks for, decided from what is seen (resources.md, JetJobSnapshot). Nothing is done here."""
+"""The next step for a JetJobSnapshot, decided from what is seen (resources.md). This module only decides; it changes nothing."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ ONLY_OF_RUNNING = "a snapshot can be exported only from a JetJob with Running st
 
 @dataclass(frozen=True)
 class Namesake:
-    """A JetJobSnapshot whose snapshot has the same name on the same cluster: a second export would replace the first."""
+    """Another JetJobSnapshot whose snapshot has this name on this cluster. A second export would replace the first."""
 
     name: str
     """metadata.name"""
     older: bool
-    """Than the one in question."""
+    """True if it is older than the resource in question."""
     state: SnapshotState | None
     leaving: bool
-    """It is being deleted, and what it has saved with it."""
+    """True if the namesake is being deleted, together with its saved state."""
 
     def comes_first(self, state: SnapshotState | None) -> bool:
-        """Whether the name is its own, not that of the one in question, which is in ``state``."""
+        """True if the namesake has the first right to the name, before the resource in question, which is in ``state``."""
         saving = self.state in (SnapshotState.EXPORTING, SnapshotState.EXPORTED)
         if state is SnapshotState.EXPORTING:  # both are, if both were made at one moment
             return saving and self.older
@@ -37,22 +37,22 @@ class Namesake:
 
 @dataclass(frozen=True)
 class SeenSnapshot:
-    """A JetJobSnapshot, and all that decides about it."""
+    """A JetJobSnapshot, and every fact that decides the next step."""
 
     name: str
     """metadata.name"""
     generation: int
     resource: JetJobSnapshot
     job_there: bool
-    """There is a JetJob of the name that it names."""
+    """True if the JetJob that the resource names exists."""
     reached: bool = True
-    """The job's cluster answers."""
+    """True if the job's cluster answers."""
     actual: JobState | None = None
     """The state of that JetJob's job; None if its cluster has no such job."""
     kept: SnapshotRecord | None = None
-    """The snapshot as its control plane keeps it; None if it has none of that name and job that is younger than the resource."""
+    """The snapshot as its control plane keeps it; None if none of that name and job is younger than the resource."""
     namesake: Namesake | None = None
-    """Another JetJobSnapshot to which that name belongs."""
+    """Another JetJobSnapshot that has the first right to the name."""
 
     @property
     def snapshot_name(self) -> str:
@@ -62,14 +62,14 @@ class SeenSnapshot:
 
 @dataclass(frozen=True)
 class SnapshotDecision:
-    """Whether to export now, and what the status is to say."""
+    """The decision to export now or not, and the status to write."""
 
     export: bool
     status: JetJobSnapshotStatus
 
 
 def decide_snapshot(seen: SeenSnapshot) -> SnapshotDecision:
-    """What a JetJobSnapshot asks for now. It is exported once; what has failed stays so."""
+    """Decide the next step for a JetJobSnapshot. It is exported once; one that has failed stays so."""
     known = seen.resource.status
     state = known.state if known is not None else None
     if known is not None and state in (SnapshotState.EXPORTED, SnapshotState.FAILED):
@@ -92,17 +92,18 @@ def decide_snapshot(seen: SeenSnapshot) -> SnapshotDecision:
 
 
 def folder_of(record: SnapshotRecord) -> str:
-    """What tells a saved state from all others that its cluster has, has had or will have under that name."""
+    """Return the mark of a saved state: no other state that its cluster ever keeps under that name has it."""
     return Path(record.path).name
 
 
 def its_own(
     resource: JetJobSnapshot, name: str, job: str | None, made: float, records: Iterable[SnapshotRecord]
 ) -> SnapshotRecord | None:
-    """The one of a cluster's saved states that was exported for this resource; None if there is none.
+    """Return the saved state of a cluster that was exported for this resource; None if there is none.
 
-    ``name``: of its snapshot; ``job``: the id of its job, None for any; ``made``: when the resource was made, in seconds since
-    the epoch. As long as its status does not say which one it is, one of that name from before is another one.
+    ``name`` is the name of the snapshot. ``job`` is the id of its job; None for any job. ``made`` is the time when the resource
+    was made, in seconds since the epoch. If the status does not name the saved state yet, one that is older than ``made`` does
+    not count.
     """
     known = resource.status.saved_as if resource.status is not None else None
     for record in records:
@@ -114,7 +115,7 @@ def its_own(
 
 
 def could_not_export(seen: SeenSnapshot, reason: str) -> JetJobSnapshotStatus:
-    """What the status is to say once the job's cluster has refused."""
+    """Return the status after the job's cluster has refused the export."""
     return _status(seen, SnapshotState.FAILED, reason)
 
 

@@ -1,4 +1,4 @@
-"""All that the operator sees of Kubernetes: its own resources, what clusters are made of, and who looks when one changes."""
+"""The operator's view of Kubernetes: its own resources and the parts of clusters, and the keys to look at when one changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ R = TypeVar("R", bound=Part)
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """A resource of ours that is to be looked at."""
+    """The key of a resource to look at."""
 
     kind: str
     namespace: str
@@ -32,7 +32,7 @@ class Key:
 
 
 class World:
-    """``namespace``: the only one to look at; None for all."""
+    """The operator's view of Kubernetes. ``namespace`` is the only namespace to look at; None for all."""
 
     def __init__(self, connect: Callable[[], Api], look_at: Callable[[Key], None], namespace: str | None = None) -> None:
         self._look_at = look_at
@@ -42,33 +42,33 @@ class World:
 
     @property
     def synced(self) -> bool:
-        """Whether all of it was seen once: before, nothing can be decided."""
+        """True once all objects were seen. Before that, nothing can be decided."""
         return all(cache.synced for cache in (*self._own.values(), *self._children.values()))
 
     def follow(self, stopped: threading.Event) -> None:
-        """Keep it true, in threads that end once that is set."""
+        """Keep the view up to date, in threads that end once ``stopped`` is set."""
         for cache in (*self._own.values(), *self._children.values()):
             threading.Thread(target=cache.follow, args=(stopped,), name=f"following-{cache.kind.plural}", daemon=True).start()
 
     def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """A resource of ours, or an object of which a cluster is made; None if there is none."""
+        """Return one of our resources, or a part of a cluster; None if there is none."""
         return (self._own.get(kind) or self._children[kind]).get(namespace, name)
 
     def all(self, kind: Kind, namespace: str | None = None) -> list[Object]:
-        """All resources of a kind of ours."""
+        """Return all resources of one of our kinds."""
         return self._own[kind].all(namespace)
 
     def everything(self) -> list[Key]:
-        """Everything that can be looked at."""
+        """Return the keys of all our resources."""
         return [key_of(kind, each) for kind, cache in self._own.items() for each in cache.all()]
 
     def cluster_changed(self, namespace: str, name: str) -> None:
-        """A cluster is, or is told to be, otherwise: it and all that names it is to be looked at."""
+        """Queue a cluster that has changed, or is asked to change, and every resource that names it."""
         self._look_at(Key(kinds.HAZELCAST.name, namespace, name))
         self.look_at_all_of(namespace, name)
 
     def look_at_all_of(self, namespace: str, cluster: str) -> None:
-        """All jobs, maps and snapshots of a cluster are to be looked at."""
+        """Queue all jobs, maps and snapshots of a cluster."""
         named = set()
         for kind in (kinds.JET_JOB, kinds.MAP):
             for each in self.all(kind, namespace):
@@ -81,7 +81,7 @@ class World:
                 self._look_at(key_of(kinds.JET_JOB_SNAPSHOT, each))
 
     def job_changed(self, identity: str) -> None:
-        """The job of that id has changed on its cluster; those of nobody's resource are left alone."""
+        """Queue the resource of a job that has changed on its cluster. A job without a resource is ignored."""
         key = self._job_keys.get(identity)
         if key is not None:
             self._look_at(key)
@@ -107,7 +107,7 @@ class World:
                 self._look_at(key_of(kind, each))
 
     def _look_at_namesakes(self, job: Object) -> None:
-        """Those whose job has the same name may have waited for the end of this one."""
+        """Queue the JetJobs whose job has the same name: they may have waited for the end of this one."""
         for each in self.all(kinds.JET_JOB, job["metadata"]["namespace"]):
             if each["metadata"]["uid"] != job["metadata"]["uid"] and job_name_of(each) == job_name_of(job):
                 self._look_at(key_of(kinds.JET_JOB, each))
@@ -119,24 +119,24 @@ class World:
 
 
 def job_name_of(job: Object) -> str:
-    """The name of the job that a JetJob stands for."""
+    """Return the name of the job that a JetJob stands for."""
     name: str = job["spec"].get("name") or job["metadata"]["name"]
     return name
 
 
 def snapshot_name_of(snapshot: Object) -> str:
-    """The name of the snapshot that a JetJobSnapshot stands for."""
+    """Return the name of the snapshot that a JetJobSnapshot stands for."""
     name: str = snapshot["spec"].get("name") or snapshot["metadata"]["name"]
     return name
 
 
 def key_of(kind: Kind, found: Object) -> Key:
-    """The key of a resource of ours."""
+    """Return the key of one of our resources."""
     return Key(kind.name, found["metadata"]["namespace"], found["metadata"]["name"])
 
 
 def owner_of(found: Object) -> Object | None:
-    """The Hazelcast resource, as ``ownerReferences`` names it, that an object goes with; None if it goes with none."""
+    """Return the entry of ``ownerReferences`` for the Hazelcast resource that owns an object; None if none owns it."""
     for each in found["metadata"].get("ownerReferences", []):
         if each["kind"] == kinds.HAZELCAST.name and each["apiVersion"].partition("/")[0] == GROUP:
             owner: Object = each
@@ -145,8 +145,10 @@ def owner_of(found: Object) -> Object | None:
 
 
 def read(model: type[R], found: Object | None) -> R | None:
-    """The resource as our own type. None for one that a later release wrote, or that was there before its definition said what it
-    may be: it is left alone."""
+    """Return a resource as our own type.
+
+    None for a resource that a later release wrote, or that is older than the rules of its definition. It is left alone.
+    """
     if found is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the operator writes into its own resources: their status, events about them, and who holds them."""
+"""The operator's writes to its own resources: their status, their events, their owners and their finalizers."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from pitstop.operator.resources import GROUP, ClusterPhase, JobPhase, MapState, 
 log = structlog.get_logger("pitstop.operator")
 
 FINALIZER = f"{GROUP}/finalizer"
-"""Holds a resource that is being deleted until what it stands for is gone, too."""
+"""The finalizer that holds a deleted resource until the thing that it stands for is gone, too."""
 Phase = ClusterPhase | MapState | JobPhase | SnapshotState
 _LONGEST_NOTE = 1024
 
 
 class Writer:
-    """Writes through ``api``; ``now`` is the time of day."""
+    """Writes through ``api``. ``now`` returns the time of day."""
 
     def __init__(self, api: Api, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._api, self._now = api, now
         self._reporter = socket.gethostname()
 
     def status(self, kind: Kind, found: Object, status: Status, phase: Phase, message: str | None) -> None:
-        """Let the status of a resource say this."""
+        """Write the status of a resource if it differs, with an event if its phase is new."""
         now = self._now().replace(microsecond=0)
         generation = found["metadata"]["generation"]
         conditions = conditions_of(phase, message, status.conditions, generation, now)
@@ -45,23 +45,23 @@ class Writer:
             self.event(kind, found, phase.value, note, OUTLOOKS[phase].degraded)
 
     def is_held(self, found: Object, owner: Object | None, finalizer: bool) -> bool:
-        """Whether that is so already."""
+        """True if the resource already has this owner, and has the finalizer exactly if ``finalizer``."""
         there = {each["uid"] for each in found["metadata"].get("ownerReferences", [])}
         held = FINALIZER in found["metadata"].get("finalizers", [])
         return held == finalizer and (owner is None or owner["uid"] in there)
 
     def hold(self, kind: Kind, found: Object, owner: Object | None, finalizer: bool) -> None:
-        """Let it go with its owner, and be held when it is deleted."""
+        """Make a resource go with its owner, and hold it by a finalizer if ``finalizer``."""
         metadata = _same(found) | ({"ownerReferences": [owner]} if owner is not None else {})
         self._api.apply(kind, {"metadata": metadata | ({"finalizers": [FINALIZER]} if finalizer else {})})
 
     def release(self, kind: Kind, found: Object) -> None:
-        """Let one go that is being deleted."""
+        """Let a resource go that is being deleted."""
         if FINALIZER in found["metadata"].get("finalizers", []):
             self._api.apply(kind, {"metadata": _same(found)})
 
     def event(self, kind: Kind, found: Object, reason: str, note: str, warning: bool = False) -> None:
-        """Tell of something that has happened to a resource, for ``kubectl describe`` and ``kubectl events``."""
+        """Record an event about a resource, for ``kubectl describe`` and ``kubectl events``."""
         metadata, moment = found["metadata"], self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
         told = {
             "metadata": {"name": f"{metadata['name']}.{secrets.token_hex(8)}", "namespace": metadata["namespace"]},
@@ -89,7 +89,7 @@ class Writer:
 
 
 def _same(found: Object) -> Object:
-    """Of this very resource, and of none that has its name after it."""
+    """Return metadata that names this very resource, and no later one of its name."""
     metadata = found["metadata"]
     return {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]}
 

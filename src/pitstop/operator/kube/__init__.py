@@ -1,1 +1,1 @@
-"""What the operator needs of Kubernetes itself: its API server, copies of what that holds, a queue, the lead."""
+"""The operator's access to Kubernetes: the API server, copies of its objects, a work queue, and the lead."""

@@ -1,4 +1,4 @@
-"""The API server of Kubernetes, as the operator asks it. Only this file knows the client library (lightkube)."""
+"""The operator's client of the API server. Only this file uses the client library (lightkube)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from lightkube.types import CascadeType, PatchType
 from pitstop.errors import UsageError
 
 Object = dict[str, Any]
-"""An object as the API server sends it: ``apiVersion``, ``kind``, ``metadata``, and what its kind has."""
+"""An object as the API server sends it: ``apiVersion``, ``kind``, ``metadata``, and the fields of its kind."""
 
 FIELD_MANAGER = "pitstop-operator"
-"""Whose fields ours are, as server-side apply tells them apart."""
+"""The owner of the operator's fields in server-side apply."""
 ApiFault = httpx2.HTTPError
-"""The API server cannot be reached, or refuses. What is refused today may be taken tomorrow: all are worth another try."""
+"""The API server cannot be reached, or refuses. A refusal may not last, so every fault is worth another try."""
 NOT_FOUND, CONFLICT, GONE = 404, 409, 410
 _PAGE = 500
 _SECONDS = 15.0
 _WATCH_SECONDS = 1800
-"""The API server is asked to end a watch after so long, so that none lives on a connection that is not what it was."""
+"""The time after which the API server should end a watch, so that no watch outlives the health of its connection."""
 _KEEP_ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     *(
@@ -39,7 +39,7 @@ _KEEP_ALIVE = [
         if hasattr(socket, name)
     ),
 ]
-"""A watch waits for ever: only this tells it that nobody is there any more, within half a minute."""
+"""The socket options of a watch, which waits for ever. They end it within half a minute after the other side is gone."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class Kind:
     name: str
     plural: str
     built_in: bool = True
-    """It comes with Kubernetes, and is not ours."""
+    """True if the kind comes with Kubernetes; False for the operator's own kinds."""
 
     @property
     def api_version(self) -> str:
-        """As ``apiVersion`` of its objects says."""
+        """The value of ``apiVersion`` in objects of this kind."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def resource(self) -> type[GenericNamespacedResource]:
-        """What the library calls it."""
+        """The library's class for the kind."""
         return _resource(self)
 
 
@@ -82,10 +82,10 @@ _making = threading.Lock()
 
 
 class Api:
-    """Asks the API server. Each method is one request; ApiFault if it fails."""
+    """A client of the API server. Each method sends requests, and raises ApiFault if one fails."""
 
     def __init__(self, config: KubeConfig, seconds: float = _SECONDS) -> None:
-        """``seconds``: how long the API server may say nothing, watches left aside."""
+        """``seconds`` is the longest silence of the API server, except in a watch."""
         chosen = config.get()
         if chosen is None or chosen.user is None:
             raise UsageError("The kubeconfig has no current context with a user: choose one with 'kubectl config use-context'.")
@@ -94,11 +94,11 @@ class Api:
         self._client = Client(chosen, timeout=httpx2.Timeout(seconds), field_manager=FIELD_MANAGER, transport=transport)
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self._client.close()
 
     def list(self, kind: Kind, namespace: str | None, labels: dict[str, str] | None = None) -> tuple[list[Object], str]:
-        """(all objects of a kind, the version of the store that this is); ``namespace``: None for all of them."""
+        """Return (all objects of a kind, the version of the store that they are from). ``namespace``: None for all namespaces."""
         found = self._client.list(kind.resource, namespace=namespace or ALL_NS, chunk_size=_PAGE, labels=cast(Any, labels))
         objects: list[Object] = [dict(each) for each in found]
         return objects, found.resourceVersion
@@ -106,7 +106,7 @@ class Api:
     def watch(
         self, kind: Kind, namespace: str | None, version: str, labels: dict[str, str] | None = None
     ) -> Iterator[tuple[str, Object]]:
-        """("ADDED", "MODIFIED" or "DELETED", the object) for each change after that version. Ends with ApiFault alone."""
+        """Yield ("ADDED", "MODIFIED" or "DELETED", the object) for each change after that version. Ends only with ApiFault."""
         changes = self._client.watch(
             kind.resource,
             namespace=namespace or ALL_NS,
@@ -118,7 +118,7 @@ class Api:
             yield what, dict(found)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """The object as it is now; None if there is none."""
+        """Return the object as it is now; None if there is none."""
         try:
             return dict(self._client.get(kind.resource, name, namespace=namespace))
         except ApiError as error:
@@ -127,7 +127,7 @@ class Api:
             raise
 
     def create(self, kind: Kind, made: Object) -> Object | None:
-        """The new object; None if there is one of its name."""
+        """Create an object, and return it; None if there is one of its name."""
         try:
             return dict(self._client.create(cast(Any, kind.resource)(made), namespace=made["metadata"]["namespace"]))
         except ApiError as error:
@@ -136,7 +136,7 @@ class Api:
             raise
 
     def replace(self, kind: Kind, changed: Object) -> Object | None:
-        """The object as it is now; None if somebody else has changed it since it was read."""
+        """Replace an object, and return it; None if it was changed or deleted since it was read."""
         try:
             client: Any = self._client
             return dict(client.replace(cast(Any, kind.resource)(changed), namespace=changed["metadata"]["namespace"]))
@@ -146,11 +146,11 @@ class Api:
             raise
 
     def apply(self, kind: Kind, wanted: Object) -> Object:
-        """Bring about what stands in ``wanted`` of an object, and nothing else (server-side apply)."""
+        """Apply the fields in ``wanted`` to an object, and no others (server-side apply)."""
         return self._apply(kind.resource, kind, wanted)
 
     def apply_status(self, kind: Kind, wanted: Object) -> Object:
-        """Bring about the ``status`` in ``wanted``."""
+        """Apply the ``status`` in ``wanted``."""
         return self._apply(kind.resource.Status, kind, wanted)
 
     def _apply(self, resource: Any, kind: Kind, wanted: Object) -> Object:
@@ -162,7 +162,7 @@ class Api:
         return dict(cast(Any, found))
 
     def delete(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
-        """Ask for the end of the object with this uid; it is no fault if there is none, or another one of its name."""
+        """Delete the object with this uid. Do nothing if there is no such object, or another one has its name."""
         now = self.get(kind, namespace, name)
         if now is None or now["metadata"]["uid"] != uid:
             return
@@ -174,16 +174,16 @@ class Api:
 
 
 def code_of(error: ApiFault) -> int | None:
-    """The HTTP status of a refusal, or that of a watch which broke off; None if nobody answered."""
+    """Return the HTTP status of a refusal or of a broken watch; None if there was no answer."""
     if isinstance(error, ApiError):
         return error.status.code
     return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else None
 
 
 def kube_config(context: str | None = None) -> KubeConfig:
-    """How to reach the API server: ``$KUBECONFIG``, else the service account of this pod, else ``~/.kube/config``.
+    """Return the way to the API server: ``$KUBECONFIG``, else the service account of this pod, else ``~/.kube/config``.
 
-    UsageError if there is none of them, or no such context.
+    UsageError if none of them exists, or there is no such context.
     """
     try:
         found = KubeConfig.from_env()

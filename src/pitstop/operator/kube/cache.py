@@ -1,4 +1,4 @@
-"""A copy of all objects of a kind, kept true by a watch: what decides reads here, and asks the API server for nothing."""
+"""A copy of all objects of a kind, kept up to date by a watch. Decisions read the copy, and never ask the API server."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ log = structlog.get_logger("pitstop.operator")
 
 
 class Cache:
-    """``connect`` makes a way to the API server; ``changed`` is told each object that has come, changed or gone, after the copy
-    has changed. ``namespace``: None for all."""
+    """A copy of all objects of a kind.
+
+    ``connect`` makes a client of the API server. ``changed`` is called with each object that was added, changed or deleted, after
+    the copy has changed. ``namespace`` is None for all namespaces.
+    """
 
     def __init__(
         self,
@@ -33,21 +36,21 @@ class Cache:
 
     @property
     def synced(self) -> bool:
-        """Whether it has held everything once."""
+        """True once the copy has held all objects."""
         return self._synced.is_set()
 
     def get(self, namespace: str, name: str) -> Object | None:
-        """The object of that name; None if there is none."""
+        """Return the object of that name; None if there is none."""
         with self._lock:
             return self._objects.get((namespace, name))
 
     def all(self, namespace: str | None = None) -> list[Object]:
-        """All objects, or those of a namespace."""
+        """Return all objects, or those of a namespace."""
         with self._lock:
             return [found for (where, _), found in self._objects.items() if namespace in (None, where)]
 
     def follow(self, stopped: threading.Event) -> None:
-        """Keep the copy true until that is set; a fault of the API server costs time alone."""
+        """Keep the copy up to date until ``stopped`` is set. A fault of the API server only delays it."""
         version: str | None = None
         failures = 0
         while not stopped.is_set():

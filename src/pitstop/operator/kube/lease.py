@@ -1,4 +1,4 @@
-"""Which of several operators leads: the holder of a Lease, as long as it renews that in time."""
+"""The lead among several operators. It belongs to the holder of a Lease, as long as the holder renews it in time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ log = structlog.get_logger("pitstop.operator")
 
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 15, 10.0, 2.0
-"""How long a lease is good for whoever sees it unchanged; within what time its holder must renew it; how often each tries.
+"""The time after which an unchanged lease has expired; the time within which its holder must renew it; the time between tries.
 
-One try is two requests of LEASE_REQUEST_SECONDS at most: whoever cannot renew knows it before another one takes over."""
+One try takes two requests of LEASE_REQUEST_SECONDS at most, so a holder that cannot renew knows it before another takes over."""
 LEASE_REQUEST_SECONDS = 2.0
 
 
 @dataclass
 class Lead:
-    """``holder``: who this is, such as the name of its pod. ``clock``: seconds that never go back: other clocks are trusted in
-    nothing, a lease has expired once it was seen unchanged for its time."""
+    """The lead, as one operator wins, keeps and returns it.
+
+    ``holder`` identifies this operator, for example by the name of its pod. ``clock`` returns seconds that never go back. No
+    clock of another machine is trusted: a lease has expired once it was seen unchanged for its time.
+    """
 
     api: Api
     namespace: str
@@ -34,10 +37,10 @@ class Lead:
     clock: Callable[[], float] = time.monotonic
     _seen: tuple[str, float] = field(default=("", 0.0))
     _taken: bool = field(default=False)
-    """Another one has it."""
+    """True if another operator holds the lease."""
 
     def win(self, stopped: threading.Event) -> bool:
-        """Wait until this one leads; False if it is stopped before."""
+        """Wait until this operator leads. False if it is stopped before."""
         while not stopped.is_set():
             if self._try():
                 log.info("this operator leads", holder=self.holder)
@@ -46,7 +49,7 @@ class Lead:
         return False
 
     def keep(self, stopped: threading.Event) -> bool:
-        """Renew until stopped: True. False once the lead is lost: whoever led must do nothing more then."""
+        """Renew the lease until stopped. False once the lead is lost: this operator must then do nothing more."""
         renewed = self.clock()
         while not stopped.wait(RETRY_SECONDS):
             if self._try():
@@ -86,7 +89,7 @@ class Lead:
         return self.clock() - self._seen[1] > seconds
 
     def give_back(self) -> None:
-        """Let another one lead at once. Whoever has led does nothing any more."""
+        """Let another operator lead at once. This one must have stopped its work before."""
         try:
             lease = self.api.get(LEASE, self.namespace, self.name)
             if lease is not None and lease["spec"].get("holderIdentity") == self.holder:

@@ -1,4 +1,4 @@
-"""What is to be looked at again, each thing once however often it was asked for, and by one worker at a time."""
+"""A queue of keys to look at. A key is queued once however often it is added, and handled by one worker at a time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 FIRST_SECONDS, MOST_SECONDS = 0.2, 60.0
-"""How long who has failed waits: at first, and at most."""
+"""The pause before a failed key comes again: after the first failure, and at most."""
 
 
 class WorkQueue(Generic[K]):
-    """Keys in the order in which they were asked for. ``clock``: seconds that never go back."""
+    """Keys in the order in which they were added. ``clock`` returns seconds that never go back."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -26,18 +26,18 @@ class WorkQueue(Generic[K]):
         self._again: set[K] = set()
         self._later: list[tuple[float, int, K]] = []
         self._due: dict[K, float] = {}
-        """The one time at which a key comes by itself; what stands otherwise in ``_later`` is out of date."""
+        """The time at which a key comes by itself. Any other time of the key in ``_later`` is out of date."""
         self._failures: dict[K, int] = {}
         self._number = 0
         self._closed = False
 
     def add(self, key: K) -> None:
-        """Look at it soon; once more if that is being done just now."""
+        """Queue a key. A key that is being handled now comes once more afterwards."""
         with self._changed:
             self._add(key)
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Look at it after so long, or sooner if somebody else asks for it; then not once more for this."""
+        """Queue a key after so many seconds. If the key is taken sooner, it does not come again for this."""
         with self._changed:
             due = self._clock() + seconds
             if due >= self._due.get(key, float("inf")):
@@ -48,7 +48,7 @@ class WorkQueue(Generic[K]):
             self._changed.notify()
 
     def take(self) -> K | None:
-        """The next key, once there is one; None once the queue is closed. Whoever takes one gives it back with ``done``."""
+        """Wait for the next key, and return it; None once the queue is closed. The caller gives the key back with ``done``."""
         with self._changed:
             while not self._closed:
                 self._bring_due()
@@ -62,7 +62,7 @@ class WorkQueue(Generic[K]):
             return None
 
     def done(self, key: K, failed: bool = False) -> None:
-        """It was looked at. After a failure it comes again by itself, each time twice as late."""
+        """Give back a key that was handled. After a failure it comes again by itself, after a pause that doubles each time."""
         with self._changed:
             self._at_work.discard(key)
             if key in self._again:
@@ -75,13 +75,13 @@ class WorkQueue(Generic[K]):
         self.add_after(key, back_off(count))
 
     def close(self) -> None:
-        """Whoever takes gets None from now on."""
+        """Close the queue: ``take`` returns None from now on."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def __len__(self) -> int:
-        """How many wait to be looked at now."""
+        """Return the number of keys that wait to be handled now."""
         with self._changed:
             return len(self._waiting)
 
@@ -102,6 +102,6 @@ class WorkQueue(Generic[K]):
 
 
 def back_off(failures: int) -> float:
-    """Seconds to wait after so many failures in a row; a little by chance, so that not all come back at once."""
+    """Return the seconds to wait after so many failures in a row. They vary at random, so that keys come back apart."""
     seconds = min(MOST_SECONDS, FIRST_SECONDS * 2.0 ** min(failures - 1, 30))
     return seconds * random.uniform(0.8, 1.0)

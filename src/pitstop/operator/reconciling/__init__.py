@@ -1,4 +1,4 @@
-"""What is done about each resource: look, decide (operator.jobs and the like), act, and say so in its status.
+"""The reconcilers, one for each kind of resource: look, decide (operator.jobs and the like), act, and report in the status.
 
-Each function may be called at any time and any number of times: it depends on what is there now alone.
+Each function can be called at any time and any number of times: it depends only on the present state.
 """

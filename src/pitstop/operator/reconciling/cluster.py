@@ -1,4 +1,4 @@
-"""A Hazelcast resource: bring about all of which a cluster is made, and say how it is."""
+"""The reconciler of a Hazelcast resource: bring about the parts of the cluster, and report its status."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ REFUSED = (400, 403, 422)
 
 
 class RefusedError(Exception):
-    """A part of a cluster cannot be made as it is asked for; the message says why."""
+    """A part of a cluster cannot be made as it is asked for. The message says why."""
 
 
 def reconcile_cluster(around: Surroundings, found: Object) -> float | None:
-    """In how many seconds to look again, unless something changes before."""
+    """Reconcile a Hazelcast resource. Return the seconds until the next look; None: not before something changes."""
     resource = read(Hazelcast, found)
     if resource is None:
         return None
@@ -74,7 +74,7 @@ def _phase(cluster: Named) -> ClusterPhase | None:
 
 
 def _bring_about(around: Surroundings, cluster: Named) -> tuple[Connection | None, str | None]:
-    """Make all parts as they are to be: (the connection to the server, once it has an address; why something is not made)."""
+    """Make all parts as they should be. Return (the connection to the server, once it has an address; the first refusal)."""
     try:
         token = _token(around, cluster)
     except RefusedError as error:
@@ -90,7 +90,7 @@ def _bring_about(around: Surroundings, cluster: Named) -> tuple[Connection | Non
 
 
 def _all_ours(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Object]]) -> str | None:
-    """Why nothing is made yet: something there of these names is not of this cluster."""
+    """Return the reason to make nothing yet: an object of one of these names belongs to something else. None if there is none."""
     try:
         for kind, each in wanted:
             name = each["metadata"]["name"]
@@ -103,7 +103,7 @@ def _all_ours(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Obj
 
 
 def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Object]]) -> str | None:
-    """The first refusal; what is refused of one part does not keep the others from being as they should."""
+    """Apply all parts, and return the first refusal. A refused part does not keep the others from being applied."""
     refusals = []
     for kind, each in wanted:
         name = each["metadata"]["name"]
@@ -119,7 +119,7 @@ def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, 
 
 
 def _token(around: Surroundings, cluster: Named) -> str:
-    """That of the cluster's own Secret: one of the same name that somebody else has made is no token to be shown to pods."""
+    """Return the token in the cluster's own Secret, made if needed. RefusedError if the Secret is not of this cluster."""
     name = cluster.token_secret
     found = around.api.get(kinds.SECRET, cluster.namespace, name)
     if found is None:
@@ -138,13 +138,13 @@ def _token(around: Surroundings, cluster: Named) -> str:
 
 
 def is_of(cluster: Named, there: Object) -> bool:
-    """Whether an object is a part of this very cluster."""
+    """True if an object is a part of this very cluster."""
     owner = owner_of(there)
     return owner is not None and owner["uid"] == cluster.uid
 
 
 def _check_owner(around: Surroundings, cluster: Named, kind: Kind, there: Object) -> None:
-    """What belongs to somebody else is left alone; what is left of an earlier cluster of this name has to go first."""
+    """Raise RefusedError unless the object is this cluster's. One of an earlier cluster of this name is deleted first."""
     name, owner = there["metadata"]["name"], owner_of(there)
     if owner is None or owner["name"] != cluster.name:
         raise RefusedError(f"{kind.name} '{name}' is there already, and is not of this cluster: remove it, or rename this one")

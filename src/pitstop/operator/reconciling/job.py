@@ -1,4 +1,4 @@
-"""A JetJob: bring about the job that it stands for, and say how that is."""
+"""The reconciler of a JetJob: bring about its job, and report the job's status."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from pitstop.service.api import SubmitRequest
 
 
 def reconcile_job(around: Surroundings, found: Object) -> float | None:
-    """In how many seconds to look again, unless something changes before."""
+    """Reconcile a JetJob. Return the seconds until the next look; None: not before something changes."""
     resource = read(JetJob, found)
     if resource is None:
         return None
@@ -87,7 +87,7 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
 
 
 def _say_unseen(around: Surroundings, found: Object, resource: JetJob, cluster: Object | None) -> float | None:
-    """How a submitted job is cannot be seen now; whoever reaches its server again looks."""
+    """Report a submitted job whose server cannot be reached. The job is looked at again once its server answers."""
     if resource.status is None or resource.status.phase in FINISHED:
         return None
     seconds = around.absences.seconds(found["metadata"]["uid"])
@@ -100,7 +100,7 @@ def _say_unseen(around: Surroundings, found: Object, resource: JetJob, cluster: 
 
 
 def _is_behind(around: Surroundings, found: Object) -> bool:
-    """What was seen is older than what was written: what is done once for each generation may have been done."""
+    """True if the copy of the resource is out of date: an action that is due once for each generation may have been taken."""
     metadata = found["metadata"]
     now = around.api.get(kinds.JET_JOB, metadata["namespace"], metadata["name"])
     return now is None or now.get("status") != found.get("status") or now["metadata"]["generation"] != metadata["generation"]
@@ -127,7 +127,7 @@ def _seen(
 
 
 def _older_namesake(around: Surroundings, found: Object, job_name: str, cluster: str) -> str | None:
-    """An older JetJob whose job has the same name, and has not ended."""
+    """Return the name of an older JetJob whose job has this name and has not ended; None if there is none."""
     metadata = found["metadata"]
     age = metadata["creationTimestamp"], metadata["uid"]
     for other in around.world.all(kinds.JET_JOB, metadata["namespace"]):
@@ -140,7 +140,7 @@ def _older_namesake(around: Surroundings, found: Object, job_name: str, cluster:
 
 
 def _act(around: Surroundings, seen: SeenJob, action: JobAction, connection: Connection) -> JetJobStatus:
-    """Do it; what the status is to say then."""
+    """Carry out an action, and return the status after it."""
     identity, service = job_id(seen.uid), connection.service
     if action is JobAction.SUBMIT:
         _submit(around, seen, connection)
@@ -182,7 +182,7 @@ def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> None
 
 
 def _let_go(around: Surroundings, found: Object, cluster: Object | None, connection: Connection | None) -> float | None:
-    """The job ends before its resource goes, unless its cluster goes, too, or nothing was ever submitted."""
+    """Cancel the job, then let its resource go. The job is not cancelled if its cluster goes, too, or it was never submitted."""
     identity = job_id(found["metadata"]["uid"])
     there = connection is not None and connection.job(identity) is not None  # the status that was seen may be an older one
     submitted = there or found.get("status", {}).get("id") is not None

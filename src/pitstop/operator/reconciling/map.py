@@ -1,4 +1,4 @@
-"""A Map: configure the map that it stands for, and say how that is."""
+"""The reconciler of a Map: configure its map, and report the map's status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from pitstop.operator.world import read
 
 
 def reconcile_map(around: Surroundings, found: Object) -> float | None:
-    """In how many seconds to look again, unless something changes before. What a map holds stays when its resource goes."""
+    """Reconcile a Map. Return the seconds until the next look; None: not before something changes.
+
+    The entries of a map stay when its resource is deleted.
+    """
     resource = read(Map, found)
     if resource is None:
         return None

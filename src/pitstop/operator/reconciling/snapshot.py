@@ -1,4 +1,4 @@
-"""A JetJobSnapshot: have the state of a job saved once, and remove it with its resource."""
+"""The reconciler of a JetJobSnapshot: export the state of a job once, and delete the snapshot with its resource."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from pitstop.operator.snapshots import Namesake, SeenSnapshot, could_not_export,
 from pitstop.operator.world import read, snapshot_name_of
 
 CLOCKS_DIFFER_SECONDS = 10.0
-"""How far the clocks of a cluster and of the API server may be apart."""
+"""The largest difference between the clocks of a cluster and of the API server."""
 OVER = (SnapshotState.EXPORTED, SnapshotState.FAILED)
 SAVING = (SnapshotState.EXPORTING, SnapshotState.EXPORTED)
 
 
 def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
-    """In how many seconds to look again, unless something changes before."""
+    """Reconcile a JetJobSnapshot. Return the seconds until the next look; None: not before something changes."""
     resource = read(JetJobSnapshot, found)
     if resource is None:
         return None
@@ -73,13 +73,13 @@ def _seen(
 
 
 def _kept(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
-    """The snapshot of this resource, if its cluster has it: one of that name which was there before is another one."""
+    """Return the snapshot of this resource; None if its cluster has none. An older snapshot of that name is a different one."""
     made = datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp() - CLOCKS_DIFFER_SECONDS
     return its_own(resource, snapshot_name_of(found), identity, made, connection.service.snapshots())
 
 
 def _namesake(around: Surroundings, found: Object, resource: JetJobSnapshot, cluster: Object) -> Namesake | None:
-    """Another one on its cluster to which the name of its snapshot belongs, by what the API server has of that one now."""
+    """Return another resource on the cluster that has the first right to the snapshot's name, as the API server has it now."""
     metadata, state = found["metadata"], resource.status.state if resource.status is not None else None
     for other in around.world.all(kinds.JET_JOB_SNAPSHOT, metadata["namespace"]):
         its = other["metadata"]
@@ -99,7 +99,7 @@ def _namesake(around: Surroundings, found: Object, resource: JetJobSnapshot, clu
 def _export(
     around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object, cluster: Object, connection: Connection
 ) -> float | None:
-    """Once: what this process has seen may be older than what another one has done, so the resource is read again."""
+    """Export the snapshot once. The resource is read again first, since another operator may have exported it meanwhile."""
     metadata = found["metadata"]
     now = around.api.get(kinds.JET_JOB_SNAPSHOT, metadata["namespace"], metadata["name"])
     current = read(JetJobSnapshot, now)
@@ -132,7 +132,7 @@ def _say(around: Surroundings, found: Object, status: JetJobSnapshotStatus) -> N
 
 
 def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> float | None:
-    """The saved state goes before its resource, unless its cluster goes, too."""
+    """Delete the saved state, then let its resource go. The state is not deleted if its cluster goes, too."""
     cluster = _home(around, found, resource, job)
     if _is_saving(resource) and cluster is not None and not is_leaving(cluster):
         connection = around.servers.of(cluster["metadata"]["uid"])
@@ -162,9 +162,9 @@ def _home_of(around: Surroundings, found: Object, resource: JetJobSnapshot) -> O
 
 
 def _home(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> Object | None:
-    """The cluster that has what it saves, and with which it goes; None if there is none.
+    """Return the cluster that has the saved state, and with which the resource is deleted; None if there is none.
 
-    Its job may be gone, or made anew on another cluster: then it still names the one that it was saved on.
+    The JetJob may be gone, or made anew on another cluster. The resource still names the cluster that its state was saved on.
     """
     namespace = found["metadata"]["namespace"]
     if job is not None and not _is_saving(resource):

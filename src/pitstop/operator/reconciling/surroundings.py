@@ -1,4 +1,4 @@
-"""What all reconcilers share."""
+"""The environment and the helpers that all reconcilers share."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pitstop.operator.world import World
 from pitstop.operator.writing import Writer
 
 SOON_SECONDS = 2.0
-"""After how long something is looked at again that nobody tells of when it changes."""
+"""The time after which a resource is looked at again if no event tells of its change."""
 LATER_SECONDS = 10.0
 MOST_TIMES_LATER = 30.0
 
 
 class Retries:
-    """When what was refused is to be tried again: each time later, whatever else is a reason to look.
+    """The times at which refused actions are tried again: each time later, however often the resource is looked at meanwhile.
 
-    ``clock``: seconds that never go back.
+    ``clock`` returns seconds that never go back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -33,7 +33,7 @@ class Retries:
         self._refused: dict[str, tuple[int, int, float]] = {}
 
     def refused(self, uid: str, generation: int) -> float:
-        """In how many seconds to try again."""
+        """Note a refusal, and return the seconds until the next try."""
         with self._lock:
             known, count, _ = self._refused.get(uid, (generation, 0, 0.0))
             count = count + 1 if known == generation else 1
@@ -42,42 +42,42 @@ class Retries:
             return seconds
 
     def seconds_left(self, uid: str, generation: int) -> float:
-        """How long nothing is to be tried for this generation of a spec; 0: not at all."""
+        """Return the seconds for which this generation of a spec must not be tried; 0: it can be tried now."""
         with self._lock:
             known, _, due = self._refused.get(uid, (generation, 0, 0.0))
             return max(0.0, due - self._clock()) if known == generation else 0.0
 
     def still_refused(self, uid: str, generation: int) -> float:
-        """In how many seconds to look again at what is still so; a look before that is none of the times that make it later."""
+        """Return the seconds until the next look at a lasting refusal. An earlier look does not make the next one later."""
         return self.seconds_left(uid, generation) or self.refused(uid, generation)
 
     def forget(self, uid: str) -> None:
-        """It went well, or is gone."""
+        """Forget the refusals of a resource that went well, or is gone."""
         with self._lock:
             self._refused.pop(uid, None)
 
 
 class Absences:
-    """How long the servers of jobs have been away. ``clock``: seconds that never go back."""
+    """The times that the servers of jobs have been away. ``clock`` returns seconds that never go back."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
         self._since: dict[str, float] = {}
 
     def seconds(self, uid: str) -> float:
-        """Since the first time that somebody asked for this resource, which counts from then on."""
+        """Return the seconds since the first call for this resource, which starts the count."""
         with self._lock:
             return self._clock() - self._since.setdefault(uid, self._clock())
 
     def over(self, uid: str) -> None:
-        """Its server is there, or the resource is gone."""
+        """End the absence: the resource's server is there, or the resource is gone."""
         with self._lock:
             self._since.pop(uid, None)
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is seen, and what can be asked."""
+    """The objects that a reconciler sees, and the services that it can ask."""
 
     api: Api
     world: World
@@ -85,13 +85,13 @@ class Surroundings:
     servers: Servers
     image: Image
     files_from: Path | None = None
-    """The only folder that file:// may lead into; None: none may."""
+    """The only folder that file:// may lead into; None: file:// is refused."""
     retries: Retries = field(default_factory=Retries)
     absences: Absences = field(default_factory=Absences)
-    """These two are of all workers."""
+    """The absences of jobs' servers. All workers share them, and the retries."""
 
     def secret(self, namespace: str, name: str) -> dict[str, str] | None:
-        """What a Secret holds; None if there is none. Read whenever it is needed: nobody is to list them."""
+        """Return a Secret's content; None if there is none. It is read on demand, so the operator needs no right to list Secrets."""
         found = self.api.get(kinds.SECRET, namespace, name)
         if found is None:
             return None
@@ -99,24 +99,24 @@ class Surroundings:
 
 
 def is_leaving(found: Object) -> bool:
-    """Whether it is being deleted."""
+    """True if an object is being deleted."""
     return "deletionTimestamp" in found["metadata"]
 
 
 def uid_of(found: Object | None) -> str | None:
-    """Of an object; None of none."""
+    """Return the uid of an object; None for None."""
     return found["metadata"]["uid"] if found is not None else None
 
 
 def still_there(around: Surroundings, cluster: Object) -> bool:
-    """Whether this very cluster is there and stays, by the API server itself: what hangs on it would go with it."""
+    """True if the API server itself has this very cluster, and it is not being deleted. Objects that it owns would go with it."""
     metadata = cluster["metadata"]
     now = around.api.get(kinds.HAZELCAST, metadata["namespace"], metadata["name"])
     return now is not None and now["metadata"]["uid"] == metadata["uid"] and not is_leaving(now)
 
 
 def hold(around: Surroundings, kind: Kind, found: Object, cluster: Object | None, finalizer: bool) -> None:
-    """Let a resource go with its cluster, and be held when it is deleted."""
+    """Make a resource go with its cluster, and hold it by a finalizer if ``finalizer``."""
     owner = owner_reference(cluster) if cluster is not None else None
     if not around.writer.is_held(found, owner, finalizer):
         if cluster is not None and not still_there(around, cluster):
@@ -125,7 +125,7 @@ def hold(around: Surroundings, kind: Kind, found: Object, cluster: Object | None
 
 
 def owner_reference(cluster: Object) -> Object:
-    """As ``ownerReferences`` of what goes with a Hazelcast resource."""
+    """Return the entry for ``ownerReferences`` of objects that go with a Hazelcast resource."""
     return {
         "apiVersion": kinds.HAZELCAST.api_version,
         "kind": kinds.HAZELCAST.name,
