@@ -31,13 +31,13 @@ from pitstop.server.store import own_folder
 from pitstop.store.urls import store_url
 
 REQUEST_SECONDS = 10
-"""How long requests may go on when the server ends."""
+"""The longest that requests may go on when the server ends."""
 OLD_COLLECTIONS = 1000
-"""After so many collections of what is younger the oldest objects are looked at, too; Python's own number is 10."""
+"""The number of collections of younger objects before the oldest are looked at, too. Python's own number is 10."""
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM. One sentence for each thing that prevents it (port in use, no Java, second server)."""
+    """Serve until SIGINT or SIGTERM. An obstacle (port in use, no Java, second server) raises an error of one sentence."""
     keep_private()
     _allow_many_connections()
     check_place(settings.data_dir.resolve())
@@ -59,13 +59,13 @@ def run_server(settings: Settings) -> None:
 
 
 def _allow_many_connections() -> None:
-    """As many as the system lets this user have: each client that waits has one, and the usual bound is a thousand."""
+    """Raise the limit on open files as far as the system allows. Each waiting client has one, and 1,000 is the usual limit."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def own_names(given: Sequence[str]) -> frozenset[str]:
-    """Names under which clients may call the server: its machine's, and those that its user gives."""
+    """Return the names by which clients may call the server: its machine's, and those that its user gives."""
     return frozenset(name.lower() for name in (socket.gethostname(), socket.getfqdn(), *given))
 
 
@@ -86,9 +86,9 @@ def _serve(plane: ControlPlane, access: Access, listener: socket.socket, say: Ca
 
 
 def _stop_clients_seldom() -> None:
-    """Python's collector stops every client while it looks at all there is, and with thousands of them there is a lot.
+    """Make Python's full collections rare: each of them stops every client, for long if there are thousands of clients.
 
-    What is loaded by now stays to the end, so it need not be looked at; and of what comes, most goes without the collector.
+    Objects that are loaded by now stay to the end, so the collector can skip them. Most later objects go without the collector.
     """
     gc.collect()
     gc.freeze()
@@ -97,7 +97,7 @@ def _stop_clients_seldom() -> None:
 
 
 class _Server(uvicorn.Server):
-    """Lets calls that wait for a job return when the server ends: their threads would keep it for minutes."""
+    """A server that lets waiting calls return when it ends. Their threads would otherwise delay the end for minutes."""
 
     def __init__(self, config: uvicorn.Config, release: Callable[[], None]) -> None:
         super().__init__(config)
@@ -114,7 +114,7 @@ class _Server(uvicorn.Server):
 
 @contextlib.contextmanager
 def _ending_on_signals(server: _Server) -> Iterator[None]:
-    """uvicorn raises the signal that ended it once more: that must not end the process before it has cleaned up."""
+    """Handle signals until the process has cleaned up: uvicorn raises the signal that ended it once more."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
-"""Copies a data folder while its jobs run: all of it as it was at one moment.
+"""Backups: copies of a data folder, taken while its jobs run, as it was at one moment.
 
-For that moment nobody writes the store, so no map, journal or mark of an epoch changes, and each checkpoint is linked: the last
-committed epoch, and the one planned behind it. A run that had put that one into a map already, or into files, does it again after
-a restore, and finds it there.
+At that moment the store is locked for writes, so no map, journal or mark of an epoch changes. Each checkpoint is linked: its last
+committed epoch, and the epoch planned after it. A run that had already written the planned epoch into a map or into files writes
+it again after a restore, and finds it there.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from pitstop.store.database import Database
 from pitstop.store.registry import SqlRegistry
 
 CONTENTS = "backup.json"
-"""The list of a backup's files, each with its checksum; written last: a folder without it is no backup."""
+"""The list of a backup's files, each with its checksum. It is written last: a folder without it is no backup."""
 FORMAT = 1
 
 
 class Backups:
-    """service.backups.BackupDesk of a server."""
+    """The service.api.BackupDesk of a server."""
 
     def __init__(self, database: Database, data: DataFolder) -> None:
         self._database, self._data, self._one = database, data, threading.Lock()
@@ -100,7 +100,7 @@ def _link_code(data: DataFolder, linked: DataFolder) -> None:
 
 
 def _finished(folder: Path) -> list[Path]:
-    """The folders in it, without those that are being made."""
+    """Return the folders in a folder, without those that are being made."""
     return [path for path in sorted(folder.glob("*")) if not path.name.startswith(".")]
 
 
@@ -120,7 +120,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _copied(source: Path, target: Path) -> Iterator[dict[str, Any]]:
-    """Copy all files, on to the disk, each with its permissions; what the list of contents says of each."""
+    """Copy all files to the disk, each with its permissions. Yield the entry of each for the list of contents."""
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
         relative = path.relative_to(source)
         there = target / relative
@@ -129,7 +129,7 @@ def _copied(source: Path, target: Path) -> Iterator[dict[str, Any]]:
 
 
 def copy_checked(source: Path, target: Path) -> str:
-    """Copy a file with its permissions, on to the disk; the SHA-256 of what was read, in hex."""
+    """Copy a file to the disk with its permissions, and return the SHA-256 of the bytes read, in hex."""
     digest = hashlib.sha256()
     mode = source.stat().st_mode & 0o777
     with source.open("rb") as content, open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as copy:

@@ -1,4 +1,4 @@
-"""The members that a server starts on its own machine, and the Spark master for all, which the server that leads keeps."""
+"""The members that a server starts on its own machine, and the Spark master of all members, kept by the server that leads."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from pitstop.service.results import ClusterInfo, MemberInfo
 
 LOOK_SECONDS = 1.0
 UP_SECONDS = 60.0
-"""How long the members of this machine may take to be there when the server starts."""
+"""The longest that this machine's members may take to join when the server starts."""
 LEAVE_SECONDS = 20.0
-"""How long members may take to leave before those of this machine are ended."""
+"""The longest that members may take to leave before those of this machine are ended."""
 JOIN_SECONDS = 10.0
 
 StartMaster = Callable[[DaemonFolder, str, str, Path, Mapping[str, str]], tuple["subprocess.Popen[bytes]", str]]
@@ -43,13 +43,13 @@ log = structlog.get_logger("pitstop.cluster")
 
 
 class OwnCluster:
-    """The members on this machine, and, while this server leads, the Spark master and the file that tells drivers of it.
+    """The members on this machine and, while this server leads, the Spark master and the file that tells drivers of it.
 
-    Members and master outlive the server. With several servers (``data.server``) the master of one that leads no more is ended:
-    the next one's master takes over its workers and jobs.
+    Members and master outlive the server. With several servers (``data.server``), the master of one that no longer leads is
+    ended, and the next server's master takes over its workers and jobs.
 
-    ``host``: the address of all this; ``store_url``: as members get it; ``changed`` is called once drivers are told of other
-    members than before.
+    ``host`` is the address of members and master. ``store_url`` is the URL of the store for members. ``changed`` is called when
+    the members that drivers are told of have changed.
     """
 
     def __init__(
@@ -72,24 +72,24 @@ class OwnCluster:
         self._names = {f"{self._prefix}-{number}" for number in range(1, size + 1)}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._writers: list[subprocess.Popen[bytes]] = []
-        """What writes the members' logs, until those have ended."""
+        """The processes that write the members' logs, until the members have ended."""
         self._master: subprocess.Popen[bytes] | None = None
-        """As long as this server has started it: its end is collected."""
+        """The master's process if this server has started it, kept so that its end is collected."""
         self._told: SparkCluster | None = None
-        """What drivers are told, while this server leads."""
+        """The master and members that drivers are told of, while this server leads."""
         self._may_lead: Callable[[], bool] = lambda: False
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._keep, daemon=True, name="members")
 
     def start(self) -> None:
-        """Find the members that an earlier server has left, or start them; returns once they have joined."""
+        """Find the members that an earlier server has left, or start them. Return once they have joined."""
         self._see_to_members()
         wait_until(lambda: self._names <= {member.name for member in self._members.list()}, UP_SECONDS, step=0.1)
         self._thread.start()
 
     def lead(self, may_lead: Callable[[], bool], over: threading.Event) -> bool:
-        """See to the master from now on, as long as that is this server's affair; True once drivers can be told where it is.
+        """Keep the master from now on, as long as ``may_lead`` returns true. Return True once drivers are told where it is.
 
         False if ``over`` is set before.
         """
@@ -114,7 +114,7 @@ class OwnCluster:
                 _kill(self._data.spark_master)
 
     def add(self) -> str:
-        """Start one more member here; its name."""
+        """Start one more member on this machine, and return its name."""
         with self._lock:
             taken = self._names | {member.name for member in self._members.list()}
             name = next(name for number in range(1, len(taken) + 2) if (name := f"{self._prefix}-{number}") not in taken)
@@ -123,7 +123,7 @@ class OwnCluster:
         return name
 
     def remove(self, name: str) -> None:
-        """Let a member leave, wherever it is; NotFoundError if there is none of that name."""
+        """Ask a member on any machine to leave. NotFoundError if there is none of that name, ConflictError if it is the last."""
         with self._lock:
             staying = {member.name for member in self._members.list() if member.state is MemberState.ACTIVE}
             if staying == {name}:
@@ -132,7 +132,7 @@ class OwnCluster:
             self._members.ask_to_leave(name)
 
     def end(self, with_members: bool) -> None:
-        """Look after them no more; ``with_members``: let all of them leave, and end the master."""
+        """Stop looking after members and master. ``with_members``: let all members leave, and end the master."""
         self._ending.set()
         if self._thread.is_alive():
             self._thread.join(JOIN_SECONDS)
@@ -166,7 +166,7 @@ class OwnCluster:
                 log.exception("the cluster could not be looked after; trying again")
 
     def _look_after_master(self) -> bool:
-        """While this server leads: keep a master, and the file in step with it; True if drivers are told of other members."""
+        """Keep a master, and the file in step with it, while this server leads. True if drivers are told of other members."""
         if not self._may_lead():
             return False
         try:
@@ -192,7 +192,7 @@ class OwnCluster:
         log.info("the Spark master is up", url=url)
 
     def _end_masters_before(self, found: SparkCluster | None) -> None:
-        """This server's own, and that of the last one which led: it may have died without ending it."""
+        """End this server's master, and that of the last server that led, which may have died without ending it."""
         _kill(self._data.spark_master)
         if found is not None and found.keeper:
             folder = DataFolder(self._data.root, found.keeper).spark_master
@@ -228,9 +228,9 @@ class OwnCluster:
         log.info("a member is started", member=name)
 
     def _tell_drivers(self) -> bool:
-        """Keep the file in step with the master, and the members that there are; True if these are others than before.
+        """Keep the file in step with the master and the present members. True if the members have changed.
 
-        A server that led before may have written there last, if it stood still while it did.
+        An earlier leader may have written the file last, if it was paused while it wrote.
         """
         assert self._told is not None, "there is a master"
         now, found = self._with_those_there(self._told), self._written()
@@ -280,7 +280,7 @@ def _lives(process: Path) -> bool:
 
 
 def _kill(folder: DaemonFolder, *processes: Path) -> None:
-    """End what is left of a member, or of the master, and remove its folder."""
+    """End the processes that are left of a member or of the master, and remove its folder."""
     for handle in map(handle_in, (*processes, folder.daemon)):
         if handle is not None:
             kill_all(handle)
@@ -288,7 +288,7 @@ def _kill(folder: DaemonFolder, *processes: Path) -> None:
 
 
 class ServedCluster:
-    """service.api.Cluster. ``own`` are the members that this server starts itself, if it does; ``changed`` wakes the others."""
+    """The service.api.Cluster of a server. ``own`` has the members that it starts itself, if any; ``changed`` wakes the others."""
 
     def __init__(
         self,
@@ -303,7 +303,7 @@ class ServedCluster:
         self._end: Callable[[], None] = lambda: None
         self._ending: list[str] = []
         self.shutting_down = False
-        """Jobs and members end with the server."""
+        """True if jobs and members end with the server."""
 
     def when_shut_down(self, end: Callable[[], None]) -> None:
         """Call ``end`` when the cluster is to be shut down."""
@@ -334,7 +334,7 @@ class ServedCluster:
             self._end()
 
     def tell_ending(self, left: Sequence[Job]) -> None:
-        """Only these jobs have not ended yet."""
+        """Note the jobs that have not ended yet."""
         self._ending = sorted(job.name or job.id for job in left)
         self._changed()
 

@@ -1,4 +1,4 @@
-"""What only one server can have: a data folder and a port."""
+"""The things that only one server can have: a data folder and a port."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ BACKLOG = 128
 
 @contextlib.contextmanager
 def only_server(data: DataFolder) -> Iterator[None]:
-    """Hold the data folder; ConflictError naming the process that holds it already.
+    """Hold the data folder. ConflictError, with the holder's process id, if another server holds it.
 
-    The lock goes with the process, however it ends. ``data.control_process`` tells spares whose they are.
+    The lock ends with the process, however the process ends. ``data.control_process`` tells spares which server they belong to.
     """
     path = data.control_process
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def _owner(path: Path) -> str:
 
 @contextlib.contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that accepts connections; UsageError if the port is taken or not ours to take. Port 0 takes a free one."""
+    """Yield a socket that accepts connections. UsageError if the port is taken or not permitted. Port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

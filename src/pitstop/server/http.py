@@ -1,4 +1,4 @@
-"""The protocol of one connection: uvicorn's, which lets go of clients that begin a request and never end it."""
+"""The protocol of one connection: uvicorn's, with an end for clients that begin a request and never finish it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from h11 import SERVER, Connection, RemoteProtocolError, Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 20.0
-"""How long the head of a request may take, from the connection or the end of the request before it."""
+"""The longest that the head of a request may take, from the connection or from the end of the request before."""
 
 
 class _OneLength(Connection):
-    """Refuses a request that says twice, by length and by chunks, where it ends: a proxy may believe the other one."""
+    """Refuses a request that gives both a length and chunks: a proxy might read its end differently."""
 
     def next_event(self) -> Any:
         event = super().next_event()
@@ -23,7 +23,7 @@ class _OneLength(Connection):
 
 
 class PatientProtocol(H11Protocol):
-    """H11Protocol that waits so long for the head of a request; the rest of it is the gate's affair (rest.gate)."""
+    """An H11Protocol that limits the time for the head of a request. The gate limits the rest (rest.gate)."""
 
     _deadline: asyncio.TimerHandle | None = None
 

@@ -1,8 +1,9 @@
-"""Leads while it has the lease, and waits for the lead while another control plane has it.
+"""Leading: a control plane leads while it has the lease, and waits while another one has it.
 
-The lease is by the store's clock, and fences all decisions there. What is done outside of the store, such as ending a process or
-removing a checkpoint, is begun only while the lease lasts by this machine's own clock: counted from before it was asked
-for, so it ends here before it does in the store. That clock goes on while the process is stopped or the machine sleeps.
+The lease runs by the store's clock, and fences all decisions in the store. An action outside of the store, such as ending a
+process or removing a checkpoint, begins only while the lease lasts by this machine's own clock. That clock counts from before the
+lease was requested, so the lease ends here before it ends in the store. It runs on while the process is stopped or the machine
+sleeps.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from pitstop.errors import FencedError, StoreError
 LEASE_SECONDS = 5.0
 RENEW_SECONDS = 1.0
 LOOK_SECONDS = 1.0
-"""How often one that does not lead looks whether anybody does."""
+"""The time between two looks of a waiting control plane at the lead."""
 
 log = structlog.get_logger("pitstop.server")
 
 
 class SoleLeader:
-    """control.ports.Leadership of a control plane that shares its store with no other."""
+    """The control.ports.Leadership of a control plane that shares its store with no other."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -39,36 +40,36 @@ class SoleLeader:
         return True
 
     def release(self, epoch: int) -> None:
-        """There is nobody else."""
+        """Do nothing: there is no other control plane."""
 
     def leader(self) -> str | None:
         return self._address
 
     def end_all(self) -> None:
-        """There is nobody else."""
+        """Do nothing: there is no other control plane."""
 
     def ends(self) -> int:
         return 0
 
 
 class Lead:
-    """One lead: its number, and how long it lasts at least."""
+    """A lead: its number, and the time until which it lasts at least."""
 
     def __init__(self, epoch: int, until: float) -> None:
         self.epoch, self.until = epoch, until
 
     def lasts(self) -> bool:
-        """False if it is over, or may be."""
+        """False if the lead is over, or may be."""
         return clock() < self.until
 
     def check(self) -> None:
-        """Raise FencedError if it does not last."""
+        """Raise FencedError if the lead is over, or may be."""
         if not self.lasts():
             raise FencedError("This control plane leads no more, or could not renew its lease.")
 
 
 class Loop(Protocol):
-    """What leads (control.controller.Controller)."""
+    """The loop that runs during a lead (control.controller.Controller)."""
 
     def run(self) -> None: ...
 
@@ -76,11 +77,11 @@ class Loop(Protocol):
 
 
 class Leading:
-    """``loop`` makes what leads, for each lead anew.
+    """Takes and keeps the lead for a control plane.
 
-    ``changed`` is called when another control plane has decided something, ``lost`` once a lead is over and its loop has ended,
-    ``ended`` when all control planes are to end: one that leads goes on until it is stopped, another one leads no more.
-    ``leads`` is true while a loop runs.
+    ``loop`` makes the control loop, anew for each lead. ``changed`` is called when another control plane has decided something.
+    ``lost`` is called once a lead is over and its loop has ended. ``ended`` is called when all control planes are to end: one
+    that leads continues until it is stopped, and one that waits never leads again. ``leads`` is true while a loop runs.
     """
 
     def __init__(
@@ -98,14 +99,14 @@ class Leading:
         self.leads = False
 
     def run(self) -> None:
-        """Until :meth:`stop`. Raises what ends the loop of a lead by itself."""
+        """Lead or wait until :meth:`stop`. An error that ends the loop of a lead is raised again."""
         while not self._ending.is_set():
             lead = self._wait_for_lead()
             if lead is not None:
                 self._lead(lead)
 
     def stop(self) -> None:
-        """Let :meth:`run` return."""
+        """Make :meth:`run` return."""
         self._ending.set()
 
     def _wait_for_lead(self) -> Lead | None:
@@ -174,7 +175,7 @@ class Leading:
             self._lost()
 
     def _keep(self, lead: Lead) -> bool:
-        """Renew the lease; False once that lead is over. A store that is away for less than the lease costs nothing."""
+        """Renew the lease. False once the lead is over. A store that is away for less than the lease does no harm."""
         began = clock()
         try:
             if not self._leadership.renew(lead.epoch, LEASE_SECONDS):
@@ -187,5 +188,5 @@ class Leading:
 
 
 def clock() -> float:
-    """Seconds from the boot of the machine, those included in which it sleeps."""
+    """Return the seconds since the boot of the machine, including the time that it slept."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)

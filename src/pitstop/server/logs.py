@@ -13,7 +13,7 @@ from pitstop.model.data_folder import DataFolder
 
 @contextmanager
 def logging_to(data: DataFolder, rotation: Rotation) -> Iterator[None]:
-    """Within it, this process logs to standard error and to ``data.log``, at the levels of ``data.log_levels``."""
+    """Log to standard error and to ``data.log`` while the context lasts, at the levels of ``data.log_levels``."""
     file = RotatingLog(data.log, rotation)
 
     def write(line: str) -> None:

@@ -1,4 +1,4 @@
-"""A data folder that was moved or copied goes on from where it is now."""
+"""The place of a data folder: one that was moved or copied continues at its new place."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pitstop.store.moving import move_paths, noted_place, run_handles
 
 
 def settle_place(data: DataFolder, url: str) -> None:
-    """Let all that notes where the data folder is say where it is now; to be done before any job is looked at.
+    """Change every record of the data folder's place to the present one. Call this before any job is looked at.
 
-    ConflictError if something of it still runs, which would go on at the place before.
+    ConflictError if a process of the data folder still runs, which would continue at the old place.
     """
     here, before = str(data.root), _recorded(data)
     if before == here:

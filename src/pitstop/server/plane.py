@@ -1,4 +1,4 @@
-"""The control plane without its doors: store, control loop, launcher and service of one data folder."""
+"""The control plane of one data folder, without its doors: store, control loop, launcher and service."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ from pitstop.store.registry import SqlRegistry
 from pitstop.store.urls import store_url
 
 LOOP_SECONDS = 30.0
-"""How long the loop's last round may take when the server ends."""
+"""The longest that the loop's last round may take when the server ends."""
 STOP_SECONDS = 20.0
-"""How long runs may take to reach an epoch boundary when they end with the server."""
+"""The longest that runs may take to reach an epoch boundary when they end with the server."""
 
 log = structlog.get_logger("pitstop.server")
 
 
 class ControlPlane:
-    """Everything that ``pitstop serve`` is, but HTTP. ``address``: where clients reach it (host:port)."""
+    """All of ``pitstop serve`` except HTTP. ``address`` is the address for clients (host:port)."""
 
     def __init__(self, settings: Settings, data: DataFolder, java_home: Path, address: str) -> None:
         self._settings, self._data = settings, data
@@ -123,8 +123,10 @@ class ControlPlane:
         )
 
     def start(self, end: Callable[[], None]) -> None:
-        """Start to lead, or to wait for the lead. ``end`` ends the server: it is called when the cluster is to be shut down, and
-        if leading ends by itself: nothing must be accepted then.
+        """Start to lead, or to wait for the lead.
+
+        ``end`` ends the server. It is called when the cluster is to be shut down, and if leading ends by itself, since nothing
+        must be accepted then.
         """
 
         def loop() -> None:
@@ -141,7 +143,7 @@ class ControlPlane:
         self._loop.start()
 
     def release_waiters(self) -> None:
-        """Answer every call that waits for a job: the server is about to end."""
+        """Answer every call that waits for a job, before the server ends."""
         self._changes.close()
 
     def end(self) -> None:
@@ -154,14 +156,14 @@ class ControlPlane:
         self._database.close()
 
     def _shut_down(self, end: Callable[[], None]) -> None:
-        """End all jobs while clients can still see how far that is; then the server."""
+        """End all jobs while clients can still follow the progress, then end the server."""
         try:
             self._end_loop()
         finally:
             end()
 
     def _end_loop(self) -> None:
-        """End what decides, and the runs if these are to end. Done once; who comes meanwhile waits for it."""
+        """End the control loop, and the runs if they are to end. This happens once; a second caller waits for it."""
         with self._ending:
             if self._ended:
                 return
@@ -179,7 +181,7 @@ class ControlPlane:
         return self._settings.stop_jobs_on_exit or self._served.shutting_down
 
     def _controller(self, lead: Lead) -> Loop:
-        """What leads, once for each lead."""
+        """Make the control loop for one lead."""
         registry, changed, clock = self._registry, self._changes.notify, SystemClock()
         if self._fences is not None:
             fenced = self._database.fenced(self._fences.fence(lead.epoch))
@@ -218,7 +220,7 @@ class ControlPlane:
 
 
 def _tell_runs(data: DataFolder, retention: Retention) -> None:
-    """Runs prune the history of their jobs themselves, also on other machines, and those that were there before this server."""
+    """Write the limits of history for the runs, which prune it themselves, even on other machines or from an earlier server."""
     try:
         write_private(data.retention, retention.to_json())
     except OSError as error:  # a full disk keeps nobody from leading

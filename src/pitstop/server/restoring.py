@@ -1,4 +1,4 @@
-"""Puts a backup back into a data folder, at the same place or another one, so that a server goes on from it exactly."""
+"""Restoring: a backup is put into a data folder, at the same place or another, so that a server continues from it exactly."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from pitstop.store.moving import forget_processes, move_paths
 
 
 def restore_backup(folder: Path, target: Path, keep_outputs: bool = False) -> list[SetAside]:
-    """Put a backup into a new or empty folder, and set aside what its jobs have written since (outputs.later).
+    """Put a backup into a new or empty folder, and set aside the output that its jobs have written since (outputs.later).
 
-    ``keep_outputs`` leaves that where it is. Returns what was set aside. SnapshotError if the backup is damaged, ConflictError if
-    the server that it was taken of still runs on this machine, and writes into the same outputs.
+    Return the output that was set aside. ``keep_outputs`` leaves all output in place. SnapshotError if the backup is damaged.
+    ConflictError if the server of the backup still runs on this machine, and writes into the same outputs.
     """
     keep_private()
     folder, data = folder.absolute(), DataFolder(target.resolve())
@@ -58,7 +58,7 @@ def restore_backup(folder: Path, target: Path, keep_outputs: bool = False) -> li
 
 
 def withdraw_later(target: Path) -> list[SetAside]:
-    """Set aside what was written later than a data folder that was put back by hand; ConflictError while a server uses it."""
+    """Set aside output that is later than a data folder restored by hand. ConflictError while a server or a run uses it."""
     keep_private()
     data = DataFolder(target.resolve())
     if not data.store.exists():
@@ -105,5 +105,5 @@ def _check_original_ended(original: DataFolder) -> None:
 
 
 def _alive(data: DataFolder) -> RunHandle | None:
-    """A process of this machine that runs a job of that data folder."""
+    """Return a process of this machine that runs a job of the data folder; None if there is none."""
     return next(filter(is_alive, handles_in(data.store)), None)

@@ -1,4 +1,4 @@
-"""Settings of the control plane."""
+"""The settings of the control plane."""
 
 from __future__ import annotations
 
@@ -21,60 +21,60 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8701
     data_dir: Path = field(default_factory=lambda: Path.home() / ".pitstop")
-    """Store, artifacts, checkpoints, snapshots, logs."""
+    """The data folder: store, artifacts, checkpoints, snapshots, logs."""
     store: str | None = None
-    """URL of the store, such as ``postgresql://pitstop@host/pitstop``; None: SQLite in the data folder."""
+    """The URL of the store, such as ``postgresql://pitstop@host/pitstop``; None: SQLite in the data folder."""
     token: str | None = None
-    """Bearer token that clients must send; None: the one that is made at the first start and kept in ``<data>/token``."""
+    """The bearer token that clients must send; None: the one that the first start makes and keeps in ``<data>/token``."""
     viewer_token: str | None = None
-    """Bearer token of those who may look at everything and change nothing; None: there are none."""
+    """The bearer token of viewers, who may look at everything and change nothing; None: there are no viewers."""
     spares: int = 1
-    """Warm runner processes kept ready; each holds an idle Spark session (some 400 MB)."""
+    """The number of warm runner processes that are kept ready. Each holds an idle Spark session (some 400 MB)."""
     master: str = "local[*]"
-    """Spark master of the runners."""
+    """The Spark master of the runners."""
     members: int = 0
-    """Members to start on this machine, with a Spark master of their own; 0: each runner is its own Spark, or on ``master``."""
+    """The members to start on this machine, with their own Spark master; 0: each runner is its own Spark, or on ``master``."""
     cluster_host: str | None = None
-    """Address of this machine at which members on others reach the Spark master and drivers; None: there are members here alone.
+    """The address at which members on other machines reach the Spark master and drivers; None: members run only on this machine.
 
-    With an address there may be members, even if the server starts none itself.
+    With an address there can be members even if the server itself starts none.
     """
     runners_on_members: bool = False
-    """Members start the runners of jobs, too, so that those of a lost machine start again on another one."""
+    """True if members start the runners of jobs, so that the runners of a lost machine start again on another one."""
     query_seconds: float = USUAL_SECONDS
-    """How long a SELECT of what does not change may take."""
+    """The longest that a SELECT may take in seconds, unless it reads a stream."""
     query_rows: int = MOST_ROWS
-    """So many rows it gives at most."""
+    """The most rows that such a SELECT gives."""
     scale_up_delay: float = 10.0
-    """How long members must have neither joined nor left before jobs are planned anew for them, in seconds (jet.md §1.4)."""
+    """The time in seconds without members that join or leave before jobs are planned anew for the members (jet.md §1.4)."""
     stop_jobs_on_exit: bool = False
-    """End the runners when the server ends; their jobs go on when it is started again."""
+    """True if the runners end with the server. Their jobs continue when it is started again."""
     host_names: tuple[str, ...] = ()
-    """Names under which clients may call the server, beside addresses, ``localhost`` and this machine's own name."""
+    """The names by which clients may call the server, besides addresses, ``localhost`` and this machine's own name."""
     pass_env: tuple[str, ...] = ()
-    """Variables of the server's environment, by names or patterns, that jobs get beside the usual ones."""
+    """The names or patterns of the server's environment variables that jobs get beside the usual ones."""
 
     install: bool = True
-    """Packages that jobs need are installed by the server."""
+    """True if the server installs the packages that jobs need."""
     indexes: tuple[str, ...] = ("https://pypi.org/simple",)
-    """Where they come from, and from nowhere else: URLs (PEP 503), or folders of wheels."""
+    """The only sources of packages: URLs of indexes (PEP 503), or folders of wheels."""
     source_distributions: bool = False
-    """They may also be built here, which runs their code as the user of the server."""
+    """True if packages may also be built here, which runs their code as the user of the server."""
     log_bytes: int = 64 << 20
-    """A log, of the server or a job, is rotated before it is larger."""
+    """The most bytes of a log, of the server or a job. The log is rotated before it is larger."""
     log_files: int = 5
-    """So many older parts of each log are kept beside it."""
+    """The number of older parts that are kept of each log."""
     print_job_logs: bool = False
-    """What jobs log also goes to the server's standard output."""
+    """True if the logs of jobs also go to the server's standard output."""
     keep: Retention = USUAL
-    """How much is kept of what grows, and for how long."""
+    """The limits on data that grows: amounts and times."""
 
     @property
     def rotation(self) -> Rotation:
         return Rotation(self.log_bytes, self.log_files, self.print_job_logs)
 
     def effective_token(self) -> str:
-        """The token to ask for: there always is one, since other users of the machine can connect to a loopback address, too."""
+        """Return the token for clients. There always is one: other users of the machine can reach a loopback address, too."""
         if self.token is None:
             return kept_token(DataFolder(self.data_dir).token)
         if len(self.token) < SHORTEST_TOKEN:
@@ -82,7 +82,7 @@ class Settings:
         return self.token
 
     def effective_viewer_token(self) -> str | None:
-        """The token of viewers, if there are any."""
+        """Return the token of viewers; None if there are none."""
         if self.viewer_token is not None and len(self.viewer_token) < SHORTEST_TOKEN:
             raise UsageError(f"A viewer's token has at least {SHORTEST_TOKEN} characters.")
         if self.viewer_token is not None and self.viewer_token == self.effective_token():
@@ -91,7 +91,7 @@ class Settings:
 
 
 def kept_token(path: Path) -> str:
-    """The token in a file that only its owner may read; made on first use."""
+    """Return the token in a file that only its owner may read. The file is made on first use."""
     try:
         token = read_private(path, "token file").strip()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where a server keeps what is its own: all of its data folder, or a part of one that servers with a common store share."""
+"""The folder of a server: all of its data folder, or a part of one that servers with a common store share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pitstop.server.settings import Settings
 
 
 def own_folder(settings: Settings) -> DataFolder:
-    """The data folder of this server, which servers with a common store may share: each has a part of it for itself."""
+    """Return the data folder of this server. Servers with a common store may share one: each has a separate part of it."""
     root = settings.data_dir.resolve()
     if settings.store is None:
         return DataFolder(root)

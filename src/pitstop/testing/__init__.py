@@ -1,4 +1,4 @@
-"""For tests of Pitstop and of what is built on it: the ports in memory, time that stands still, processes that are values.
+"""Helpers for tests of Pitstop and of products built on it: ports in memory, a clock moved by hand, processes as values.
 
-The suites in tests/contract run against these and against the real ones alike.
+The suites in tests/contract run against these and against the real implementations alike.
 """

@@ -6,7 +6,7 @@ from pitstop.sql.mappings import Mapping, Named, View
 
 
 class MemoryCatalog:
-    """sql.catalog.Catalog without a store."""
+    """A sql.catalog.Catalog without a store."""
 
     def __init__(self) -> None:
         self._named: dict[str, Named] = {}

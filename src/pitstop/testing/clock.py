@@ -1,10 +1,10 @@
-"""Time that passes when a test says so."""
+"""A clock that a test moves."""
 
 from __future__ import annotations
 
 
 class ManualClock:
-    """kit.clock.Clock that is moved by hand. It begins at some second of 2001, its monotonic clock at 0."""
+    """A kit.clock.Clock that is moved by hand. It begins at a second of 2001, its monotonic clock at 0."""
 
     def __init__(self, now: float = 1_000_000_000.0) -> None:
         self._now, self._monotonic = now, 0.0
@@ -16,10 +16,10 @@ class ManualClock:
         return self._monotonic
 
     def advance(self, seconds: float) -> None:
-        """Time passes."""
+        """Let time pass."""
         self._now += seconds
         self._monotonic += seconds
 
     def set_by(self, seconds: float) -> None:
-        """The wall clock is set forwards or (less than 0) backwards, or the machine has slept: no time passes for processes."""
+        """Set the wall clock forwards or (less than 0) backwards, as by hand or a sleep of the machine. No time passes for processes."""
         self._now += seconds

@@ -10,16 +10,16 @@ from pathlib import Path
 from pitstop.snapshots.files import FileFacts
 
 Content = tuple[bytes, float]
-"""Bytes, and when they were written (seconds since the epoch)."""
+"""The bytes of a file, and the time when they were written (seconds since the epoch)."""
 
 
 class MemoryFiles:
-    """snapshots.files.Files as dicts of dicts: folder -> name -> content. ``now`` stamps what is written."""
+    """A snapshots.files.Files in dicts of dicts: folder -> name -> content. ``now`` stamps each write."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._folders: dict[str, dict[str, Content | None]] = {}
-        """By path; what is None is a folder."""
+        """The files by path; None stands for a folder."""
 
     def open(self, path: Path) -> BufferedIOBase:
         return BytesIO(self._content(path)[0])

@@ -18,13 +18,13 @@ STOP_SECONDS = 5
 
 
 def serving(service: ServerService, token: str, port: int = 0) -> AbstractContextManager[str]:
-    """Serve on a free port (or ``port``), and yield the URL; the server is gone afterwards."""
+    """Serve on a free port (or ``port``), and yield the URL. The server ends with the context."""
     return listening(create_app(service, Access(token)), port)
 
 
 @contextmanager
 def listening(app: FastAPI, port: int = 0) -> Iterator[str]:
-    """Serve an application on a free port (or ``port``), and yield the URL; the server is gone afterwards."""
+    """Serve an application on a free port (or ``port``), and yield the URL. The server ends with the context."""
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS)
     server = uvicorn.Server(config)
     # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.

@@ -1,4 +1,4 @@
-"""Processes that are values: a test decides when they die, hang, or answer."""
+"""Processes as values: a test decides when they die, hang, or answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEASE_SECONDS = 10.0
 
 @dataclass(eq=False)
 class ScriptedProcess:
-    """The process of one run. It does what a test lets it do; one that only is not told to renew its lease hangs."""
+    """The process of one run. A test makes it act; one that the test never makes renew its lease hangs."""
 
     handle: RunHandle
     spec: RunSpec
@@ -24,12 +24,12 @@ class ScriptedProcess:
 
     @property
     def link(self) -> RunnerLink:
-        """What the run does in the store; a dead one does nothing more."""
+        """The run's link to the store; AssertionError if the process is dead."""
         assert self.alive, f"{self.handle} is dead: it cannot do anything"
         return self._link
 
     def claim(self) -> Job:
-        """Take the job, as a runner does first of all."""
+        """Claim the job, as a runner does first of all."""
         return self.link.claim(self.spec.job_id, self.spec.token, self.handle, LEASE_SECONDS)
 
     def renew(self) -> None:
@@ -41,20 +41,20 @@ class ScriptedProcess:
 
 
 class ScriptedLauncher:
-    """control.ports.Launcher whose processes are :class:`ScriptedProcess`; ``link`` gives each its own link to the store."""
+    """A control.ports.Launcher whose processes are :class:`ScriptedProcess`. ``link`` makes a link to the store for each."""
 
     def __init__(self, link: Callable[[], RunnerLink], wake: Wake) -> None:
         self._link, self._wake = link, wake
         self.started: list[ScriptedProcess] = []
-        """All that were ever started, in order."""
+        """All processes that were ever started, in order."""
         self._by_handle: dict[RunHandle, ScriptedProcess] = {}
         self._last_of: dict[str, ScriptedProcess] = {}
         self.killed: list[RunHandle] = []
-        """Handles in the order in which their end was asked for, also of those that were gone."""
+        """The handles whose end was asked for, in order, including those of processes that were gone."""
         self.prepared = 0
-        """How often it was asked to make ready for the next run."""
+        """The number of times that the launcher was asked to prepare for the next run."""
         self.refusal: Exception | None = None
-        """What keeps runs from being started, while it is set."""
+        """The error that each start of a run raises, while it is set."""
 
     def start(self, spec: RunSpec) -> None:
         if self.refusal is not None:
@@ -87,21 +87,21 @@ class ScriptedLauncher:
     # what a test does
 
     def forget(self) -> None:
-        """As a launcher that a new control plane makes: processes go on, and it knows of them what their handles say."""
+        """Forget the runs, as the launcher of a new control plane would: processes go on, known only by their handles."""
         self._last_of.clear()
         for process in self.started:
             process.watched = False
 
     def process(self, run: RunHandle) -> ScriptedProcess:
-        """The process of a handle; KeyError if it was never started here."""
+        """Return the process of a handle. KeyError if it was never started here."""
         return self._by_handle[run]
 
     def living(self) -> list[ScriptedProcess]:
-        """All that have not ended, in the order in which they were started."""
+        """Return the processes that have not ended, in the order in which they were started."""
         return [process for process in self.started if process.alive]
 
     def die(self, process: ScriptedProcess) -> None:
-        """The process ends; the control plane hears of it if it watches it."""
+        """End a process. The control plane is woken if it watches the process."""
         if process.alive:
             process.alive = False
             if process.watched:

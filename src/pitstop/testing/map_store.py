@@ -26,7 +26,7 @@ class _Map:
     epochs: dict[tuple[str, str], tuple[int, str | None]] = field(default_factory=dict)
     """(lineage, sink) -> the last epoch that it has written, and that epoch's digest."""
     orders: dict[str, str] = field(default_factory=dict)
-    """Key -> the order of its entry, of those that have one."""
+    """The keys -> the orders of their entries, for entries that have one."""
 
     @property
     def bounds(self) -> JournalBounds:
@@ -47,7 +47,7 @@ class _Map:
 
 
 class MemoryMapStore:
-    """maps.ports.MapStore in dicts. Fences are checked by the jobs of ``registry``, if there is one."""
+    """A maps.ports.MapStore in dicts. Fences are checked against the jobs of ``registry``, if it is given."""
 
     longest_key: int | None = None
 
@@ -266,7 +266,7 @@ class MemoryMapStore:
         return entry.expires is None or entry.expires > self._clock.now()
 
     def _due(self, found: _Map) -> list[tuple[str, str, float]]:
-        """Key, value and end of the entries whose time has run out, those first whose time did so first."""
+        """Return key, value and end of the entries whose time has run out, in the order in which it did."""
         now = self._clock.now()
         due = [(e.key, e.value, e.expires) for e in found.entries.values() if e.expires is not None and e.expires <= now]
         return sorted(due, key=lambda entry: (entry[2], entry[0]))

@@ -1,4 +1,4 @@
-"""The registry and the runners' link to it, in memory."""
+"""A registry in memory, and the runners' link to it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ K = TypeVar("K")
 V = TypeVar("V")
 _OPEN = (OperationState.PENDING, OperationState.RUNNING)
 Run = tuple[str, int]
-"""Job id and token."""
+"""A run: job id and token."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Lease:
-    """Which process has a run, and until when (seconds since the epoch)."""
+    """The lease of a process on a run, with its end (seconds since the epoch)."""
 
     handle: RunHandle
     expires: float
 
 
 class MemoryRegistry:
-    """control.ports.Registry in dicts. Values go in and out as they are: nobody may change them.
+    """A control.ports.Registry in dicts. Values go in and out as they are: callers must not change them.
 
-    Transactions keep what they overwrite and put it back if they fail; one thread at a time is in one.
+    A transaction keeps the values that it overwrites, and puts them back if it fails. One thread at a time is in a transaction.
     """
 
     def __init__(self, clock: Clock | None = None, retention: Retention = USUAL) -> None:
@@ -55,7 +55,7 @@ class MemoryRegistry:
         self._versions: dict[str, dict[int, KeptVersion]] = {}
         self._operations: dict[int, Operation] = {}
         self._open: dict[int, Operation] = {}
-        """Of these, the ones that are not answered."""
+        """The operations that are not answered."""
         self._commands: dict[Run, tuple[Command, ...]] = {}
         self._observations: dict[int, Observation] = {}
         self._snapshots: dict[str, SnapshotRecord] = {}
@@ -117,7 +117,7 @@ class MemoryRegistry:
         return sorted(found, key=lambda job: job.submission_time, reverse=True)
 
     def check_writable(self) -> None:
-        """A dict always takes writes."""
+        """Do nothing: a dict always takes writes."""
 
     def unreadable_jobs(self) -> list[str]:
         return []
@@ -272,7 +272,7 @@ class MemoryRegistry:
             return command
 
     def commands(self, job_id: str, token: int) -> tuple[Command, ...]:
-        """What a run was told, oldest first."""
+        """Return the commands that a run was given, oldest first."""
         with self._lock:
             return self._commands.get((job_id, token), ())
 
@@ -367,7 +367,7 @@ class MemoryRegistry:
 
 
 class MemoryRunnerLink:
-    """control.ports.RunnerLink to a :class:`MemoryRegistry`."""
+    """A control.ports.RunnerLink to a :class:`MemoryRegistry`."""
 
     def __init__(self, registry: MemoryRegistry, wake: Wake) -> None:
         self._registry, self._wake = registry, wake

@@ -1,4 +1,4 @@
-"""Runs without Spark: the real runner, in threads of this process, with an engine that does what scripts say."""
+"""Runs without Spark: the real runner, in threads of this process, with an engine that follows scripts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from pitstop.testing.scripts import Script
 from pitstop.testing.wake import MemoryWake
 
 SNAPSHOT_BYTES = 1196
-"""Size of a snapshot of a job with one source (the manual's example, S002)."""
+"""The size of a snapshot of a job with one source (the manual's example, S002)."""
 WAIT_SECONDS = 30.0
 
 
 class ScriptedEngine:
-    """runner.engine.Engine for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
+    """The runner.engine.Engine for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
 
     def __init__(self, data: DataFolder, now: Callable[[], float]) -> None:
         self._data, self._now = data, now
@@ -61,7 +61,7 @@ class ScriptedEngine:
 
 
 class _NothingToRead:
-    """runner.engine.Whole of a script that comes to its end at once."""
+    """The runner.engine.Whole of a script that ends at once."""
 
     def run(self) -> None:
         """There is nothing to read."""
@@ -74,7 +74,7 @@ class _NothingToRead:
 
 
 class ScriptedQuery:
-    """runner.engine.Started: a query, idle until a test commits an epoch. Its checkpoint holds one to export."""
+    """A runner.engine.Started that is idle until a test commits an epoch. Its checkpoint holds one epoch to export."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ def _at_once(work: Callable[[], None]) -> None:
 
 
 class ThreadRun:
-    """One run of a job in a thread of this process."""
+    """A run of a job in a thread of this process."""
 
     def __init__(
         self,
@@ -154,13 +154,13 @@ class ThreadRun:
         return self._thread.is_alive()
 
     def kill(self) -> None:
-        """End it without a word."""
+        """End the run without a report."""
         self._killed.set()
         self._waiter.woken.set()
         self._thread.join(WAIT_SECONDS)
 
     def commit(self, progress: Progress) -> None:
-        """Let its query commit the epoch of this progress; the run tells of it when it looks next, which is soon."""
+        """Make the run's query commit the epoch of this progress. The run reports it at its next look, which is soon."""
         assert self._engine.query is not None, "the run has not begun"
         self._engine.query.commit(progress)
 
@@ -183,7 +183,7 @@ class ThreadRun:
 
 
 class ThreadLauncher:
-    """control.ports.Launcher whose runs are threads of this process."""
+    """A control.ports.Launcher whose runs are threads of this process."""
 
     def __init__(
         self, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float], retention: Retention
@@ -199,7 +199,7 @@ class ThreadLauncher:
         )
 
     def run_of(self, job_id: str) -> ThreadRun:
-        """The job's newest run."""
+        """Return the job's newest run."""
         return self._last_of[job_id]
 
     def start_failed(self, job_id: str, token: int) -> bool:
@@ -207,7 +207,7 @@ class ThreadLauncher:
         return last is not None and last.token == token and not last.alive
 
     def prepare(self) -> None:
-        """There is nothing to make ready."""
+        """Do nothing: there is nothing to prepare."""
 
     def alive(self, run: RunHandle) -> bool:
         return self._runs[run].alive
@@ -216,7 +216,7 @@ class ThreadLauncher:
         self._runs[run].kill()
 
     def watch(self, run: RunHandle) -> None:
-        """A run tells how it ends, unless it is killed; nobody has to watch it."""
+        """Do nothing: a run reports its end by itself, unless it is killed."""
 
     def close(self) -> None:
         """End all runs."""

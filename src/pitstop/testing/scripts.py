@@ -25,15 +25,15 @@ _DIRECTIVE = re.compile(r"^# (stage|source|sink|into|fails|completes|hangs|break
 
 @dataclass(frozen=True)
 class Script:
-    """What an artifact says."""
+    """The directives of an artifact, and the plan that they describe."""
 
     plan: Plan
     does: dict[str, str]
-    """Directive -> the words after it."""
+    """The directives -> the words after them."""
 
     @classmethod
     def read(cls, artifact: str | Path) -> Script:
-        """UsageError if a stage has no type."""
+        """Read the directives of an artifact. UsageError if a stage has no type."""
         found = _DIRECTIVE.findall(Path(artifact).read_text())
         stages = [words.split() for directive, words in found if directive == "stage"]
         if any(len(words) != 2 for words in stages):

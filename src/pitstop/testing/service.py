@@ -1,4 +1,4 @@
-"""The service as the server has it, with its store, control loop and files in one folder, and scripted runs for Spark's."""
+"""A service like the server's: store, control loop and files in one folder, with scripted runs in the place of Spark's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WAIT_SECONDS = 30.0
 
 
 class ScriptedService(LocalService):
-    """LocalService whose jobs are scripts (``testing.scripts``), with a clock and ids that a test may set."""
+    """A LocalService whose jobs are scripts (``testing.scripts``). A test can set its clock and ids."""
 
     def __init__(
         self,
@@ -82,24 +82,24 @@ class ScriptedService(LocalService):
         self._database.close()
 
     def advance(self, job_id: str, progress: Progress) -> None:
-        """Let the job's run commit the epoch of this progress, and wait until it has told that."""
+        """Make the job's run commit the epoch of this progress, and wait until the run has reported it."""
         self._launcher.run_of(job_id).commit(progress)
         assert wait_until(lambda: self.registry.progress(job_id) == progress, WAIT_SECONDS), "the run does not tell its progress"
 
     def put(self, job_id: str, **fields: Any) -> None:
-        """Set fields of a job's record, for states that pass too quickly to be met."""
+        """Set fields of a job's record, for states that pass too quickly for a test to observe."""
         job = self.registry.get_job(job_id)
         assert job is not None
         self.registry.save_job(dataclasses.replace(job, **fields))
         self.changes.notify()
 
     def write_log(self, job_id: str, text: str) -> None:
-        """Append to a job's log; a line counts once it has its end."""
+        """Append to a job's log. A line counts once it has its line end."""
         with self.log_of(job_id).open("ab") as log:
             log.write(text.encode())
 
     def log_of(self, job_id: str) -> Path:
-        """A job's log, in a folder that is there."""
+        """Return the path of a job's log, in a folder that exists."""
         path = self._data.job(job_id).log
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -107,7 +107,7 @@ class ScriptedService(LocalService):
 
 @dataclasses.dataclass(frozen=True)
 class _Clock:
-    """A clock whose time of day may stand still; what is measured goes on."""
+    """A clock whose time of day can stand still, while its monotonic time goes on."""
 
     now: Callable[[], float]
 

@@ -7,11 +7,11 @@ from collections import Counter
 
 
 class MemoryWake:
-    """control.ports.Wake between threads."""
+    """A control.ports.Wake between threads."""
 
     def __init__(self) -> None:
         self.wakes: Counter[str] = Counter()
-        """How often each name was woken, also while nobody waited."""
+        """The number of times that each name was woken, including times without a waiter."""
         self._waiters: dict[str, MemoryWaiter] = {}
 
     def wake(self, name: str) -> None:
@@ -25,13 +25,13 @@ class MemoryWake:
         return self._waiters[name]
 
     def forget(self, waiter: MemoryWaiter) -> None:
-        """Wake this one no more. Whoever has taken its name over meanwhile keeps it."""
+        """Stop waking a waiter. A newer waiter of the same name keeps the name."""
         if self._waiters.get(waiter.name) is waiter:
             del self._waiters[waiter.name]
 
 
 class MemoryWaiter:
-    """control.ports.Waiter of a :class:`MemoryWake`."""
+    """A control.ports.Waiter of a :class:`MemoryWake`."""
 
     def __init__(self, wake: MemoryWake, name: str) -> None:
         self._wake, self.name = wake, name

@@ -1,4 +1,4 @@
-"""Workers without Spark: they compile scripts, and keep the state of a stage as lines of text."""
+"""Workers without Spark. They compile scripts, and keep the state of a stage as lines of text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = "rows"
 
 
 class ScriptedWorkers:
-    """control.ports.Workers whose tasks are done at once, in this process."""
+    """A control.ports.Workers that does its tasks at once, in this process."""
 
     def compile(self, task: Compile) -> Compilation:
         plan = Script.read(task.source.artifact).plan.to_dict()
@@ -48,11 +48,11 @@ class ScriptedWorkers:
         return with_imported(Path(task.snapshot), manifest, DataFolder(Path(task.data)), task.name, task.stage, write)
 
     def hold(self, seconds: float) -> Standby | None:
-        """There is none: the new version starts cold."""
+        """Do nothing: the new version starts cold."""
         return None
 
     def release(self, standby: str) -> None:
-        """None was held."""
+        """Do nothing: no process was held."""
 
 
 def _rows(snapshot: str, stage: str) -> bytes:
@@ -62,7 +62,7 @@ def _rows(snapshot: str, stage: str) -> bytes:
 
 
 def _manifest_with(snapshot: str, stage: str) -> SnapshotManifest:
-    """The manifest of a snapshot; NotFoundError if it has no such stage."""
+    """Return the manifest of a snapshot. NotFoundError if it has no such stage."""
     manifest = manifests.read(snapshot)
     known = Plan.from_dict(manifest.plan).stateful
     if stage not in known:

@@ -91,7 +91,7 @@ class Surroundings:
     """The absences of jobs' servers. All workers share them, and the retries."""
 
     def secret(self, namespace: str, name: str) -> dict[str, str] | None:
-        """Return a Secret's content; None if there is none. It is read on demand, so the operator needs no right to list Secrets."""
+        """Return a Secret's content; None if there is none. It is read on demand: the operator needs no right to list Secrets."""
         found = self.api.get(kinds.SECRET, namespace, name)
         if found is None:
             return None
