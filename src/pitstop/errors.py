@@ -1,26 +1,26 @@
 """One error tree. Every error is one sentence for a person, with a stable code for programs.
 
 PitstopError                 something went wrong; the message says what, where and what to do
-+-- UsageError               what was typed or written cannot be right (HTTP 400)
++-- UsageError               the input cannot be right (HTTP 400)
 |   +-- PipelineError        the pipeline itself is wrong; names the stage
 |   +-- ArtifactError        the file of a job cannot be read or holds no such entry
 +-- NotFoundError            no job, snapshot or map of that name (HTTP 404)
 +-- ConflictError            the thing exists, but not in a state that allows this (HTTP 409)
 |   +-- IncompatibleError    a new version cannot take over the saved state; carries the report
-|   |   +-- DropError        it would drop some of it, and nobody has allowed that; carries the report
+|   |   +-- DropError        it would drop some of it without permission; carries the report
 |   +-- FencedError          another run of the job owns it now
-|   +-- OtherEpochError      a sink has an epoch of that number already, and of other rows
+|   +-- OtherEpochError      a sink already has an epoch of that number, with other rows
 +-- DeniedError              no or wrong token (HTTP 401)
 |   +-- ForbiddenError       the token does not allow this (HTTP 403)
-|   +-- ForeignError         asked for by a page or under a name that is not this server's (HTTP 403)
-+-- TooLargeError            more than the server takes at once (HTTP 413)
-+-- BusyError                the server does as much of it as it may at once (HTTP 429)
+|   +-- ForeignError         a request by another site's page, or under a foreign host name (HTTP 403)
++-- TooLargeError            the request is larger than the server takes (HTTP 413)
++-- BusyError                the server already does as much of this as it may at once (HTTP 429)
 +-- UnreachableError         the server does not answer (HTTP 503)
 +-- WaitTimeoutError         it did not happen within the time given (HTTP 504)
 +-- SnapshotError            a snapshot is missing or damaged (HTTP 422)
 +-- EngineError              Spark or the machine failed (HTTP 500)
     +-- StoreError           the store is busy, away or full for now (HTTP 503)
-    +-- VersionError         the new version of an update failed, or was gone back from (HTTP 422)
+    +-- VersionError         the new version of an update failed, or was rolled back (HTTP 422)
 """
 
 from __future__ import annotations

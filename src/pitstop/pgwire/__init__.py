@@ -1,10 +1,9 @@
-"""The PostgreSQL protocol as a door: psql, psycopg and JDBC carry out the statements of docs/sql.md.
+"""The PostgreSQL protocol as a door: psql, psycopg and JDBC run the statements of docs/sql.md.
 
-It is a client of the server: what a user may do is what the server allows to the token that this process was given.
+This process is a client of the server. Its users may do what the server allows to the token of this process.
 
-pg_mimic speaks the protocol, and would answer queries on the catalogue by ``sqlglot.executor``, which makes Python of a client's
-text and evaluates it. None of that is used here, and so that it cannot be used, that module is not loaded: an empty one has its
-name.
+pg_mimic speaks the protocol. It would answer queries on the catalogue by ``sqlglot.executor``, which turns a client's text into
+Python and evaluates it. That module is not used here. To rule out its use, it is not loaded: an empty module has its name.
 """
 
 import sys

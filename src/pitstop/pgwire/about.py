@@ -1,4 +1,4 @@
-"""Statements about the connection itself, carried out: SET, RESET, SHOW, BEGIN and the end of a transaction."""
+"""Statements about the connection itself: SET, RESET, SHOW, BEGIN and the end of a transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Said = tuple[str, str, str | None]
 
 
 class About(Statement):
-    """One of them."""
+    """A statement about the connection."""
 
     def __init__(self, sql: str, said: Said, settings: Settings, connection: Any) -> None:
         self.sql, self._said, self._settings, self._connection = sql, said, settings, connection
@@ -29,7 +29,7 @@ class About(Statement):
         return _Portal(self)
 
     def carry_out(self) -> list[tuple[Any, ...]]:
-        """The rows that it gives."""
+        """Carry out the statement, and return its rows."""
         verb, name, value = self._said
         match verb:
             case "BEGIN":

@@ -1,4 +1,4 @@
-"""Connections of clients with bounds: how much is read, for how long one may be silent without a password, how many there are."""
+"""Connections of clients within bounds: on bytes read, on the time without a password, and on their number."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pitstop.sql.parsing import MOST_LETTERS
 
 
 class Fatal(ConnectionClosed):
-    """A connection ends, with the word that its client was sent."""
+    """A connection ends after an error was sent to its client."""
 
 
 class BoundedStream(PgStream):
-    """Refuses a packet by the length that it says, before it is read."""
+    """A stream that refuses a packet by its declared length, before it is read."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
         super().__init__(reader, writer)
         self._limits = limits
         self.trusted = False
-        """Whether the password was right."""
+        """True once the password was right."""
 
     async def read_startup_packet(self) -> tuple[int, bytes]:
         length, code = struct.unpack("!ii", await self._read_exactly(8))
@@ -45,7 +45,7 @@ class BoundedStream(PgStream):
         return header[:1], await self._read_exactly(length - 4)
 
     async def refuse(self, code: str, message: str) -> None:
-        """End the connection with a word about why."""
+        """Send an error to the client, and end the connection."""
         self.write(make_error_response({"S": "FATAL", "V": "FATAL", "C": code, "M": message}))
         try:
             async with asyncio.timeout(1):
@@ -63,7 +63,7 @@ class BoundedStream(PgStream):
 
 
 class BoundedConnection(Connection):
-    """``admit`` is called once the password was right, and raises Fatal if there are too many clients."""
+    """A connection within bounds. ``admit`` is called once the password was right, and raises Fatal for one client too many."""
 
     def __init__(
         self, *arguments: Any, limits: Limits, until: float, admit: Callable[[], Any], split: Callable[[str], list[str]]
@@ -105,13 +105,13 @@ class BoundedConnection(Connection):
 
 
 class BoundedServer(PgServer):
-    """``split`` tells the statements of a text."""
+    """A server within bounds. ``split`` returns the statements of a text."""
 
     def __init__(self, *arguments: Any, limits: Limits, split: Callable[[str], list[str]], **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._limits, self._split = limits, split
         self._strangers: dict[Any, asyncio.StreamWriter] = {}
-        """By their tasks, in the order in which they came."""
+        """The writers of connections without a password, by task, in the order in which they came."""
         self._clients = 0
 
     async def _handle_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

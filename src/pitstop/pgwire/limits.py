@@ -1,4 +1,4 @@
-"""What strangers and clients may take of this process."""
+"""The limits on the use of this process by strangers and clients."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Of the listener."""
+    """The limits of the listener."""
 
     startup_bytes: int = 10_000
-    """Of the first packet, and of each one before the password is right, as PostgreSQL has it."""
+    """The most bytes of the first packet, and of each packet before the password is right, as in PostgreSQL."""
     message_bytes: int = 8 << 20
-    """Of a message afterwards: a text of statements has 2^20 letters at most, of four bytes each."""
+    """The most bytes of a later message. A text of statements has at most 2^20 letters of four bytes each."""
     seconds_without_password: float = 60.0
     strangers: int = 100
-    """Connections without a password; one more ends the oldest of them, so that nobody keeps others out by staying."""
+    """The most connections without a password. One more ends the oldest, so that an idle stranger keeps nobody out."""
     clients: int = 100
-    """Connections with one, as PostgreSQL has them: each may hold a thread, and a catalogue of a megabyte."""
+    """The most connections with a password, as in PostgreSQL. Each may hold a thread, and a catalogue of a megabyte."""
     statements: int = 1000
-    """That one connection has prepared."""
+    """The most statements that one connection prepares."""
     prepared_letters: int = 16 << 20
-    """Of their texts."""
+    """The most letters of these statements' texts."""
     portals: int = 50
-    """Results that one connection reads side by side."""
+    """The most results that one connection reads side by side."""

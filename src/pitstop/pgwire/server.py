@@ -1,4 +1,4 @@
-"""A listener for PostgreSQL's protocol."""
+"""The listener for PostgreSQL's protocol."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from pitstop.sql.splitting import from_first_word, pieces
 
 
 def split_statements(text: str) -> list[str]:
-    """Each statement of a text, as it is written there."""
+    """Return each statement of a text, as it is written there."""
     return pieces(with_plain_texts(text)) or [text]
 
 
 def command_tag(sql: str, rows: int) -> str:
-    """What clients show of a statement that was carried out: OK for those of ours that give no rows (jet.md §4.2)."""
+    """Return the tag that clients show for a finished statement: OK for our statements without rows (jet.md §4.2)."""
     found: str = _tag_of_postgres(from_first_word(sql), rows)
     return "OK" if found.split()[0] in _WITHOUT_ROWS else found
 
 
 _tag_of_postgres = connection.command_tag
 _WITHOUT_ROWS = ("CREATE", "ALTER", "DROP", "SINK", "INSERT")
-"""Theirs would tell their first word, and of INSERT a number of rows that nobody has counted."""
+"""The first words of our statements without rows. PostgreSQL's tag for INSERT would name an uncounted number of rows."""
 
 connection.command_tag = command_tag
 
 
 class _OneToken(IdentityProvider):
-    """Every user's password is the server's token, as it is when they come; without one nobody is let in."""
+    """Takes the server's present token as every user's password. Without a token, no user is let in."""
 
     def __init__(self, token: Callable[[], str | None]) -> None:
         self._token = token
@@ -58,7 +58,7 @@ async def listen(
     ready: Callable[[str, int], None],
     limits: Limits | None = None,
 ) -> None:
-    """Serve until it is cancelled. UsageError if others than this machine could connect: the protocol is not encrypted here."""
+    """Serve until cancelled. UsageError if other machines could connect, since the protocol is not encrypted here."""
     if not loopback_addresses(host):
         raise UsageError(f"{host} is no address of this machine alone: what is said would be readable. Use an SSH tunnel.")
     # They tell of each statement that is not PostgreSQL's, and of each wrong password with a stack trace.

@@ -37,20 +37,20 @@ _CODES: tuple[tuple[type[PitstopError], str], ...] = (
     (DeniedError, "28000"),
     (BusyError, "53000"),
 )
-"""SQLSTATE by kind of error; all others are XX000."""
+"""The SQLSTATE by class of error. All other errors are XX000."""
 
 
 class PitstopSession(BaseSession):
-    """``open_service`` gives each client a connection of its own.
+    """A session of one client. ``open_service`` opens a separate connection for each client.
 
-    Nothing of pg_mimic's own answers to queries is used: they are evaluated as Python.
+    pg_mimic's own answers to queries are not used, since it evaluates queries as Python.
     """
 
     def __init__(self, open_service: Callable[[], HttpService], bounds: Bounds | None = None) -> None:
         self._open, self._bounds = open_service, bounds or Bounds()
         self._service: HttpService | None = None
         self._stop = Stop()
-        """Of what is being carried out."""
+        """The stop of the statements that are being carried out."""
 
     async def init(self, connection: Any) -> None:
         self._connection = connection
@@ -60,7 +60,7 @@ class PitstopSession(BaseSession):
         self._catalogue = Catalogue(client, self._settings, self._bounds)
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Let a thread of its own do something; if the client cancels it, the server ends what it is doing for it."""
+        """Run ``work`` in a separate thread. If the client cancels it, the server ends its part of the work."""
         try:
             return await asyncio.to_thread(work, *arguments)
         except asyncio.CancelledError:
@@ -101,14 +101,14 @@ class PitstopSession(BaseSession):
             await asyncio.to_thread(close)
 
     def results(self, sql: str) -> Iterator[Result]:
-        """What statements give, one after the other."""
+        """Return the results of statements, one after the other."""
         if self._service is None:
             self._service = self._open()
         self._stop = Stop()
         return self._service.sql(sql, self._stop)
 
     def _tables(self) -> dict[str, dict[str, str]]:
-        """Mappings as tables: types of columns by name."""
+        """Return the mappings as tables: the types of their columns, by name."""
         with _as_postgres():
             return self._mappings()
 
@@ -161,7 +161,7 @@ class _Statement(Statement):
 
 
 class _Begun:
-    """Statements that are carried out once somebody asks."""
+    """Statements that are carried out once the client asks."""
 
     def __init__(self, session: PitstopSession, sql: str, count: int) -> None:
         self._session, self._sql, self._count = session, sql, count
@@ -169,7 +169,7 @@ class _Begun:
         self.result = Result()
 
     async def start(self) -> None:
-        """Returns once the last one tells its columns."""
+        """Start the statements, and return once the last one has reported its columns."""
         if not self._started:
             self._started = True
             await self._session.in_thread(self._start)
@@ -209,7 +209,7 @@ class _Portal(Portal):
 
 
 class _as_postgres:
-    """Our errors as PostgreSQL's."""
+    """Raises our errors as errors of PostgreSQL."""
 
     def __enter__(self) -> None: ...
 
@@ -220,7 +220,7 @@ class _as_postgres:
 
 
 def _said(sql: str) -> list[Said]:
-    """What our statements say; none if it is not our language, but PostgreSQL's (SET, BEGIN, SELECT version(), ...)."""
+    """Return the statements of a text in our language; empty if it is PostgreSQL's (SET, BEGIN, SELECT version(), ...)."""
     try:
         said = parse(sql)
     except PitstopError:
@@ -229,7 +229,7 @@ def _said(sql: str) -> list[Said]:
 
 
 def _asked(sql: str, parameters: list[int | None]) -> Rewritten:
-    """A question about PostgreSQL's catalogue. PgError if it cannot be answered, or is none."""
+    """Return a query on PostgreSQL's catalogue, rewritten. PgError if it cannot be answered, or is no such query."""
     try:
         tree = read(sql)
         if about_catalogue(tree):

@@ -1,4 +1,4 @@
-"""What a client sets for its connection, and asks about: SET, RESET, SHOW, BEGIN and the like."""
+"""The settings of a client's connection, and the statements about it: SET, RESET, SHOW, BEGIN and the like."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from pg_mimic import PgError
 
 MOST = 200
-"""Settings of a connection."""
+"""The most settings of a connection."""
 MOST_LETTERS = 10_000
-"""Of the value of one."""
+"""The most letters in the value of a setting."""
 _NO_SUCH = 'unrecognized configuration parameter "{}"'
 
 
 class Settings:
-    """Of one connection; nothing here depends on them, clients only want their own word back."""
+    """The settings of one connection. Nothing depends on them: clients only read back what they have set."""
 
     def __init__(self, version: str) -> None:
         self._usual = {
@@ -60,11 +60,11 @@ class Settings:
         self._own: dict[str, str] = {}
 
     def all(self) -> tuple[tuple[str, str], ...]:
-        """Names and values, in their order."""
+        """Return all names and values, sorted by name."""
         return tuple(sorted((self._usual | self._own).items()))
 
     def current(self, name: Any, missing: Any = 0) -> str | None:
-        """The value of one, or NULL if it may be missing."""
+        """Return the value of a setting; None if there is none and ``missing`` is true, else PgError."""
         key = str(name).lower()
         found = self._own.get(key, self._usual.get(key))
         if found is None and not missing:
@@ -72,7 +72,7 @@ class Settings:
         return found
 
     def put(self, name: Any, value: Any, local: Any = 0) -> str:
-        """Set one; NULL takes it back."""
+        """Set a setting, and return its value. None takes it back."""
         key = str(name).lower()
         if value is None:
             self._own.pop(key, None)
@@ -83,7 +83,7 @@ class Settings:
         return self._own[key]
 
     def reset(self) -> None:
-        """Take all back."""
+        """Take all settings back."""
         self._own.clear()
 
 
@@ -99,7 +99,7 @@ _ALSO = {("transaction", "isolation", "level"): "transaction_isolation", ("time"
 
 
 def said(text: str) -> tuple[str, str, str | None] | None:
-    """(verb, name, value) of a statement about the connection: BEGIN, END, SET, RESET or SHOW; None for any other one."""
+    """Return (verb, name, value) of a statement about the connection: BEGIN, END, SET, RESET or SHOW; None for any other."""
     text = text.strip().rstrip(";").rstrip()
     if _BEGIN.match(text):
         return "BEGIN", "", None

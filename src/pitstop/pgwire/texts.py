@@ -1,4 +1,4 @@
-"""Texts as only PostgreSQL writes them."""
+"""Text literals in forms that only PostgreSQL has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pitstop.sql.mappings import text as literal
 
 
 def with_plain_texts(statements: str) -> str:
-    """The same statements with 'x' in the place of E'x' and $$x$$: clients write a value with a backslash so."""
+    """Return the statements with 'x' in the place of E'x' and $$x$$, which clients use for values with a backslash."""
     try:
         tokens = Postgres().tokenize(statements)
     except TokenError:

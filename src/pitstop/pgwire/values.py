@@ -1,4 +1,4 @@
-"""Columns and values as PostgreSQL's protocol has them."""
+"""Columns and values in the form of PostgreSQL's protocol."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _OIDS = {
     "TIMESTAMP": TIMESTAMPTZ,
     SqlType.TIMESTAMP.value: TIMESTAMPTZ,
 }
-"""Type of a column -> PostgreSQL's; all others are texts, those with parts as JSON."""
+"""The type of a column -> PostgreSQL's type. All others are texts; types with parts are JSON."""
 
 
 def described(columns: tuple[Column, ...]) -> list[ResultColumn]:
-    """Columns as clients are told of them."""
+    """Return the columns in the form for clients."""
     return [ResultColumn(column.name, _OIDS.get(str(column.type), TEXT)) for column in columns]
 
 
 def row_of(values: tuple[Any, ...], columns: list[ResultColumn]) -> tuple[Any, ...]:
-    """A row whose values are of the types that were told."""
+    """Return a row whose values have the types of ``columns``."""
     return tuple(_value(value, column.oid) for value, column in zip(values, columns, strict=True))
 
 

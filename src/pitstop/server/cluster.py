@@ -288,7 +288,7 @@ def _kill(folder: DaemonFolder, *processes: Path) -> None:
 
 
 class ServedCluster:
-    """The service.api.Cluster of a server. ``own`` has the members that it starts itself, if any; ``changed`` wakes the others."""
+    """The service.api.Cluster of a server. ``own`` has the members that it starts, if any; ``changed`` wakes other servers."""
 
     def __init__(
         self,

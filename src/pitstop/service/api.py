@@ -1,4 +1,4 @@
-"""The one layer that every door uses: verbs and reads, as plain values."""
+"""The service that every door uses: verbs and reads, as plain values."""
 
 from __future__ import annotations
 
@@ -40,99 +40,100 @@ from pitstop.service.sql_results import Result
 from pitstop.sql.statements import Statement
 
 OPERATION_SECONDS = 300.0
-"""How long a verb waits for its answer."""
+"""The longest that a verb waits for its answer."""
 UPDATE_SECONDS = 1800.0
-"""How long an update does: it compiles and rehearses the new version before anything stops."""
+"""The longest that an update waits: it compiles and rehearses the new version before anything stops."""
 
 
 @dataclass(frozen=True)
 class SubmitRequest:
-    """Code to run, and how. Verbs say what of it they read."""
+    """The code to run, and its settings. Each verb documents the fields that it reads."""
 
     artifact_name: str
-    """Name of the file whose bytes are given; without bytes, a path or URL that the server can read."""
+    """The name of the file whose bytes are given; without bytes, a path or URL that the server can read."""
     artifact_bytes: bytes | None = None
     entry: str | None = None
     """``module:function``; None if the artifact holds exactly one job."""
     args: tuple[str, ...] = ()
-    """Arguments of the job's function."""
+    """The arguments of the job's function."""
     name: str | None = None
-    """Name of the job; None takes that of its CREATE JOB, else the artifact's name without suffix."""
+    """The name of the job; None takes the name in its CREATE JOB, else the artifact's name without suffix."""
     initial_snapshot: str | None = None
-    """submit: the snapshot to start from. update: the name of the snapshot to take of the old version."""
+    """For submit: the snapshot to start from. For update: the name of the snapshot to take of the old version."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Job options as a user writes them (``model.config``); None leaves what the code says."""
+    """The job options in the form that users write (``model.config``). A value of None leaves what the code says."""
     id: str | None = None
-    """submit: the id that the job is to have; None makes one. Whoever submits with an id may do so again: see there."""
+    """For submit: the id that the job should have; None makes one. A submission with an id can be repeated: see ``submit``."""
 
 
 class Service(Protocol):
-    """What can be asked of Pitstop, by any door.
+    """The verbs and reads of Pitstop, for any door.
 
-    Jobs are named by name or id; of several jobs that had a name it is the one that has not ended, else the newest. Verbs
-    return once they are carried out unless told otherwise. Errors are PitstopError: NotFoundError if there is no such job,
-    snapshot, stage or map, ConflictError if the state of a job forbids the verb, UsageError for what cannot be right.
+    A job is given by name or id. If several jobs had the name, it means the one that has not ended, else the newest. A verb
+    returns once it is carried out, unless its description says otherwise. Errors are PitstopError: NotFoundError if there is no
+    such job, snapshot, stage or map, ConflictError if the state of a job forbids the verb, UsageError if the input cannot be
+    right.
     """
 
     def submit(self, request: SubmitRequest) -> JobStatus:
-        """Record the job and let it start; returns at once, in state NOT_RUNNING.
+        """Record the job and let it start. Return at once, in state NOT_RUNNING.
 
-        If there is a job of the id that is asked for, that one is returned as it is: who has not heard the answer asks again, and
-        the job is submitted once. ConflictError if it has another name than the one that is asked for.
-        ArtifactError if the artifact cannot be read, ConflictError if the name belongs to a job that has not ended.
+        If a job already has the requested id, return it as it is: a caller that has lost the answer can ask again, and the job is
+        submitted once. ConflictError if that job has another name than the requested one. ArtifactError if the artifact cannot be
+        read, ConflictError if the name belongs to a job that has not ended.
         """
         ...
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
-        """Compile a new version and compare it with a job or a snapshot, stage by stage; touches nothing.
+        """Compile a new version, and compare it with a job or a snapshot, stage by stage. Nothing is changed.
 
-        Beside a job, entry and arguments default to those of its version, as in an update.
+        If a job is given, entry and arguments default to those of its version, as in an update.
         """
         ...
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
-        """Put a new version in the place of a running or suspended job's; the old one goes on if it is refused or fails.
+        """Replace the version of a running or suspended job. The old version continues if the new one is refused or fails.
 
-        A suspended job stays suspended: the new version starts when it is resumed. A job that has failed is suspended with it.
+        A suspended job stays suspended: the new version starts when it is resumed. A failed job becomes suspended with it.
 
-        ``request``: what to run (entry and arguments default to those of the version before), options over those it was
-        submitted with, and the name of the snapshot to take. IncompatibleError before anything stops, its DropError if it would
-        drop what the option ``allow_drop`` does not name; EngineError if the new version failed before it was up, or within
-        ``watch_seconds`` after.
+        ``request`` holds the code to run (entry and arguments default to those of the version before), options that override
+        those of the submission, and the name of the snapshot to take. IncompatibleError is raised before anything stops; it is a
+        DropError if the update would drop state that the option ``allow_drop`` does not name. EngineError if the new version
+        fails before it is up, or within ``watch_seconds`` after.
         """
         ...
 
     def suspend(self, name_or_id: str) -> None:
-        """Stop a running job after its present epoch; its state is kept."""
+        """Stop a running job after its present epoch. Its state is kept."""
         ...
 
     def resume(self, name_or_id: str) -> None:
-        """Let a job start again from its kept state: a suspended one, or one that has failed or was cancelled.
+        """Let a suspended, failed or cancelled job start again from its kept state.
 
-        Returns before it runs. Does nothing to a job that runs. ConflictError if the state was removed meanwhile.
+        Return before the job runs. A job that runs stays as it is. ConflictError if the state was removed meanwhile.
         """
         ...
 
     def restart(self, name_or_id: str) -> None:
-        """Stop a running job after its present epoch and let it start again; returns before it runs again."""
+        """Stop a running job after its present epoch, and let it start again. Return before the job runs again."""
         ...
 
     def cancel(self, name_or_id: str) -> None:
-        """End a job at once. Its state is kept for a while, a day by default: resume brings it back.
+        """End a job at once. Its state is kept for a while, a day by default: ``resume`` brings the job back.
 
-        Does nothing to a job that has ended.
+        A job that has ended stays as it is.
         """
         ...
 
     def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
-        """Change options of a suspended job, without a new version: its next run has them.
+        """Change options of a suspended job, for its next run, without a new version.
 
-        UsageError for an option that only an update may change, or none; ConflictError if the job is not suspended.
+        UsageError for an option that only an update may change, or for no option. ConflictError if the job is not suspended.
         """
         ...
 
     def rollback(self, name_or_id: str) -> None:
-        """Go back to the version before an update that is being made ready, starts or is watched; returns before that runs.
+        """Undo an update that is being prepared, starts or is watched. Return before the version before it runs again.
 
         ConflictError if there is no such update.
         """
@@ -143,37 +144,37 @@ class Service(Protocol):
         ...
 
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
-        """Save the state of a job under a name, be it running, suspended or failed; a snapshot of that name is replaced.
+        """Save the state of a running, suspended or failed job under a name. A snapshot of that name is replaced.
 
-        ``cancel``: the job ends exactly where the snapshot does.
+        With ``cancel``, the job ends exactly where the snapshot does.
         """
         ...
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
-        """Jobs that have not ended, or all that are remembered; newest first."""
+        """Return the jobs that have not ended, or all that are remembered, newest first."""
         ...
 
     def kept_states(self) -> list[KeptState]:
-        """What ended jobs keep on disk, so that they can be brought back; the largest first."""
+        """Return the state that ended jobs keep on disk, so that they can be brought back, the largest first."""
         ...
 
     def job(self, name_or_id: str) -> JobStatus:
-        """NotFoundError ``No job with name or id '<x>' was found``."""
+        """Return a job. NotFoundError ``No job with name or id '<x>' was found``."""
         ...
 
     def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
-        """Block until the job is in one of the states; WaitTimeoutError after ``timeout`` seconds."""
+        """Block until the job is in one of the states, and return it. WaitTimeoutError after ``timeout`` seconds."""
         ...
 
     def graph(self, name_or_id: str, version: int | None = None) -> JobGraph:
-        """The pipeline of a version of the job, by default its present one: its stages and what they read.
+        """Return the pipeline of a version, by default of the present one: its stages, and the stages that each of them reads.
 
-        ConflictError if it was never compiled; NotFoundError for a version that there is not.
+        ConflictError if the version was never compiled, NotFoundError if there is no such version.
         """
         ...
 
     def versions(self, name_or_id: str) -> list[JobVersion]:
-        """The versions that the job has and had, the newest first; 50 are kept."""
+        """Return the versions that the job has and had, the newest first. By default 50 are kept."""
         ...
 
     def go_back(
@@ -185,173 +186,175 @@ class Service(Protocol):
         start: StateAtStart = StateAtStart.PRESENT,
         write_again: bool = False,
     ) -> UpdateResult:
-        """Update the job to the code, arguments and options of an earlier version. ``options`` go over these.
+        """Update the job to the code, arguments and options of an earlier version. ``options`` override these.
 
-        Otherwise as :meth:`update`: it becomes a new version, and goes on from the state of the present one, or as ``start``
-        says. IncompatibleError if it would lack any of its state, or write rows again without ``write_again``.
+        All else is as in :meth:`update`: the result is a new version, which continues from the state of the present one, or as
+        ``start`` says. IncompatibleError if the version would lack any of its state, or would write rows again without
+        ``write_again``.
         """
         ...
 
     def verbs(self, name_or_id: str) -> list[JobVerb]:
-        """What can be asked of the job, and what each would be refused with as the job is now; nothing is asked for."""
+        """Return the verbs that the job can be asked, each with the refusal that it would get now. No verb is carried out."""
         ...
 
     def options(self, name_or_id: str) -> list[OptionInForce]:
-        """All options of the job, each with the value in force and where that comes from."""
+        """Return all options of the job, each with the value in force and its origin."""
         ...
 
     def history(self, name_or_id: str, step: Step = Step.SECOND, after: float = 0.0) -> JobHistory:
-        """How the job did in each second, or minute, of the last while, later than a time.
+        """Return the job's figures for each second, or each minute, after a time.
 
-        ``after``: seconds since the epoch. By default 15 minutes of seconds are kept, and a day of minutes (``settings``).
+        ``after`` is in seconds since the epoch. By default 15 minutes of seconds are kept, and a day of minutes (``settings``).
         """
         ...
 
     def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
-        """At most ``limit`` events of the job after number ``after``, oldest first; by default the newest 1,000 are kept.
+        """Return at most ``limit`` events of the job after number ``after``, oldest first. By default the newest 1,000 are kept.
 
-        While there are none it waits so long for one, unless the job has ended.
+        If there are none yet, wait up to ``wait_seconds`` for one, unless the job has ended.
         """
         ...
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
-        """At most ``limit`` lines of the job's log from byte ``after`` on."""
+        """Return at most ``limit`` lines of the job's log from byte ``after`` on."""
         ...
 
     def artifacts(self) -> list[Artifact]:
-        """The files of jobs that are kept, by name, each with the versions of jobs that use it."""
+        """Return the files of jobs that are kept, by name, each with the versions of jobs that use it."""
         ...
 
     def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
-        """Who changed what, the newest first, at most so many; with ``before`` only what has a lower sequence."""
+        """Return at most ``limit`` entries of the audit, the newest first. With ``before``, only entries of a lower sequence."""
         ...
 
     def log_levels(self, job: str | None = None) -> list[LoggerLevel]:
-        """The levels of loggers that are set, for all and for the job, and the usual ones; by logger."""
+        """Return the levels of loggers, by logger: those that are set for all runs and for the job, and the defaults."""
         ...
 
     def set_log_level(self, logger: str, level: str | None, job: str | None = None) -> list[LoggerLevel]:
-        """Let a logger tell what is of this level and graver, for servers and all runs or for the job's runs; None: as usual.
+        """Set the level from which a logger writes, for servers and all runs, or for the job's runs. None takes the setting back.
 
-        Those that run take it over within two seconds. Answers like ``log_levels``; UsageError if there is no such level.
+        Running processes adopt it within two seconds. Return the same as ``log_levels``. UsageError if there is no such level.
         """
         ...
 
     def snapshots(self) -> list[SnapshotRecord]:
-        """All named snapshots, by name."""
+        """Return all named snapshots, by name."""
         ...
 
     def snapshot(self, name: str) -> SnapshotManifest:
-        """What a snapshot holds."""
+        """Return the manifest of a snapshot."""
         ...
 
     def snapshot_diff(self, first: str, second: str) -> SnapshotDiff:
-        """What differs between two snapshots, and what would become of the first one's state in the second one's pipeline."""
+        """Return the differences of two snapshots, and a report on the first one's state in the second one's pipeline."""
         ...
 
     def delete_snapshot(self, name: str) -> None:
-        """Remove a snapshot's files and its name."""
+        """Delete a snapshot, with its files."""
         ...
 
     def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
-        """Spark SQL on the rows of a stage's state, which are the table ``state``. UsageError if the SQL is wrong."""
+        """Run Spark SQL on the rows of a stage's state, the table ``state``. UsageError if the SQL is wrong."""
         ...
 
     def export_state(self, snapshot: str, stage: str) -> bytes:
-        """A parquet file of the rows of a stage's state."""
+        """Return a parquet file of the rows of a stage's state."""
         ...
 
     def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
-        """Make snapshot ``name`` (default: the same, replaced) with the rows of a parquet file as the stage's state.
+        """Make snapshot ``name`` (default: ``snapshot``, replaced) with the rows of a parquet file as the stage's state.
 
-        UsageError if they do not have the form of the stage's state.
+        UsageError if the rows do not have the form of the stage's state.
         """
         ...
 
     def maps(self) -> list[MapFacts]:
-        """All maps, by name."""
+        """Return all maps, by name."""
         ...
 
     def map_get(self, name: str, key: str) -> str | None:
-        """The value of a key as JSON text; None if there is none."""
+        """Return the value of a key as JSON text; None if there is none."""
         ...
 
     def map_entry(self, name: str, key: str) -> Entry | None:
-        """The entry of a key with its version and times; None if there is none."""
+        """Return the entry of a key with its version and times; None if there is none."""
         ...
 
     def map_put(self, name: str, entries: dict[str, str], expected_version: int | None = None) -> None:
-        """Write entries (key -> JSON text), all or none; makes the map if there is none of that name.
+        """Write entries (key -> JSON text), all or none. The map is made if there is none of that name.
 
-        ``expected_version``: they are written if that is the version of each still (0: there is none); ConflictError if somebody
-        else has written one of them meanwhile.
+        With ``expected_version``, they are written only if each still has that version (0: there is no entry). ConflictError if
+        one of them was written meanwhile.
         """
         ...
 
     def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
-        """False if there was no such entry. With a version only if that is its version still, else ConflictError."""
+        """Delete an entry; False if there was none. With ``version``, ConflictError if the entry no longer has that version."""
         ...
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
-        """At most ``limit`` entries by key, of those that begin with ``prefix`` and come after key ``after``."""
+        """Return at most ``limit`` entries by key, of those whose keys begin with ``prefix`` and come after key ``after``."""
         ...
 
     def map_search(self, name: str, where: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> FoundEntries:
-        """As ``map_entries``, those whose values fulfil a condition (maps.condition); UsageError if it cannot be read.
+        """Return the entries of ``map_entries`` whose values fulfil a condition (maps.condition). UsageError if it is wrong.
 
         One call looks at 10,000 entries and for a second at most, and says where it has stopped.
         """
         ...
 
     def map_size(self, name: str) -> int:
-        """How many entries; 0 for a map that nobody has written to."""
+        """Return the number of entries; 0 for a map without writes."""
         ...
 
     def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
-        """Make a map or change its settings. None leaves one as it is; ``ttl_seconds`` 0 keeps entries for ever."""
+        """Make a map or change its settings. None leaves a setting as it is; ``ttl_seconds`` 0 keeps entries for ever."""
         ...
 
     def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
-        """At most ``limit`` events with a sequence after ``after`` (None: from the oldest that is kept), oldest first."""
+        """Return at most ``limit`` events with a sequence after ``after`` (None: from the oldest that is kept), oldest first."""
         ...
 
     def server_info(self) -> ClusterInfo:
-        """State, version and members of the cluster."""
+        """Return the state, version and members of the cluster."""
         ...
 
     def settings(self) -> ServerSettings:
-        """Settings of the server: how much it keeps of what grows."""
+        """Return the settings of the server: the limits on data that grows."""
         ...
 
     def add_member(self) -> str:
-        """Start one more member on the server's machine; its name. ConflictError if the server has no members of its own."""
+        """Start one more member on the server's machine, and return its name. ConflictError if the server starts no members."""
         ...
 
     def remove_member(self, name: str) -> None:
-        """Let a member leave. NotFoundError if there is none of that name, ConflictError if it is the last one."""
+        """Ask a member to leave. NotFoundError if there is none of that name, ConflictError if it is the last one."""
         ...
 
     def backup(self, folder: str) -> Backup:
-        """Copy all that the server keeps into a new or empty folder of its machine, as it is at one moment; jobs go on meanwhile.
+        """Copy all data of the server into a new or empty folder of its machine, as it is at one moment. Jobs run on meanwhile.
 
-        ``folder`` is an absolute path. UsageError for another one, or if the store is in PostgreSQL.
+        ``folder`` must be an absolute path. UsageError if it is not, or if the store is in PostgreSQL.
         """
         ...
 
     def sql(self, statements: str) -> Iterator[Result]:
-        """Carry out statements of SQL, with ``;`` between them, each once the result of the one before was taken.
+        """Run SQL statements, separated by ``;``, each once the result of the one before was taken.
 
-        UsageError, with its place, for a text that is none: nothing of it is done then. The first one that fails ends the rest.
+        UsageError, with the place of the mistake, if the text cannot be read: no statement is run then. The first statement that
+        fails ends the rest.
         """
         ...
 
     def shut_down(self) -> None:
-        """End all jobs at an epoch boundary, then members and server. Started again, all goes on where it stopped."""
+        """End all jobs at an epoch boundary, then members and server. After a restart, all continue where they stopped."""
         ...
 
 
 class Cluster(Protocol):
-    """The cluster of a server, as it describes and changes it."""
+    """The cluster of a server: its description, and changes to it."""
 
     def info(self) -> ClusterInfo: ...
 
@@ -360,7 +363,7 @@ class Cluster(Protocol):
     def remove_member(self, name: str) -> None: ...
 
     def shut_down(self) -> None:
-        """Begin to; returns at once."""
+        """Begin to shut down. Return at once."""
         ...
 
 
@@ -368,45 +371,45 @@ class BackupDesk(Protocol):
     """Takes backups of a server."""
 
     def take(self, target: Path) -> Backup:
-        """As Service.backup."""
+        """Take a backup, as Service.backup does."""
         ...
 
 
 class ServerService(Service, Protocol):
-    """The service where the store is. What takes a while can also be asked for now and waited for later, without a thread.
+    """The service in the process that has the store. A slow verb can also be asked now and awaited later, without a thread.
 
-    ``ask...`` does what the verb of that name does up to the moment in which that one would begin to wait.
+    ``ask...`` does what the verb of that name does, up to the moment at which the verb would begin to wait.
     """
 
     changes: Changes
-    """Tells when to look whether there is an answer."""
+    """The signal that tells when to look for an answer."""
 
     def note_audit(self, entries: Sequence[AuditEntry]) -> None:
-        """Record who changed what."""
+        """Record entries of the audit."""
         ...
 
     def carry_out(self, statement: Statement) -> Result:
-        """Do what one statement of SQL says."""
+        """Run one SQL statement."""
         ...
 
     def is_look(self, statement: Statement) -> bool:
-        """True for a statement that does no more than reads do that viewers may ask for."""
+        """True if a statement does no more than the reads that viewers may ask for."""
         ...
 
     def progress_waiter(self) -> Waiter:
-        """Who is woken when a run has reported its progress; for one at a time."""
+        """Return a waiter that is woken when a run has reported its progress. There can be one at a time."""
         ...
 
     def operations(self) -> list[OperationStatus]:
-        """What was asked of jobs and is not answered, or was in the last minute; by number."""
+        """Return the operations on jobs that are not answered, or were answered in the last minute, by number."""
         ...
 
     def jobs_named(self, names: Collection[str]) -> dict[str, JobStatus]:
-        """The job of each of these names and ids, of those that there are."""
+        """Return the jobs of these names and ids. Names without a job are left out."""
         ...
 
     def shown(self, signs: Collection[Sign]) -> set[Sign]:
-        """Those of the signs that have come; quick for thousands."""
+        """Return the signs that have come. This is fast even for thousands."""
         ...
 
     def ask(self, name_or_id: str, request: Request) -> Asked[Operation]: ...

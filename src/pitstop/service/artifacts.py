@@ -1,4 +1,4 @@
-"""Keep the files of jobs, by their content."""
+"""The files of jobs, kept by their content."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.sql.programs import SUFFIX, read_program
 
 MOST_BYTES = 256 << 20
-"""The largest artifact."""
+"""The most bytes of an artifact."""
 LONGEST_NAME = 200
-"""Bytes in the name of an artifact."""
+"""The most bytes in the name of an artifact."""
 SUFFIXES = (".py", ".zip", ".whl", ".sql")
 
 
@@ -43,7 +43,7 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
 
 
 def usual_name(artifact: str, content: bytes | None) -> str:
-    """The name of a job whose artifact this is, if nobody gives it another: of its CREATE JOB, else the file's without suffix."""
+    """Return the default name of an artifact's job: that in its CREATE JOB, else the file's name without suffix."""
     path = Path(artifact)
     if path.suffix == SUFFIX and content is not None:
         with contextlib.suppress(PitstopError, UnicodeDecodeError):  # what is wrong in it is told when it is compiled

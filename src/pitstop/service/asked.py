@@ -1,4 +1,4 @@
-"""What is asked for and not answered yet, as a value: whoever waits for it decides how, with a thread or without one."""
+"""A pending answer as a value: the caller decides how to wait for it, with a thread or without one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pitstop.service.changes import Changes
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.5
-"""How often to look at the store while waiting: runners write to it from processes that cannot notify this one."""
+"""The time between two looks at the store while waiting: runners write to it from processes that cannot notify this one."""
 
 
 @dataclass(frozen=True)
 class JobIs:
-    """A job is in one of these states, or gone."""
+    """The sign that a job is in one of these states, or gone."""
 
     job_id: str
     states: tuple[JobState, ...]
@@ -27,48 +27,48 @@ class JobIs:
 
 @dataclass(frozen=True)
 class Answered:
-    """An operation is answered, or gone."""
+    """The sign that an operation is answered, or gone."""
 
     operation: int
 
 
 @dataclass(frozen=True)
 class JobHappened:
-    """Something has happened to a job after that number of its events, or the job is gone."""
+    """The sign that a job has an event with a higher number, or that the job is gone."""
 
     job_id: str
     after: int
 
 
 Sign = JobIs | Answered | JobHappened
-"""What an answer is not to be had before. The signs of thousands who wait are read in one query."""
+"""A condition without which there is no answer. One query reads the signs of thousands of waiting callers."""
 
 
 @dataclass(frozen=True)
 class Asked(Generic[T]):
-    """Look when the sign has come, until there is an answer or the time is up."""
+    """A pending answer: look when the sign has come, until there is an answer or the time is up."""
 
     sign: Sign
     look: Callable[[], T | None]
-    """The answer, None if there is none yet; raises what went wrong. Reads the store, quickly."""
+    """A function that returns the answer, None if there is none yet, or raises its error. It only reads the store, quickly."""
     late: Callable[[], T]
-    """The answer when the time is up, or raises what is told then."""
+    """A function that returns the answer when the time is up, or raises an error."""
     seconds: float
     began: float = field(default_factory=time.monotonic)
 
     @property
     def left(self) -> float:
-        """Seconds that may still be waited."""
+        """The number of seconds that are left to wait."""
         return self.began + self.seconds - time.monotonic()
 
 
 def not_in_time(name_or_id: str, status: JobState, states: Collection[JobState], seconds: float) -> WaitTimeoutError:
-    """What is told to those who have waited for a job to be in one of these states."""
+    """Return the error for a caller that has waited in vain for a job to be in one of these states."""
     return WaitTimeoutError(f"Job '{name_or_id}' is {status}, not {' or '.join(states)}, after {seconds:.0f} seconds.")
 
 
 def wait(asked: Asked[T], changes: Changes) -> T:
-    """The answer; blocks this thread until there is one, or the time is up."""
+    """Return the answer. Block this thread until there is one, or the time is up."""
     while True:
         seen = changes.seen
         found = asked.look()

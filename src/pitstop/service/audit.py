@@ -1,4 +1,4 @@
-"""Where it is kept who changed what."""
+"""The trail of the audit: the record of who changed what."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pitstop.model.audit import AuditEntry
 
 
 class AuditTrail(Protocol):
-    """Entries, numbered in the order in which they are recorded."""
+    """A trail of entries, numbered in the order in which they are recorded."""
 
     def add(self, entries: Sequence[AuditEntry]) -> None:
-        """Record some, all or none. StoreError if the store is away."""
+        """Record entries, all or none. StoreError if the store is away."""
         ...
 
     def entries(self, before: int | None, limit: int) -> list[AuditEntry]:
-        """The newest first, at most so many; with ``before`` only those with a lower sequence."""
+        """Return at most ``limit`` entries, the newest first. With ``before``, only entries of a lower sequence."""
         ...

@@ -9,9 +9,9 @@ from pitstop.errors import UnreachableError
 
 
 class Changes:
-    """Wakes whoever waits for something to change in the store.
+    """Wakes callers that wait for a change in the store.
 
-    Take :attr:`seen` before looking at the store and hand it to :meth:`wait`: a change in between is not missed.
+    Read :attr:`seen` before a look at the store, and pass it to :meth:`wait`: a change in between is then not missed.
     """
 
     def __init__(self) -> None:
@@ -21,12 +21,12 @@ class Changes:
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, told: Callable[[], None]) -> None:
-        """Call ``told`` at each change, and when nobody is to wait any more; it must return at once."""
+        """Call ``told`` at each change, and when this is closed. It must return at once."""
         self._listeners.append(told)
 
     @property
     def closed(self) -> bool:
-        """True once nobody is to wait any more."""
+        """True once waiting has been ended by :meth:`close`."""
         return self._closed
 
     @property
@@ -35,21 +35,21 @@ class Changes:
         return self._number
 
     def notify(self) -> None:
-        """Something has changed."""
+        """Report a change."""
         with self._condition:
             self._number += 1
             self._condition.notify_all()
         self._tell()
 
     def close(self) -> None:
-        """Let everybody who waits, or will wait, raise UnreachableError."""
+        """Make every present and later :meth:`wait` raise UnreachableError."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
         self._tell()
 
     def wait(self, seen: int, seconds: float) -> None:
-        """Until there is a change after ``seen``, so many seconds at most."""
+        """Wait until there is a change after ``seen``, at most so many seconds."""
         with self._condition:
             self._condition.wait_for(lambda: self._number != seen or self._closed, seconds)
             if self._closed:
@@ -61,5 +61,5 @@ class Changes:
 
 
 def ended() -> UnreachableError:
-    """What those are told who wait while the server ends."""
+    """Return the error for callers that wait while the server ends."""
     return UnreachableError("The server is ending; what was asked for goes on when it is started again.")

@@ -1,4 +1,4 @@
-"""The packages that jobs need, each set of them in a folder of its own, which is made once."""
+"""The packages that jobs need. Each set of packages has a separate folder, which is made once."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class Installer(Protocol):
 
     @property
     def present(self) -> Mapping[str, str]:
-        """Packages that every job finds, and that are not installed for any: their normal names, and versions."""
+        """The packages that every job finds, and that are never installed: their normal names and versions."""
         ...
 
     @property
     def identity(self) -> Sequence[str]:
-        """What makes the same requirements come out as other packages: Python, machine, indexes."""
+        """The facts that decide which packages meet a requirement: Python, machine, indexes."""
         ...
 
     def install(self, wanted: Sequence[Needed], target: Path, scratch: Path) -> None:
-        """Put packages, and what they need, into the new folder ``target``, within a bounded time.
+        """Install packages, and the packages that they need, into the new folder ``target``, within a bounded time.
 
-        ArtifactError says in a sentence why that is not done. ``scratch`` is a folder for files of its own.
+        ArtifactError, with a sentence, if that fails. ``scratch`` is a folder for temporary files.
         """
         ...
 
 
 class NothingInstalled:
-    """Installer of a server that installs nothing: artifacts bring all that they need."""
+    """The installer of a server that installs nothing: artifacts must contain all that they need."""
 
     @property
     def present(self) -> Mapping[str, str]:
@@ -57,7 +57,7 @@ class NothingInstalled:
 
 
 class Dependencies:
-    """Gives the folder with what an artifact needs. Who asks for one that is being made waits for it."""
+    """Provides the folder with the packages that an artifact needs. A caller waits for a folder that is being made."""
 
     def __init__(self, data: DataFolder, installer: Installer) -> None:
         self._data, self._installer = data, installer
@@ -65,7 +65,7 @@ class Dependencies:
         self._lock = threading.Lock()
 
     def folder_for(self, artifact: Path, added: Sequence[str] = ()) -> Path | None:
-        """The folder; None if nothing is needed. ArtifactError if a requirement is wrong, or cannot be installed."""
+        """Return the folder; None if nothing is needed. ArtifactError if a requirement is wrong or cannot be installed."""
         wanted = needed(artifact, added, self._installer.present)
         if not wanted:
             return None
@@ -95,7 +95,7 @@ class Dependencies:
             del self._making[digest]
 
     def _make(self, folder: Path, wanted: Sequence[Needed], artifact: Path) -> None:
-        """It appears whole or not at all; another server of the same folder may be quicker."""
+        """Make a folder that appears whole or not at all. Another server of the same data folder may be quicker."""
         scratch = folder.with_name(f".{folder.name[:16]}.{secrets.token_hex(4)}")
         try:
             scratch.mkdir(parents=True)
@@ -120,7 +120,7 @@ class Dependencies:
 
 
 def _is_there(folder: Path) -> bool:
-    """Young ones are kept although no job names them yet, so it is made young."""
+    """True if the folder exists. Its time is set to now: young folders are kept even if no job names them yet."""
     try:
         os.utime(folder)
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def _is_there(folder: Path) -> bool:
 
 
 def _close_to_others(folder: Path) -> None:
-    """Installers set permissions themselves, past the umask of their process."""
+    """Take permissions from other users. Installers set permissions themselves, regardless of the umask of their process."""
     for path in (folder, *folder.rglob("*")):
         mode = path.lstat().st_mode
         if mode & UMASK and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""Hears that runs have reported their progress, while somebody wants to know."""
+"""An ear for runs that report their progress, while a reader wants to know."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import structlog
 from pitstop.control.ports import Waiter
 
 PAUSE_SECONDS = 0.05
-"""What is reported within this time is told once."""
+"""The time within which all reports are told once."""
 LOOK_SECONDS = 1.0
-"""It ends so long after it is to hear no more."""
+"""The longest that the ear's thread goes on after it is closed."""
 
 log = structlog.get_logger("pitstop.events")
 
 
 class Ear:
-    """Calls ``told`` in a thread of its own after each report, from :meth:`open` to :meth:`close`.
+    """Calls ``told`` in a separate thread after each report, from :meth:`open` to :meth:`close`.
 
-    Without it nothing is lost but time: who follows what changes looks now and then anyway.
+    Without it only time is lost: readers that follow changes also look now and then.
     """
 
     def __init__(self, waiter: Callable[[], Waiter], told: Callable[[], None]) -> None:
@@ -28,13 +28,13 @@ class Ear:
         self._closed: threading.Event | None = None
 
     def open(self) -> None:
-        """Hear from now on."""
+        """Start to hear."""
         if self._closed is None:
             self._closed = threading.Event()
             threading.Thread(target=self._hear, args=(self._closed,), name="ear", daemon=True).start()
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop hearing."""
         if self._closed is not None:
             self._closed.set()
             self._closed = None

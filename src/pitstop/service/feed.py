@@ -1,7 +1,7 @@
-"""What changes, as events: for those who show it while it happens.
+"""Changes as events, for pages that show them while they happen.
 
-Nothing writes events down. A look at all that is shown is compared with the look before; what differs is an event. So events
-tell what is, not all that was in between, and a reader who has missed some reads everything anew.
+Events are not stored. Each look at the shown values is compared with the look before, and each difference is an event. Events
+therefore tell the present values, not every value in between. A reader that has missed some reads everything anew.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 MOST_KEPT = 10_000
-"""Events that a reader can catch up with."""
+"""The number of events that a reader can catch up with."""
 
 
 class FeedKind(StrEnum):
@@ -49,11 +49,11 @@ class FeedEvent:
     kind: FeedKind
     key: str
     value: Any
-    """As it is now; None if it is there no more."""
+    """The present value; None if it is gone."""
 
     @cached_property
     def json(self) -> str:
-        """``key`` and ``value`` as they travel: made once for all who read it."""
+        """``key`` and ``value`` as JSON, made once for all readers."""
         value = "null" if self.value is None else _form(cast(Any, type(self.value))).dump_json(self.value).decode()
         return f'{{"key":{json.dumps(self.key, ensure_ascii=False)},"value":{value}}}'
 
@@ -65,10 +65,10 @@ class Feed:
         self._events: deque[FeedEvent] = deque(maxlen=most)
         self._seen: dict[Key, Any] | None = None
         self.newest = 0
-        """The number of the last event; 0 before the first."""
+        """The number of the last event; 0 before the first event."""
 
     def look(self, world: Mapping[Key, Any]) -> int:
-        """Take over what there is now; how many events that were. The first look is compared with nothing, and makes none."""
+        """Take over the present values, and return the number of new events. The first look makes none."""
         before, self._seen = self._seen, dict(world)
         if before is None:
             return 0
@@ -80,7 +80,7 @@ class Feed:
         return len(changed) + len(gone)
 
     def after(self, number: int, most: int = MOST_KEPT) -> list[FeedEvent] | None:
-        """The first events after one; None if some of them are kept no more, or there has been none of that number."""
+        """Return the first events after a number; None if some of them are no longer kept, or the number is yet to come."""
         kept, missed = len(self._events), self.newest - number
         if not 0 <= missed <= kept:
             return None
@@ -90,12 +90,12 @@ class Feed:
 
 @cache
 def _form(kind: Any) -> TypeAdapter[Any]:
-    """How values of this kind travel, as in every other answer."""
+    """Return the adapter that writes values of this kind as JSON, as in every other answer."""
     from pydantic import TypeAdapter  # the command line has no use for it
 
     return TypeAdapter(kind)
 
 
 def _differs(before: Any, now: Any) -> bool:
-    """Most of what is looked at is the very same object as before."""
+    """True if two values differ. Most values are the very same object as before."""
     return before is not now and bool(before != now)

@@ -1,4 +1,4 @@
-"""How a job did over time, in columns: as charts take it."""
+"""The history of a job's figures, in columns for charts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Step(StrEnum):
 
     @property
     def seconds(self) -> int:
-        """Its length."""
+        """The length of the step in seconds."""
         return 1 if self is Step.SECOND else 60
 
 
@@ -47,7 +47,7 @@ class JobHistory:
 
 
 def history_of(samples: list[Sample], step: Step) -> JobHistory:
-    """The history that these samples tell, which are ``step`` apart and oldest first."""
+    """Return the history of samples that are ``step`` apart, oldest first."""
     times = [float(sample.at) for sample in samples]
     names = dict.fromkeys(name for sample in samples for name in sample.stages)
     stages = {name: _of_stage(samples, name, times) for name in names}
@@ -77,7 +77,7 @@ def _of_stage(samples: list[Sample], name: str, times: list[float]) -> dict[str,
 
 
 def _totals(stages: Iterable[dict[str, Column]], length: int) -> dict[str, Column]:
-    """Sums over all stages."""
+    """Return the sums over all stages."""
     found: dict[str, Column] = {}
     for figure in ("late_rows", "state_rows", "state_bytes"):
         columns = [stage[figure] for stage in stages if figure in stage]
@@ -86,7 +86,7 @@ def _totals(stages: Iterable[dict[str, Column]], length: int) -> dict[str, Colum
 
 
 def _rates(totals: Column, times: list[float]) -> Column:
-    """By how much a total has grown each second since the time before; None for the first."""
+    """Return the growth of a total per second since the time before; None for the first."""
     rates: Column = []
     for place, total in enumerate(totals):
         before = totals[place - 1] if place else None

@@ -17,7 +17,7 @@ from pitstop.sql.types import quoted
 
 
 def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Queries) -> None:
-    """Write all of them, or none; INSERT is refused if a key is there, or comes twice. UsageError for a stream."""
+    """Write all rows, or none. An INSERT is refused if a key exists, or comes twice. UsageError for a stream."""
     known = catalog.all()
     mapping = known.get(insert.mapping)
     if not isinstance(mapping, Mapping):
@@ -51,7 +51,7 @@ def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Que
 
 
 def _entries(insert: Insert, mapping: Mapping) -> Query:
-    """The query of keys and values, which are the JSON that a job would write; what is wrong is told with the same place."""
+    """Return the query of keys and values, as the JSON that a job would write. Its errors keep their place in the text."""
     types = {column.name: column.type for column in mapping.columns}
     targets = targets_of(insert, types)
     given = {target: f"CAST(c{number} AS {types[target]})" for number, target in enumerate(targets)}

@@ -1,4 +1,4 @@
-"""A job's pipeline as a graph, its versions, its options with where each value comes from, and what may be asked of it."""
+"""Views of a job: its pipeline as a graph, its versions, its options with their origins, and its verbs."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class JobVerb:
 
 
 def graph_of(job: Job, version: Version) -> JobGraph:
-    """The graph of a version of a job. ConflictError if it was never compiled."""
+    """Return the graph of a version of a job. ConflictError if it was never compiled."""
     if version.plan is None:
         raise ConflictError(
             f"The pipeline of version {version.number} of job '{job.display_name}' is not known: it was never compiled."
@@ -144,7 +144,7 @@ def graph_of(job: Job, version: Version) -> JobGraph:
 
 
 def versions_of(job: Job, kept: list[KeptVersion]) -> list[KeptVersion]:
-    """All versions of a job that are known, the newest first."""
+    """Return all known versions of a job, the newest first."""
     if any(found.version.number == job.version.number for found in kept):
         return kept
     # A release that kept no versions has begun it.
@@ -153,7 +153,7 @@ def versions_of(job: Job, kept: list[KeptVersion]) -> list[KeptVersion]:
 
 
 def version_of(job: Job, kept: list[KeptVersion], number: int) -> Version:
-    """The version of that number; NotFoundError if there is none, any more."""
+    """Return the version of that number. NotFoundError if there is none, or it is no longer kept."""
     for found in versions_of(job, kept):
         if found.version.number == number:
             return found.version
@@ -161,14 +161,14 @@ def version_of(job: Job, kept: list[KeptVersion], number: int) -> Version:
 
 
 def shown(job: Job, kept: KeptVersion) -> JobVersion:
-    """A version as doors show it."""
+    """Return a version in the form that doors show."""
     version, source = kept.version, kept.version.source
     current, name = version.number == job.version.number, PurePath(source.artifact).name
     return JobVersion(version.number, kept.since, current, name, source.entry, list(source.args), version.options)
 
 
 def options_of(job: Job) -> list[OptionInForce]:
-    """All options of a job."""
+    """Return all options of a job."""
     usual, in_force, asked = JobConfig().to_dict(), job.version.config.to_dict(), job.version.options
     found = []
     for option in OPTIONS:
@@ -182,7 +182,7 @@ def options_of(job: Job) -> list[OptionInForce]:
 
 
 def verbs_of(registry: Registry, job: Job) -> list[JobVerb]:
-    """What a user can ask of a job, and what would become of it now."""
+    """Return the verbs that a user can ask of a job, each with the outcome that it would have now."""
     found = []
     for request in requests_of(job):
         trial = tried(registry, job, request)

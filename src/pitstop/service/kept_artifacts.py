@@ -1,4 +1,4 @@
-"""The files of jobs that are kept, and which versions of jobs use them."""
+"""The files of jobs that are kept, and the versions of jobs that use them."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Artifact:
 
 
 Place = tuple[str, str]
-"""The folder of a content, and a name in it: wherever the data folder was when a version was recorded."""
+"""The folder of a content, and a name in it. It does not depend on the place of the data folder."""
 
 
 def artifacts_of(data: DataFolder, jobs: Iterable[Job], kept: Iterable[tuple[str, int, str]]) -> list[Artifact]:
-    """All artifacts, by name. ``kept``: job, number and artifact of the versions of all jobs."""
+    """Return all artifacts, by name. ``kept`` has job, number and artifact of the versions of all jobs."""
     used = _used(jobs, kept)
     found = [
         Artifact(file.name, file.parent.name, facts.st_size, facts.st_mtime, str(file), used.get(_place(file), []))
@@ -63,7 +63,7 @@ def artifacts_of(data: DataFolder, jobs: Iterable[Job], kept: Iterable[tuple[str
 
 
 def _files(data: DataFolder) -> Iterator[tuple[Path, stat_result]]:
-    """What is being written, or removed, begins with a dot."""
+    """Yield the files of artifacts. Names that begin with a dot are skipped: such files are being written or removed."""
     for file in data.artifacts.glob("[!.]*/[!.]*"):
         with contextlib.suppress(OSError):  # it is gone since
             if file.is_file() and file.name.isprintable():

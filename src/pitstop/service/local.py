@@ -1,4 +1,4 @@
-"""The service on the store itself: writes wishes, wakes the control loop, waits for the answer."""
+"""The service on the store itself. It writes requests, wakes the control loop, and waits for the answer."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ from pitstop.sql.statements import Statement
 
 
 class LocalService(Reads, MapVerbs, LogLevels):
-    """Service on a registry and a map store in this process.
+    """The service on a registry and a map store in this process.
 
-    The control plane is woken after a wish was written, ``changes`` is told by the control loop, ``cluster`` is the server's.
-    ``now`` and ``new_id`` stamp new jobs; ``dependencies`` gives the packages that they need (None: they must bring them
-    along), ``queries`` carries SELECT out, ``backups`` takes backups.
+    The service wakes the control plane after it has written a request, and the control loop notifies ``changes``. ``cluster`` is
+    the server's. ``now`` and ``new_id`` stamp new jobs. ``dependencies`` provides the packages that jobs need (None: artifacts
+    must contain them). ``queries`` runs SELECT, ``backups`` takes backups.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         return JobStatus.of(job, Progress())
 
     def _submitted(self, job: Job, name: str) -> JobStatus:
-        """The job that was submitted before under the id that is asked for."""
+        """Return the job that was submitted before under the requested id. ConflictError if it has another name."""
         if job.name != name:
             raise ConflictError(f"The id {job.id} belongs to job '{job.display_name}', and not to '{name}'.")
         return self.job(job.id)
@@ -345,7 +345,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
     # inside
 
     def _kept(self, request: SubmitRequest, config: JobConfig) -> JobSource:
-        """What a request is to run, with its file and the packages that it needs in our folder. The latter may take minutes."""
+        """Store the file of a request and the packages that it needs, and return the source to run. Packages may take minutes."""
         artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         folder = self._dependencies.folder_for(artifact, config.requirements)
         return JobSource(str(artifact), request.entry, tuple(request.args), str(folder) if folder is not None else None)
@@ -354,7 +354,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         wait(self.ask(name_or_id, request), self.changes)
 
     def _asked(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Asked[Operation]:
-        """The end of an operation that is written; its error is raised."""
+        """Return the pending end of an operation that is written. Its error is raised."""
         self._wake.wake(CONTROL)
 
         def look() -> Operation | None:
@@ -382,7 +382,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         )
 
     def _refuse_if_exporting(self, snapshot: str, but: Job | None = None) -> None:
-        """Who exports to a name that another job is exporting to would overwrite its files (jet.md §2.1)."""
+        """Raise ConflictError if another job is exporting to this name: its files would be overwritten (jet.md §2.1)."""
         for other in self._registry.jobs(include_ended=False):
             for operation in self._registry.open_operations(other.id) if but is None or other.id != but.id else ():
                 if snapshot_of(operation.request) == snapshot:
@@ -390,7 +390,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
 
 def _not_done(job: Job, operation: Operation, seconds: float) -> Callable[[], NoReturn]:
-    """What is told when the time is up."""
+    """Return the function that raises the error when the time is up."""
 
     def late() -> NoReturn:
         verb, name = operation.verb.value, job.display_name

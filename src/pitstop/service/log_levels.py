@@ -1,4 +1,4 @@
-"""The levels of loggers: which hold, for all runs and servers or for one job's runs, and changing them."""
+"""The levels of loggers, for all runs and servers or for one job's runs, and changes to them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pitstop.model.job import Job
 from pitstop.service.results import LoggerLevel, LoggerScope
 
 MOST_SET = 500
-"""Loggers whose levels can be set at once."""
+"""The most loggers whose levels can be set at once."""
 
 
 class LogLevels:
-    """The part of the service that is about logging. What it writes into files, running processes see within a second or two."""
+    """The part of the service for logging. It writes levels to files; running processes adopt them within a second or two."""
 
     def __init__(self, data: DataFolder, find: Callable[[str], Job]) -> None:
         self._folder, self._find_job = data, find

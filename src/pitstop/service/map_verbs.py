@@ -13,9 +13,9 @@ from pitstop.maps.ports import MapStore
 from pitstop.service.results import FoundEntries, JournalPage, MapFacts
 
 MOST_SEARCHED = 10_000
-"""Entries that one search looks at."""
+"""The most entries that one search looks at."""
 SEARCHED_SECONDS = 1.0
-"""How long one search looks at them, a portion more or less."""
+"""The longest that one search looks at entries, give or take one portion."""
 _PORTION = 500
 
 

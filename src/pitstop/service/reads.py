@@ -1,4 +1,4 @@
-"""Reads of jobs and snapshots: from the store, and from the files that runs leave."""
+"""Reads of jobs and snapshots, from the store and from the files that runs leave."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from pitstop.service.snapshot_facts import differences
 from pitstop.snapshots import manifest
 
 MOST_KEPT = 10_000
-"""Views of jobs that are kept."""
+"""The number of views of jobs that are kept."""
 ANSWERED_SECONDS = 60.0
-"""How long an operation is shown after it was answered."""
+"""The time for which an operation is shown after it was answered."""
 MOST_ANSWERED = 1_000
-"""So many of these at most."""
+"""The most answered operations that are shown."""
 PAGE_BYTES = 1 << 20
-"""So much of a log at once. A longer line is given in pieces of this size."""
+"""The most bytes of a log in one page. A longer line is given in pieces of this size."""
 _JOB = "The name of the job"
 
 
 class Reads:
-    """The part of the service that only looks at jobs and snapshots."""
+    """The part of the service that only reads jobs and snapshots."""
 
     def __init__(self, registry: Registry, data: DataFolder, changes: Changes, retention: Retention) -> None:
         self._registry, self._data, self.changes, self._retention = registry, data, changes, retention
@@ -129,7 +129,7 @@ class Reads:
         return history_of(self._registry.samples(job.id, step.seconds, after), step)
 
     def shown(self, signs: Collection[Sign]) -> set[Sign]:
-        """Those of the signs that have come."""
+        """Return the signs that have come."""
         jobs = [sign for sign in signs if isinstance(sign, JobIs)]
         states = self._registry.states({sign.job_id for sign in jobs}) if jobs else {}
         operations = {sign.operation for sign in signs if isinstance(sign, Answered)}
@@ -176,7 +176,7 @@ class Reads:
         return JobStatus.of(job, progress, self._has_state(job), kept_until(job, self._retention))
 
     def _has_state(self, job: Job) -> bool:
-        """Looks at what is there: somebody may have removed it by hand."""
+        """True if the saved state exists. The files are checked, since a user may have removed them by hand."""
         lineage = job.saved.lineage
         return lineage is not None and not job.state_dropped and has_begun(self._data, job, lineage)
 
@@ -194,7 +194,7 @@ class Reads:
 
 
 class _Statuses:
-    """The view of each job, made anew only when its record or its progress has changed: lists are asked for all the time."""
+    """The views of jobs. A view is made anew only if the job's record or progress has changed: lists are asked for often."""
 
     def __init__(self, view: Callable[[Job, Progress], JobStatus]) -> None:
         self._view = view
@@ -210,7 +210,7 @@ class _Statuses:
 
 
 def whole_lines(page: bytes, limit: int) -> tuple[list[str], int]:
-    """At most so many lines, and how many bytes they were. What has no end yet counts only if it fills the whole page."""
+    """Return at most so many lines, and the number of their bytes. A line without an end counts only if it fills the page."""
     lines: list[str] = []
     read = 0
     while len(lines) < limit and (end := page.find(b"\n", read)) >= 0:
@@ -223,7 +223,7 @@ def whole_lines(page: bytes, limit: int) -> tuple[list[str], int]:
 
 
 def _before_last_character(page: bytes) -> int:
-    """Where its last character begins: it may go on beyond the page. Bytes that are no UTF-8 may be cut anywhere."""
+    """Return the place of a page's last character, which may go on in the next page. Bytes that are no UTF-8 are cut anywhere."""
     for back in range(1, 5):
         if page[-back] & 0xC0 != 0x80:
             return len(page) - back

@@ -1,7 +1,7 @@
-"""What an artifact needs of other packages, as it says itself: read without running any of its code.
+"""The packages that an artifact needs, read from its own list without running any of its code.
 
-A ``.py`` file says it in its head (PEP 723), an archive in ``requirements.txt``, a wheel in its metadata; a submission may add
-to it.
+A ``.py`` file lists them in its head (PEP 723), an archive in ``requirements.txt``, a wheel in its metadata. A submission can add
+more.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from pitstop.errors import ArtifactError
 
 REQUIREMENTS = "requirements.txt"
 MOST_BYTES = 1 << 20
-"""Of what lists requirements."""
+"""The most bytes of a list of requirements."""
 MOST_LISTED = 1000
 _SCRIPT = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
-"""A block of metadata in a script, as PEP 723 has it."""
+"""A block of metadata in a script, in the form of PEP 723."""
 _HASHES = re.compile(r"\s--hash=(\w+:[0-9a-fA-F]+)")
 _DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError)
-"""What archives that are damaged, encrypted, or packed in an unknown way raise."""
+"""The errors of archives that are damaged, encrypted, or packed in an unknown way."""
 _NETWORK = ("index", "index-url", "extra-index-url", "default-index", "find-links", "sources", "no-index")
 
 
 @dataclass(frozen=True, order=True)
 class Needed:
-    """One package that is needed."""
+    """A package that is needed."""
 
     text: str
-    """Name, extras, versions and marker, in the normal form."""
+    """The name, extras, versions and marker, in the normal form."""
     hashes: tuple[str, ...] = ()
-    """``sha256:...``: one of these must be what is installed; none: whatever the index has."""
+    """The accepted hashes, ``sha256:...``, of the installed file; empty: any file of the index."""
 
     @property
     def requirement(self) -> Requirement:
@@ -55,10 +55,10 @@ class Needed:
 
 
 def needed(artifact: Path, added: Iterable[str], present: Mapping[str, str]) -> tuple[Needed, ...]:
-    """The packages that an artifact, and what is added at its submission, need besides those that are ``present``, in order.
+    """Return, in order, the packages that an artifact and the additions of its submission need besides the ``present`` ones.
 
-    ``present`` are the versions of packages that every job finds, by their normal names. ArtifactError names the wrong line, or
-    says what is asked for of such a package in vain.
+    ``present`` holds the versions of packages that every job finds, by their normal names. ArtifactError names a wrong line, or a
+    demand that a present package does not meet.
     """
     found = [_read(line, where) for line, where in _listed(artifact)] + [_read(line, "the option requirements") for line in added]
     if len(found) > MOST_LISTED:
@@ -67,7 +67,7 @@ def needed(artifact: Path, added: Iterable[str], present: Mapping[str, str]) -> 
 
 
 def _listed(artifact: Path) -> list[tuple[str, str]]:
-    """(requirement, where it stands) of all that the artifact lists."""
+    """Return (requirement, the place of its list) for each requirement that the artifact lists."""
     if artifact.suffix == ".py":
         return _of_script(artifact)
     if not zipfile.is_zipfile(artifact):

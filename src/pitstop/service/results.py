@@ -1,4 +1,4 @@
-"""What the service answers: plain values. How they travel as JSON is said by ``kit.wire``."""
+"""The answers of the service, as plain values. ``kit.wire`` defines their form in JSON."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class JobStatus:
 
     @classmethod
     def of(cls, job: Job, progress: Progress, has_state: bool = False, kept_until: float | None = None) -> JobStatus:
-        """The view of a record, and of what is there of its state."""
+        """Return the view of a record and of its saved state."""
         ending = job.termination
         coming = job.update is not None and not isinstance(job.update.phase, Watched)
         return cls(
@@ -137,17 +137,17 @@ class JobStatus:
 
     @cached_property
     def json(self) -> bytes:
-        """As it travels. Those who watch many jobs ask for them all the time, and few have changed since."""
+        """The JSON form, made once: watchers of many jobs ask for them all the time, and few have changed."""
         return _status_form().dump_json(self)
 
     @property
     def display_name(self) -> str:
-        """Its name for people; ``N/A`` if it has none."""
+        """The name for display; ``N/A`` if the job has none."""
         return self.name or "N/A"
 
     @property
     def active(self) -> bool:
-        """True until it has ended: its name is taken so long."""
+        """True until the job has ended. Its name is taken until then."""
         return not self.status.terminal
 
 
@@ -167,7 +167,7 @@ class JobEvents:
 
     @classmethod
     def of(cls, job: Job, events: list[JobEvent], after: int, limit: int) -> JobEvents:
-        """``job``: as it was before the events were read, with sequence > ``after``, so many at most."""
+        """Return the page of ``events``: those with sequence > ``after``, at most ``limit``. ``job`` was read before them."""
         last = next((event.new for event in reversed(events) if isinstance(event, StateChange)), job.state)
         return cls(
             events,
@@ -320,7 +320,7 @@ class OperationStatus:
 
     @classmethod
     def of(cls, operation: Operation) -> OperationStatus:
-        """The view of a record."""
+        """Return the view of a record."""
         error = operation.error
         return cls(
             operation.id,
@@ -408,7 +408,7 @@ class MemberInfo:
 
     @classmethod
     def of(cls, member: Member, running: Iterable[Job], alone: bool = False) -> MemberInfo:
-        """The view of a member, of whatever of these jobs is planned for it; one that is ``alone`` is the server, and has all."""
+        """Return the view of a member, with the jobs planned for it. A member that is ``alone`` is the server, and has all."""
         parts = (member.name, member.version, member.cores, member.state, member.joined, member.seen)
         here = [job for job in running if alone or (job.placement is not None and member.id in job.placement.members)]
         return cls(member.address, member.id, *parts, sorted(job.name or job.id for job in here))

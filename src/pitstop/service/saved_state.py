@@ -1,4 +1,4 @@
-"""The state inside snapshots: queried, taken out and put back, in processes of their own."""
+"""The state inside snapshots: queried, exported and imported, in separate processes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import ExportState, ImportState, QueryState, StateRows
 
 MOST_ROWS = 100_000
-"""So many rows of a query at most: more are taken out as a file."""
+"""The most rows of a query. More rows can be exported as a file."""
 
 
 class StateDesk:
-    """Requests about stages of snapshots, each of which names the folder of its snapshot."""
+    """Requests about stages of snapshots. Each names the folder of its snapshot."""
 
     def __init__(self, workers: Workers, data: DataFolder) -> None:
         self._workers, self._data = workers, data
 
     def query(self, snapshot: str, stage: str, sql: str, limit: int) -> StateRows:
-        """Spark SQL on the stage's rows as table ``state``; UsageError if the SQL or the limit is wrong."""
+        """Run Spark SQL on the stage's rows as table ``state``. UsageError if the SQL or the limit is wrong."""
         if not 1 <= limit <= MOST_ROWS:
             raise UsageError(f"A query gives 1 to {MOST_ROWS:,} rows, not {limit:,}: take more out with snapshot export.")
         return self._workers.query_state(QueryState(snapshot, stage, sql, limit))
 
     def export(self, snapshot: str, stage: str) -> bytes:
-        """A parquet file of the stage's rows."""
+        """Return a parquet file of the stage's rows."""
         with_file = self._scratch()
         try:
             self._workers.export_state(ExportState(snapshot, stage, str(with_file)))

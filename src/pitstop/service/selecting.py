@@ -1,4 +1,4 @@
-"""SELECT: what a query is told of names, and the rows that it gives."""
+"""SELECT: the meaning of names in a query, and the rows of its result."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ Answer = dict[str, Any]
 
 
 class Answers(Protocol):
-    """Of a query: ``{"columns": [[name, type], ...]}`` first, then ``{"rows": [...]}``. Errors are raised in their turn."""
+    """A query's answers: ``{"columns": [[name, type], ...]}``, then ``{"rows": [...]}``. Errors are raised in their turn."""
 
     def __iter__(self) -> Iterator[Answer]: ...
 
     def __next__(self) -> Answer: ...
 
     def close(self) -> None:
-        """End the query, from whatever thread; who waits for the next answer finds that there is none."""
+        """End the query, from any thread. A caller that waits for the next answer finds that there is none."""
         ...
 
 
 class Queries(Protocol):
-    """What carries queries out."""
+    """A service that runs queries."""
 
     def run(self, make: Callable[[int], Select]) -> Answers:
-        """Begin a query, which is given its number."""
+        """Begin a query. ``make`` gets the query's number."""
         ...
 
 
 class NoQueries:
-    """Where there is nothing that could carry queries out."""
+    """Refuses every query: nothing here can run one."""
 
     def run(self, make: Callable[[int], Select]) -> Answers:
         raise UsageError("This server carries no SELECT out.")
 
 
 def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -> Result:
-    """The rows of a query, which come while they are asked for. UsageError, with its place, for what is wrong with it."""
+    """Run a query, and return rows that come as they are asked for. UsageError, with the place, if the query is wrong."""
     known = catalog.all()
     plain = _by_key(query, service, known)
     if plain is not None:
@@ -79,13 +79,13 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
 
 
 def only_maps(query: Query, known: dict[str, Named]) -> bool:
-    """True if a query reads entries of maps, and what information_schema tells, and nothing else."""
+    """True if a query reads only entries of maps and information_schema."""
     read = reads([query], known)
     return not read.states and all(connector_of(each) is IMAP for each in read.mappings)
 
 
 def _by_key(query: Query, service: Service, known: dict[str, Named]) -> Result | None:
-    """The row of a query that one entry of a map is enough for, which then needs no other process; None for any other query."""
+    """Return the result of a query that needs just one entry of a map, and so no other process; None for any other query."""
     asked = keyed(query, known)
     if asked is None:
         return None
@@ -98,7 +98,7 @@ def _by_key(query: Query, service: Service, known: dict[str, Named]) -> Result |
 
 
 class _Batches:
-    """Rows of a query, as they come; closing it, from whatever thread, ends the query and whoever waits for its rows."""
+    """The rows of a query, as they come. A close, from any thread, ends the query and every wait for its rows."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers

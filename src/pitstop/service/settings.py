@@ -33,6 +33,6 @@ class ServerSettings:
 
     @classmethod
     def of(cls, retention: Retention) -> ServerSettings:
-        """Those of a server that keeps so much."""
+        """Return the settings of a server with these limits."""
         value, usual = retention.written(), USUAL.written()
         return cls([KeepSetting(kept.name, value[kept.name], usual[kept.name], kept.meaning) for kept in KEPT])

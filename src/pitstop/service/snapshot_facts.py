@@ -1,4 +1,4 @@
-"""What a snapshot holds, in facts that people read: by stage and source, and what differs between two."""
+"""The contents of a snapshot as readable facts, by stage and source, and the differences of two snapshots."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class SavedStageFacts:
     what: str
     operators: tuple[int, ...]
     rows: int | None
-    """As last counted by its run; None if it was not."""
+    """The number of rows as last counted by its run; None if they were not counted."""
     bytes: int
     imported: bool
 
 
 def stages_of(manifest: SnapshotManifest) -> tuple[SavedStageFacts, ...]:
-    """Every stage with state, in the order in which the pipeline defines them."""
+    """Return every stage with state, in the order in which the pipeline defines them."""
     plan = Plan.from_dict(manifest.plan)
     found = []
     for name, layout in plan.stateful.items():
@@ -52,7 +52,7 @@ def stages_of(manifest: SnapshotManifest) -> tuple[SavedStageFacts, ...]:
 
 
 def offsets_of(manifest: SnapshotManifest) -> tuple[tuple[str, str, str], ...]:
-    """(source, the stage that reads it or empty, offset as JSON text)."""
+    """Return (source, the stage that reads it or empty, offset as JSON text) for each offset."""
     return tuple(
         (source, reader, offset)
         for source, readers in sorted(manifest.offsets.items())
@@ -61,7 +61,7 @@ def offsets_of(manifest: SnapshotManifest) -> tuple[tuple[str, str, str], ...]:
 
 
 def whole_of(manifest: SnapshotManifest) -> dict[str, Any]:
-    """What holds for the snapshot as a whole; times as ISO 8601 text."""
+    """Return the facts of the snapshot as a whole, with times as ISO 8601 text."""
     return {
         "name": manifest.name,
         "job": manifest.job_name or manifest.job_id,
@@ -77,7 +77,7 @@ def whole_of(manifest: SnapshotManifest) -> dict[str, Any]:
 
 
 def differences(first: SnapshotManifest, second: SnapshotManifest) -> list[Difference]:
-    """All that differs but the names; None: it is not there."""
+    """Return all differences except the names. None stands for a fact that is missing."""
     before, after = _facts(first), _facts(second)
     names = [*before, *(name for name in after if name not in before)]
     return [Difference(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]

@@ -1,4 +1,4 @@
-"""What a statement of SQL gives (jet.md §4.2)."""
+"""The results of SQL statements (jet.md §4.2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = str | int | float | bool | datetime | None
 
 
 class SqlType(StrEnum):
-    """Of a column of our own statements; columns of queries have Spark's types, in capital letters."""
+    """The type of a column of our own statements. Columns of queries have Spark's types, in capital letters."""
 
     VARCHAR = "VARCHAR"
     BOOLEAN = "BOOLEAN"
@@ -22,7 +22,7 @@ class SqlType(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """Of a result."""
+    """A column of a result."""
 
     name: str
     type: str = SqlType.VARCHAR
@@ -33,23 +33,23 @@ Row = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Result:
-    """What a statement gives: rows, each with a value for each column, or neither: then it was carried out, and that is all."""
+    """The result of a statement: columns, and rows with a value for each column. A statement without rows has neither."""
 
     columns: tuple[Column, ...] = ()
     batches: Iterable[Sequence[Row]] = ()
-    """Rows as they come, none of them where none has come for a while. Those of a query come while they are asked for, and can be
-    asked for once."""
+    """The rows, in batches as they come; a batch is empty if no row has come for a while. Rows of a query are fetched as they are
+    asked for, and can be read once."""
     endless: bool = False
-    """They are those of a stream: there are more as long as somebody asks."""
+    """True for the rows of a stream: more come as long as they are asked for."""
 
     @classmethod
     def of(cls, columns: tuple[Column, ...], rows: Sequence[Row]) -> Result:
-        """A result that is known."""
+        """Return a result whose rows are known."""
         return cls(columns, (rows,) if rows else ())
 
     @property
     def names(self) -> list[str]:
-        """What the columns are called, each another name: a second ``a`` is ``a_2``."""
+        """The names of the columns, made distinct: a second ``a`` is ``a_2``."""
         found: list[str] = []
         for column in self.columns:
             name, number = column.name, 1
@@ -65,7 +65,7 @@ class Result:
         return itertools.chain.from_iterable(self.batches)
 
     def close(self) -> None:
-        """Ask for no more rows."""
+        """Stop asking for rows."""
         close = getattr(self.batches, "close", None)
         if close is not None:
             close()

@@ -1,4 +1,4 @@
-"""Statements of SQL, carried out by the verbs of a service (jet.md §4.1, §4.2)."""
+"""SQL statements, carried out by the verbs of a service (jet.md §4.1, §4.2)."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from pitstop.sql.statements import (
 
 ENDED = tuple(state for state in JobState if state.terminal)
 LOOKS = (Show, ExplainJob, DescribeJob)
-"""Statements that change nothing, and show what reads show, too."""
+"""The statements that change nothing, and show only what reads show."""
 REPORT = (Column("stage"), Column("verdict"), Column("detail"), Column("rule"))
-"""Columns of what CHECK JOB and UPDATE JOB give."""
+"""The columns of the results of CHECK JOB and UPDATE JOB."""
 
 
 class Statements:
@@ -57,7 +57,7 @@ class Statements:
         self._service, self._catalog, self._queries = service, catalog, queries
 
     def carry_out(self, statement: Statement) -> Result:
-        """Do what a statement says; returns once it is done. PitstopError as the verbs raise it, in the words of jet.md §4.4."""
+        """Carry out a statement, and return once it is done. PitstopError as the verbs raise it, in the words of jet.md §4.4."""
         service = self._service
         match statement:
             case Show():
@@ -95,7 +95,7 @@ class Statements:
         return DONE
 
     def is_look(self, statement: Statement) -> bool:
-        """True if it does no more than reads that viewers may ask for: of queries, those on maps and information_schema."""
+        """True if a statement does no more than reads of viewers do. A query may then read only maps and information_schema."""
         return isinstance(statement, LOOKS) or (isinstance(statement, Query) and only_maps(statement, self._catalog.all()))
 
     # jobs
@@ -120,7 +120,7 @@ class Statements:
         )
 
     def _request(self, statement: UpdateJob | CheckJob) -> SubmitRequest:
-        """A new version of a job."""
+        """Return the request for a new version of a job."""
         known = self._catalog.all()
         name = _job(self._service, statement.job).name or statement.job
         if "initial_snapshot" in statement.options:

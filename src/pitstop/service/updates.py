@@ -1,4 +1,4 @@
-"""What an update asks for, and watching what becomes of it."""
+"""The request of an update, and the watch over its new version."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pitstop.model.operation import GoingBack, UpdateJob
 from pitstop.service.api import SubmitRequest
 
 OF_ONE_START = ("initial_snapshot", "renamed", "allow_drop")
-"""Options that say where a version starts from, not what it is."""
+"""The options for the start of a version, which are no part of the version itself."""
 
 
 def options_after(job: Job, request: SubmitRequest) -> dict[str, Any]:
-    """The new version's options: what is asked for goes over what the job was submitted with. UsageError if one is wrong."""
+    """Return the new version's options: the requested ones override those of the job. UsageError if one is wrong."""
     before = {key: value for key, value in job.version.options.items() if key not in ("renamed", "allow_drop")}
     return JobConfig.over(before, checked_options(request, before))
 
 
 def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The options of a request but those that it leaves as they are. UsageError if one is wrong, also over ``before``."""
+    """Return the options that a request sets. UsageError if one is wrong, alone or over ``before``."""
     options = {key: value for key, value in request.options.items() if value is not None}
     if not options.get("renamed"):
         options.pop("renamed", None)
@@ -40,7 +40,7 @@ def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = N
 
 
 def request_of(version: Version, options: Mapping[str, Any]) -> SubmitRequest:
-    """What asks for an earlier version once more, with these options over its own."""
+    """Return the request for an earlier version, with these options over its own."""
     own = {key: value for key, value in version.options.items() if key not in OF_ONE_START}
     given = {key: value for key, value in options.items() if value is not None}
     source = version.source
@@ -56,7 +56,7 @@ def update_request(
     back: GoingBack | None = None,
     start_from: str | None = None,
 ) -> UpdateJob:
-    """What is asked of the control loop."""
+    """Return the request to the control loop."""
     if back is not None and start_from is not None:
         # Of the snapshot that it starts from nothing is dropped.
         back = dataclasses.replace(back, allow_drop=tuple(options.get("allow_drop") or ()))
@@ -66,21 +66,21 @@ def update_request(
 
 
 def refuse_unless_updatable(registry: Registry, job: Job) -> None:
-    """Raise what an update would be refused with, before anything is stored or installed for it."""
+    """Raise the refusal of an update, before anything is stored or installed for it."""
     refusal = tried(registry, job, an_update(job)).refusal
     if refusal is not None:
         raise refusal
 
 
 class Watch:
-    """Looks whether a new version that is up has gone well for so many seconds."""
+    """Watches whether a new version that is up runs well for so many seconds."""
 
     def __init__(self, registry: Registry, job_id: str, seconds: float) -> None:
         self._registry, self._job_id, self._seconds = registry, job_id, seconds
         self._until: float | None = None
 
     def is_over(self, version: int) -> bool:
-        """True once the time is up; VersionError if the version has been rolled back, or has failed, before."""
+        """True once the time is up. VersionError if the version was rolled back or has failed before."""
         if self._until is None:
             self._until = time.monotonic() + self._seconds
         job = self._registry.get_job(self._job_id)
@@ -91,6 +91,6 @@ class Watch:
 
 
 def with_args_of(job: Job, request: SubmitRequest) -> SubmitRequest:
-    """A request that names no arguments and no entry takes those of the version before."""
+    """Return the request, with the arguments and the entry of the job's version where it names none."""
     before = job.version.source
     return dataclasses.replace(request, args=request.args or before.args, entry=request.entry or before.entry)

@@ -21,5 +21,5 @@ class ManualClock:
         self._monotonic += seconds
 
     def set_by(self, seconds: float) -> None:
-        """Set the wall clock forwards or (less than 0) backwards, as by hand or a sleep of the machine. No time passes for processes."""
+        """Set the wall clock forwards or (less than 0) backwards, or let the machine sleep. No time passes for processes."""
         self._now += seconds

@@ -64,13 +64,13 @@ class _NothingToRead:
     """The runner.engine.Whole of a script that ends at once."""
 
     def run(self) -> None:
-        """There is nothing to read."""
+        """Do nothing: there is nothing to read."""
 
     def done(self) -> int:
         return 0
 
     def end(self) -> None:
-        """It has ended."""
+        """Do nothing: it has ended."""
 
 
 class ScriptedQuery:

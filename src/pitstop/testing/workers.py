@@ -26,7 +26,7 @@ class ScriptedWorkers:
         return Compilation(plan, allow_shared=JobConfig.from_options(task.options).allow_shared)
 
     def query_state(self, task: QueryState) -> StateRows:
-        """Knows one query."""
+        """Answer the one query that is known."""
         if task.sql != "SELECT * FROM state":
             known = "only SELECT * FROM state is known here"
             raise UsageError(f"The query on stage '{task.stage}' failed: {known}, not {task.sql!r}.")

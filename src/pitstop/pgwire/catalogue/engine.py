@@ -1,4 +1,4 @@
-"""SQLite in memory that can read its own tables, and nothing else; each question ends within bounds."""
+"""An SQLite in memory that can only read its own tables. Each query ends within bounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SYNTAX, UNKNOWN_TABLE, UNKNOWN_COLUMN, UNKNOWN_FUNCTION = "42601", "42P01", "427
 NOT_SUPPORTED, TOO_MUCH, ENDED, WRONG_PATTERN, WRONG_VALUE = "0A000", "54000", "57014", "2201B", "22023"
 
 MOST_HEAP = 256 << 20
-"""Bytes that SQLite takes in this process, whoever asks."""
+"""The most bytes that SQLite takes in this process, for all clients together."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 20,
@@ -38,7 +38,7 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of one question."""
+    """The bounds of one query."""
 
     seconds: float = 5.0
     rows: int = 100_000
@@ -46,7 +46,7 @@ class Bounds:
 
 
 class Engine:
-    """The tables of the catalogue. ``functions``: those that a question may call, beside ``plain``, which SQLite has itself."""
+    """The tables of the catalogue. A query may call ``functions``, and the functions of SQLite in ``plain``."""
 
     def __init__(self, world: World, functions: dict[str, Callable[..., Any]], plain: frozenset[str], bounds: Bounds) -> None:
         self._bounds, self._until = bounds, math.inf
@@ -69,7 +69,7 @@ class Engine:
         self._connection.set_authorizer(self._allowed)
 
     def answer(self, query: str, values: list[Any]) -> list[tuple[Any, ...]]:
-        """The rows of a query of SQLite. PgError for whatever it cannot or may not do."""
+        """Return the rows of a query of SQLite. PgError if the query cannot be answered, or is not allowed."""
         self._until, self._failure = time.monotonic() + self._bounds.seconds, None
         found: list[tuple[Any, ...]] = []
         size = 0
@@ -84,7 +84,7 @@ class Engine:
         return found
 
     def end(self) -> None:
-        """End what another thread is computing."""
+        """End the query that another thread is computing."""
         self._until = 0.0
         self._connection.interrupt()
 
@@ -133,7 +133,7 @@ _COPYING = threading.Lock()
 
 @functools.lru_cache(8)
 def _fixed(world: World) -> sqlite3.Connection:
-    """What all worlds of a user and a database have in common, to be copied: to fill it takes a tenth of a second."""
+    """Return the tables that all worlds of a user and a database share. They are copied, since filling them takes 0.1 seconds."""
     made = _empty()
     for each in tables().values():
         made.execute(f"CREATE TABLE {quoted(each.inside)} ({', '.join(_columns(each))})")
@@ -157,11 +157,11 @@ def _fill(connection: sqlite3.Connection, found: Rows) -> None:
 
 
 CTE = "with "
-"""Before the names of the CTEs of clients, so that none is that of a table."""
+"""The prefix of the names of clients' CTEs, so that none equals the name of a table."""
 
 
 def quoted(name: str) -> str:
-    """A name as SQLite reads it, whatever letters it has."""
+    """Return a name quoted for SQLite, with any letters."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -1,4 +1,4 @@
-"""Expressions of PostgreSQL as SQLite has them, node by node. What is not on the list is refused."""
+"""Expressions of PostgreSQL, rewritten for SQLite node by node. Only listed kinds of nodes are allowed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _CALLED: dict[type[exp.Expr], str] = {
     exp.Right: "right",
     exp.SplitPart: "split_part",
 }
-"""Calls that the parser has a node for; their arguments in the order of ``arg_types``."""
+"""The calls that the parser has a node for. Their arguments are in the order of ``arg_types``."""
 _AGGREGATES: dict[type[exp.Expr], str] = {exp.Max: "max", exp.Min: "min", exp.Sum: "sum", exp.Avg: "avg"}
 _OF_PARAMETERS = {16: "boolean", 20: "bigint", 21: "smallint", 23: "integer", 26: "oid"}
 _WORDS = {"user": "current_user", "current_role": "current_user"}
@@ -67,15 +67,15 @@ _FRACTIONS |= {"numeric": "numeric"}
 
 
 class Expressions:
-    """``subquery`` writes a query that stands within an expression."""
+    """Writes expressions. ``subquery`` writes a query within an expression."""
 
     def __init__(self, subquery: Subquery, parameters: list[int | None]) -> None:
         self._subquery, self._parameters = subquery, parameters
         self.parameters = len(parameters)
-        """How many there are."""
+        """The number of parameters."""
 
     def write(self, node: exp.Expr, scope: Scope) -> Written:
-        """An expression. PgError for one that is not understood here."""
+        """Write an expression. PgError if it is not supported."""
         kind = type(node)
         if kind in _COMPARED:
             return self._comparison(node, scope)
@@ -93,7 +93,7 @@ class Expressions:
         return write(self, node, scope)
 
     def text(self, node: exp.Expr, scope: Scope) -> str:
-        """An expression as a text."""
+        """Write an expression as a text."""
         return self._as_text(self.write(node, scope)).sql
 
     def _column(self, node: exp.Column, scope: Scope) -> Written:
@@ -157,7 +157,7 @@ class Expressions:
         return Written(f"({left.sql} {sign} {right.sql})", "boolean")
 
     def _within(self, value: exp.Expr, many: exp.Expr, scope: Scope) -> str:
-        """Whether a value is in an array, or among the rows of a query."""
+        """Write the test that a value is in an array, or among the rows of a query."""
         inner = many.unnest() if isinstance(many, (exp.Paren, exp.Subquery)) else many
         if isinstance(inner, exp.Query):
             return f"({self.write(value, scope).sql} IN ({self._subquery(inner, scope)[0]}))"
@@ -165,7 +165,7 @@ class Expressions:
 
     @staticmethod
     def _alike(left: Written, right: Written) -> tuple[Written, Written]:
-        """Oids that stand in quotes are numbers, as what they are compared with is."""
+        """Make the types of two compared expressions alike: a quoted oid becomes a number if the other side is one."""
         for one, other in ((left, right), (right, left)):
             if other.type in INTEGERS and one.type == UNKNOWN and one.sql.startswith("'"):
                 into = f"bool_in({one.sql})" if other.type == "boolean" else f"CAST({one.sql} AS INTEGER)"
@@ -453,14 +453,14 @@ _WRITERS: dict[type[exp.Expr], Callable[..., Written]] = {
 
 
 def literal(text: str) -> str:
-    """A text as SQLite reads it. PgError for one that it would cut."""
+    """Return a text as a literal of SQLite. PgError if it has a NUL, at which SQLite would cut it."""
     if "\0" in text:
         raise PgError("22021", "invalid byte sequence: a text has no NUL")
     return "'" + text.replace("'", "''") + "'"
 
 
 def type_named(node: exp.Expr) -> str:
-    """The type that a cast leads to. PgError if there is none of that name here."""
+    """Return the type that a cast leads to. PgError if there is none of that name here."""
     if isinstance(node, exp.ObjectIdentifier):
         name = str(node.this).lower()
     elif isinstance(node, exp.DataType):

@@ -1,4 +1,4 @@
-"""The functions of PostgreSQL that catalogue queries may call: a list of what there is, each with the type of what it gives."""
+"""The functions of PostgreSQL that catalogue queries may call, each with the type of its result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLAIN = frozenset(
         ),
     }
 )
-"""Of SQLite's own."""
+"""The functions of SQLite that a query may call."""
 
 _TRUE = (
     *("pg_table_is_visible", "pg_type_is_visible", "pg_function_is_visible", "pg_operator_is_visible", "pg_collation_is_visible"),
@@ -45,7 +45,7 @@ _TRUE = (
     *("pg_ts_config_is_visible", "pg_ts_dict_is_visible", "pg_ts_parser_is_visible", "pg_ts_template_is_visible"),
     *("has_language_privilege", "has_server_privilege", "has_foreign_data_wrapper_privilege"),
 )
-"""All that there is can be seen and read by whoever has the token."""
+"""The functions that are always true: all objects can be seen and read by any client with the token."""
 _FALSE = (
     *("pg_relation_is_publishable", "pg_is_in_recovery", "pg_is_other_temp_schema", "pg_column_is_updatable"),
     "row_security_active",
@@ -57,14 +57,14 @@ _NOTHING = (
     *("shobj_description", "pg_tablespace_location", "inet_server_addr", "inet_client_addr", "pg_get_statisticsobjdef"),
     *("pg_relation_filepath", "acldefault", "pg_get_function_sqlbody", "_pg_expandarray", "pg_get_replica_identity_index"),
 )
-"""No table has defaults, constraints, indexes, comments, or what else these would tell of."""
+"""The functions that are always NULL: no table has defaults, constraints, indexes, comments and the like."""
 _ZERO = (
     *("pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size", "pg_database_size", "pg_tablespace_size"),
     *("pg_my_temp_schema", "pg_relation_is_updatable", "pg_stat_get_numscans", "txid_current", "inet_server_port"),
 )
 
 EXPANDED = "expanded"
-"""The type of rows of a number and an element each."""
+"""The type of a row with a number and an element."""
 TYPES: dict[str, str] = {
     **dict.fromkeys((*_TRUE, *_FALSE, "starts_with"), "boolean"),
     **dict.fromkeys(_NOTHING, "text"),
@@ -85,11 +85,11 @@ TYPES: dict[str, str] = {
     "now": "timestamp with time zone",
     "pg_postmaster_start_time": "timestamp with time zone",
 }
-"""What clients may call by name."""
+"""The functions that clients may call by name, each with the type of its result."""
 
 
 def functions(world: World, settings: Settings, version: str, pid: int) -> dict[str, Callable[..., Any]]:
-    """What each of them does, and what queries that are written anew need besides."""
+    """Return the implementation of each function, and of those that rewritten queries need besides."""
     started = _moment()
     registered = _Registered(world)
     made: dict[str, Callable[..., Any]] = {}
@@ -149,7 +149,7 @@ def functions(world: World, settings: Settings, version: str, pid: int) -> dict[
 
 
 class _Registered:
-    """Objects by name and by oid, as regclass and its kin have them."""
+    """Objects by name and by oid, as for regclass and the like."""
 
     def __init__(self, world: World) -> None:
         self._oids = {
@@ -185,7 +185,7 @@ class _Registered:
 
 @functools.cache
 def _hidden() -> frozenset[int]:
-    """Tables that a name without a schema does not mean."""
+    """Return the oids of tables that need the name of their schema."""
     return frozenset(each.oid for each in tables().values() if each.schema == "information_schema")
 
 
@@ -193,7 +193,7 @@ _CALLED = {"regclass": "relation", "regtype": "type", "regnamespace": "schema", 
 
 
 def format_type(oid: Any, modifier: Any = None) -> str | None:
-    """The name of a type as people write it."""
+    """Return the name of a type in SQL."""
     if oid is None:
         return None
     found = types().get(int(oid))
@@ -201,7 +201,7 @@ def format_type(oid: Any, modifier: Any = None) -> str | None:
 
 
 def array_literal(values: list[Any]) -> str:
-    """An array as PostgreSQL writes it."""
+    """Return an array in PostgreSQL's form."""
     return "{" + ",".join(_element(each) for each in values) + "}"
 
 
@@ -214,7 +214,7 @@ def _element(value: Any) -> str:
 
 
 def _array(text: Any) -> list[Any]:
-    """From our own JSON, or from PostgreSQL's {...}."""
+    """Read an array from our own JSON, or from PostgreSQL's {...}."""
     written = _text(text).strip()
     if written.startswith("["):
         found = json.loads(written)
@@ -324,7 +324,7 @@ def _always(value: Any) -> Callable[..., Any]:
 
 
 def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NULL for NULL."""
+    """Return a function that gives NULL if an argument is NULL, and else calls ``function``."""
     return lambda *values: None if any(each is None for each in values) else function(*values)
 
 

@@ -1,6 +1,6 @@
-"""Regular expressions and LIKE of clients, matched in time that grows with pattern times text, whatever the pattern is.
+"""Regular expressions and LIKE of clients. The time of a match grows with pattern times text, for any pattern.
 
-Python's own ``re`` tries one way after the other: a pattern of twenty letters keeps it busy for ever.
+Python's own ``re`` tries one way after the other: a pattern of twenty letters can keep it busy for ever.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import functools
 from collections.abc import Callable
 
 MOST_LETTERS = 256
-"""Of a pattern: names are shorter."""
+"""The most letters of a pattern. Names are shorter."""
 MOST_STEPS = 500
-"""Of a compiled pattern."""
+"""The most steps of a compiled pattern."""
 MOST_TEXT = 2000
-"""Of a text that is matched."""
+"""The most letters of a text that is matched."""
 
 Test = Callable[[str], bool]
 _CLASSES: dict[str, Test] = {
@@ -36,11 +36,11 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class PatternError(ValueError):
-    """A pattern that is not understood here."""
+    """A pattern that is not supported."""
 
 
 def matches(pattern: str, text: str, ignore_case: bool = False) -> bool:
-    """True if a regular expression of PostgreSQL is somewhere in a text. PatternError if it is none, or too long."""
+    """True if a regular expression of PostgreSQL matches somewhere in a text. PatternError if it is invalid or too long."""
     if ignore_case:
         pattern, text = pattern.lower(), text.lower()
     if len(text) > MOST_TEXT:
@@ -63,7 +63,7 @@ def matches(pattern: str, text: str, ignore_case: bool = False) -> bool:
 
 
 def like(pattern: str, text: str, escape: str = "\\") -> bool:
-    """LIKE of PostgreSQL."""
+    """True if a text is LIKE a pattern, as in PostgreSQL."""
     wanted: list[str | None] = []
     at = 0
     while at < len(pattern):
@@ -96,7 +96,7 @@ def like(pattern: str, text: str, escape: str = "\\") -> bool:
 
 
 _Step = Test | str | tuple[int, int]
-"""One letter is tested; an anchor; or one goes on at two places, counted from here."""
+"""A step: a test of one letter, an anchor, or a fork to two places, counted from this one."""
 
 
 def _follow(steps: list[_Step], start: int, into: set[int], first: bool, last: bool) -> None:
@@ -125,7 +125,7 @@ def _compiled(pattern: str) -> list[_Step]:
 
 
 class _Reader:
-    """Reads a pattern into steps; each part can stand anywhere, for its places are relative."""
+    """Reads a pattern into steps. The places in a part are relative, so that a part can stand anywhere."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern

@@ -1,4 +1,4 @@
-"""Names in queries: which rows they mean, and the types of these."""
+"""Names in queries: the rows that they mean, and the types of their columns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sqlglot import exp
 from pitstop.pgwire.catalogue.engine import NOT_SUPPORTED, UNKNOWN_COLUMN, UNKNOWN_TABLE, quoted
 
 Columns = dict[str, str]
-"""Types by name, in their order."""
+"""The types of columns by name, in order."""
 UNKNOWN = "unknown"
 """The type of a text in quotes, of NULL, and of a parameter."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """An expression of SQLite, with its type in PostgreSQL."""
+    """An expression in SQLite's SQL, with its type in PostgreSQL."""
 
     sql: str
     type: str = UNKNOWN
@@ -25,24 +25,24 @@ class Written:
 
 @dataclass(frozen=True)
 class Relation:
-    """Rows that a query has in FROM."""
+    """A source of rows in the FROM of a query."""
 
     alias: str
     columns: Columns
     oid: int | None = None
-    """Of a table of the catalogue."""
+    """The oid of a table of the catalogue; None for other rows."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Where an expression stands."""
+    """The scope of an expression."""
 
     relations: list[Relation] = field(default_factory=list)
     ctes: dict[str, Columns] = field(default_factory=dict)
     around: Scope | None = None
 
     def column(self, name: str, table: str) -> Written:
-        """What a name means. PgError if there is nothing of that name."""
+        """Return the meaning of a column's name. PgError if there is none."""
         scope: Scope | None = self
         while scope is not None:
             for relation in scope.relations:
@@ -59,7 +59,7 @@ class Scope:
 
 
 def name_of(node: exp.Expr | str | None) -> str:
-    """A name as PostgreSQL keeps it: in small letters, unless it stands in quotes."""
+    """Return a name in PostgreSQL's form: in lower case, unless it is quoted."""
     if node is None:
         return ""
     if isinstance(node, str):
@@ -71,5 +71,5 @@ def name_of(node: exp.Expr | str | None) -> str:
 
 
 def refused(node: exp.Expr, why: str = "") -> PgError:
-    """The catalogue knows no such thing."""
+    """Return the error for a part of a query that the catalogue does not support."""
     return PgError(NOT_SUPPORTED, why or f"The catalogue does not answer {type(node).__name__} in a query: see docs/sql.md")

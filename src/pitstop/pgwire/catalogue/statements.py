@@ -1,4 +1,4 @@
-"""Queries on the catalogue as statements of the protocol."""
+"""Queries on the catalogue, as statements of the protocol."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _OIDS = {
     "name": wire.NAME,
     "character varying": wire.VARCHAR,
 }
-"""All other types are texts on the wire."""
+"""The oids of types. All other types are texts on the wire."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """Who asks."""
+    """The client that asks."""
 
     user: str
     database: str
@@ -44,7 +44,7 @@ class Client:
 
 
 class Catalogue:
-    """That of one connection."""
+    """The catalogue of one connection."""
 
     def __init__(self, client: Client, settings: Settings, bounds: Bounds) -> None:
         self._client, self._settings, self._bounds = client, settings, bounds
@@ -53,7 +53,7 @@ class Catalogue:
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def answer(self, query: Rewritten, values: list[Any], mappings: Mapping[str, Mapping[str, str]]) -> list[tuple[Any, ...]]:
-        """The rows of a query over the mappings that there are. PgError if it cannot be answered."""
+        """Return the rows of a query over the present mappings. PgError if it cannot be answered."""
         client = self._client
         world = World(mappings, client.user, client.database, self._settings.all())
         engine = self._engine
@@ -66,7 +66,7 @@ class Catalogue:
         return [tuple(None if value is None else of(value) for of, value in zip(read, row, strict=True)) for row in rows]
 
     def end(self) -> None:
-        """End what another thread is computing; what comes next has an engine of its own."""
+        """End the query that another thread is computing. The next query gets a new engine."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.end()
@@ -92,7 +92,7 @@ class Answering(Protocol):
 
 
 class CatalogueStatement(Statement):
-    """A query that was read; it is computed when a client asks for its rows."""
+    """A parsed query. It is computed when the client asks for its rows."""
 
     def __init__(self, sql: str, query: Rewritten, parameters: list[int | None], answer: Answering) -> None:
         self.sql, self._query, self._answer = sql, query, answer

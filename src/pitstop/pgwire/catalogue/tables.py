@@ -1,4 +1,4 @@
-"""The tables of the catalogue, and their rows for the mappings that there are."""
+"""The tables of the catalogue, and their rows for the present mappings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PUBLIC, CATALOGUE, INFORMATION = 2200, 11, 13000
 _SCHEMAS = {"pg_catalog": CATALOGUE, "public": PUBLIC, "information_schema": INFORMATION}
 OWNER = 10
 ARRAY_IN = 750
-"""The function that reads arrays: drivers know them by it."""
+"""The oid of the function that reads arrays, by which drivers recognise array types."""
 _FIRST_OID = 16384
-"""Objects of users begin here."""
+"""The first oid of users' objects."""
 _OIDS = 1 << 30
 
 
@@ -30,11 +30,11 @@ class Table:
     schema: str
     name: str
     columns: dict[str, str]
-    """Type by name, in their order."""
+    """The types of the columns by name, in order."""
 
     @property
     def inside(self) -> str:
-        """Its name in SQLite, which has no schemas here."""
+        """The name of the table in SQLite, which has no schemas here."""
         return self.name if self.schema == "pg_catalog" else f"{self.schema}.{self.name}"
 
 
@@ -44,16 +44,16 @@ class Type:
 
     oid: int
     name: str
-    """As people write it."""
+    """The name of the type in SQL."""
     row: Row
 
 
 @dataclass(frozen=True)
 class World:
-    """Of what the catalogue tells."""
+    """The facts that the catalogue describes."""
 
     mappings: Mapping[str, Mapping[str, str]] = field(hash=False)
-    """Types of columns by name, by the names of mappings."""
+    """The types of columns by name, for each mapping by name."""
     user: str = "pitstop"
     database: str = "pitstop"
     settings: tuple[tuple[str, str], ...] = ()
@@ -61,7 +61,7 @@ class World:
 
 @functools.cache
 def tables() -> dict[tuple[str, str], Table]:
-    """All tables of the catalogue, by schema and name."""
+    """Return all tables of the catalogue, by schema and name."""
     found = {}
     for line in files("pitstop.pgwire.catalogue").joinpath("tables.txt").read_text().splitlines()[1:]:
         oid, kind, name, columns = line.split(" ", 3)
@@ -73,7 +73,7 @@ def tables() -> dict[tuple[str, str], Table]:
 
 @functools.cache
 def types() -> dict[int, Type]:
-    """All types, by oid."""
+    """Return all types, by oid."""
     found = {}
     with files("pitstop.pgwire.catalogue").joinpath("types.csv").open() as lines:
         for each in csv.DictReader(lines):
@@ -90,7 +90,7 @@ def types() -> dict[int, Type]:
 
 @functools.cache
 def type_oids() -> dict[str, int]:
-    """Oids of types, by the names that people write and by those of the catalogue."""
+    """Return the oids of types, by their names in SQL and by their names in the catalogue."""
     return {each.row["typname"]: each.oid for each in types().values()} | {each.name: each.oid for each in types().values()}
 
 
@@ -108,7 +108,7 @@ def _oids_of(names: tuple[str, ...]) -> dict[str, int]:
 
 
 def class_oids(world: World) -> dict[str, int]:
-    """Oids of tables by name; that of a mapping stays while others come and go."""
+    """Return the oids of tables by name. The oid of a mapping stays while others come and go."""
     own = _oids_of(tuple(world.mappings))
     return {each.name: each.oid for each in tables().values() if each.schema == "pg_catalog"} | own
 
@@ -117,7 +117,7 @@ Rows = list[tuple[Table, list[Row]]]
 
 
 def rows(world: World) -> Rows:
-    """The rows that the mappings and settings of a world make, each with its table."""
+    """Return the rows for the mappings and settings of a world, by table."""
     own = _oids_of(tuple(world.mappings))
     mine = [Table(own[name], "r", "public", name, dict(columns)) for name, columns in sorted(world.mappings.items())]
     kind = {"category": "Pitstop", "context": "user", "vartype": "string", "source": "default"}
@@ -131,7 +131,7 @@ def rows(world: World) -> Rows:
 
 
 def fixed_rows(world: World) -> Rows:
-    """The rows that are there whatever the mappings are."""
+    """Return the rows that do not depend on mappings, by table."""
     catalogue = list(tables().values())
     collation: Row = {"collnamespace": CATALOGUE, "collencoding": -1}
     return _with_tables(

@@ -1,4 +1,4 @@
-"""Queries of PostgreSQL on its catalogue as SQLite has them."""
+"""Queries of PostgreSQL on its catalogue, rewritten for SQLite."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from pitstop.pgwire.catalogue.scopes import UNKNOWN, Columns, Relation, Scope, W
 from pitstop.pgwire.catalogue.tables import tables
 
 MOST_LETTERS = 100_000
-"""Of a query; drivers send some of ten thousand."""
+"""The most letters of a query. Drivers send queries of ten thousand."""
 MOST_NESTED = 30
-"""Parentheses within one another."""
+"""The deepest nesting of parentheses."""
 MOST_TABLES = 100
 _TOO_DEEP = "The query is nested too deeply"
 _KEYWORDS = ("analyze", "concurrently", "explain", "ilike", "limit", "notnull", "offset", "returning", "vacuum")
-"""Of pg_get_keywords(): some that standards of SQL have not."""
+"""The keywords that pg_get_keywords() gives: some that are not in the SQL standards."""
 
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A query of SQLite."""
+    """A query in SQLite's SQL."""
 
     sql: str
     columns: tuple[tuple[str, str], ...]
-    """Names and types of PostgreSQL."""
+    """The names and PostgreSQL types of the columns."""
     parameters: int
 
 
 def read(text: str) -> exp.Expr:
-    """The tree of one query of PostgreSQL. PgError if it is none, or too large."""
+    """Parse a text into the tree of one query of PostgreSQL. PgError if it is no query, or too large."""
     if len(text) > MOST_LETTERS:
         raise PgError(TOO_MUCH, f"A query on the catalogue has at most {MOST_LETTERS:,} letters")
     try:
@@ -68,7 +68,7 @@ _CLOSES = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
 
 
 def rewritten(tree: exp.Expr, parameters: list[int | None]) -> Rewritten:
-    """A query as SQLite has it. ``parameters``: oids of their types. PgError for what is not answered here."""
+    """Rewrite a query for SQLite. ``parameters`` holds the oids of their types. PgError if a part is not supported."""
     if sum(1 for _ in tree.find_all(exp.Table)) > MOST_TABLES:
         raise PgError(TOO_MUCH, f"A query on the catalogue names {MOST_TABLES} tables at most")
     writer = _Queries(parameters)
@@ -83,10 +83,10 @@ class _Queries:
     def __init__(self, parameters: list[int | None]) -> None:
         self.expressions = Expressions(self.query, parameters)
         self.names: list[str] = []
-        """As the client is told of the columns: several may have one name."""
+        """The names of the columns for the client. Several columns may have one name."""
 
     def query(self, node: exp.Expr, scope: Scope, names: list[str] | None = None) -> tuple[str, Columns]:
-        """A query, and the types of its columns by names that are different from each other."""
+        """Write a query. Return it with the types of its columns, by distinct names."""
         before, scope = self._ctes(node, scope)
         if isinstance(node, exp.Subquery) and not node.alias:
             sql, columns = self.query(node.this, scope, names)
@@ -195,7 +195,7 @@ class _Queries:
         return [(name_of(alias) if alias is not None else _told(node), value)]
 
     def _end(self, node: exp.Expr, scope: Scope, names: list[str], by_name: dict[str, int]) -> str:
-        """ORDER BY, LIMIT and OFFSET."""
+        """Write ORDER BY, LIMIT and OFFSET."""
         by_name = by_name or {name: number for number, name in reversed(list(enumerate(names, 1)))}
         sql = ""
         if order := node.args.get("order"):
@@ -223,7 +223,7 @@ class _Queries:
         return f"CAST({self.expressions.write(node, Scope()).sql} AS INTEGER)"
 
     def _key(self, node: exp.Expr, scope: Scope, by_name: dict[str, int], count: int) -> str:
-        """What is sorted or grouped by: a column of the result by its number or name, or any expression."""
+        """Write a key of ORDER BY or GROUP BY: a column of the result by its number or name, or any expression."""
         if isinstance(node, exp.Literal) and not node.is_string:
             if not (str(node.this).isdigit() and 0 < int(str(node.this)) <= count):
                 raise PgError("42P10", f"ORDER BY position {str(node.this)[:20]} is not in select list")
@@ -258,7 +258,7 @@ class _Queries:
         return sql
 
     def _source(self, node: exp.Expr, scope: Scope) -> str:
-        """What stands in FROM; its columns can be seen from then on."""
+        """Write a source in FROM, and add its columns to the scope."""
         alias = node.args.get("alias")
         name = name_of(alias.this) if alias is not None and alias.this is not None else ""
         own = [name_of(column) for column in alias.columns] if alias is not None else []
@@ -307,7 +307,7 @@ class _Queries:
         return quoted(table.inside), table.columns, name, table.oid
 
     def _call(self, node: exp.Expr, alias: str, scope: Scope) -> tuple[str, Columns, str]:
-        """Rows of a function: numbers; those of arrays in columns, which are all empty here; keywords."""
+        """Write the rows of a function: numbers, elements of arrays in columns, which are all empty here, or keywords."""
         call = node.this if isinstance(node, exp.Table) else node
         if isinstance(call, (exp.Explode, exp.Unnest)):
             arrays = [call.this] if isinstance(call, exp.Explode) else call.expressions
@@ -336,12 +336,12 @@ def _has_end(node: exp.Expr) -> bool:
 
 
 def _alone(sql: str, node: exp.Expr) -> str:
-    """An arm of a UNION that has an end or a beginning of its own, or is in parentheses."""
+    """Wrap an arm of a UNION that has its own WITH, ORDER BY or LIMIT, or is a set operation or VALUES."""
     return f"SELECT * FROM ({sql})" if _has_end(node) or isinstance(node, (exp.SetOperation, exp.Values)) else sql
 
 
 def _renamed(columns: Columns, own: list[str]) -> Columns:
-    """Types by the names that an alias gives to the first ones."""
+    """Return the types with the first columns renamed by an alias. PgError if the alias has more names than there are columns."""
     if len(own) > len(columns):
         raise PgError("42P10", f"the alias names {len(own)} columns, and there are {len(columns)}")
     names = [*own, *list(columns)[len(own) :]]
@@ -367,7 +367,7 @@ _NAMED: dict[type[exp.Expr], str] = {
 
 
 def _told(node: exp.Expr) -> str:
-    """The name of a column that was given none."""
+    """Return the name of a column without an alias."""
     if isinstance(node, exp.Column):
         return name_of(node.this)
     if isinstance(node, (exp.Cast, exp.Paren, exp.Collate, exp.Bracket, exp.Filter)):
