@@ -82,7 +82,7 @@ class HttpService:
         timeout = _timeout(OPERATION_SECONDS)
         try:
             base = httpx2.URL(self.url + "/api/v1")
-            # What is said to a server of this machine is no proxy's business.
+            # Requests to a server of this machine go through no proxy.
             proxied = not loopback_addresses(base.host)
             self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=found, trust_env=proxied)
         except (httpx2.InvalidURL, ValueError) as error:
@@ -440,7 +440,7 @@ def _read(path: Path) -> bytes:
         raise ArtifactError(f"File {path} cannot be read: {error.strerror}.") from None
 
 
-# What cannot stand in a path cannot be a name either, so nothing of that name exists.
+# A text that cannot stand in a path cannot be a name either, so nothing of that name exists.
 
 
 def _job(name_or_id: str) -> str:

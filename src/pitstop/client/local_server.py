@@ -34,7 +34,7 @@ class LocalToken(httpx2.Auth):
         host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
 
         def check(event: str, told: dict[str, Any]) -> None:
-            # Not at each request: whose a connection is does not change, and to look takes long where there are many sockets.
+            # Only for new connections: the owner of one does not change, and the look takes long if there are many sockets.
             sent = "Authorization" in request.headers
             if event == "connection.connect_tcp.complete" and sent and not is_own_server(host, port):
                 self._token = None
@@ -58,7 +58,7 @@ def usual_data_folder() -> Path:
 
 def _with(request: httpx2.Request, token: str | None) -> httpx2.Request:
     request.headers.pop("Authorization", None)
-    # Nobody has looked whose a connection without a token is: none is to be sent over it later.
+    # The owner of a connection without a token was not checked: no token may be sent over it later.
     request.headers["Connection"] = "close" if token is None else "keep-alive"
     if token is not None:
         request.headers["Authorization"] = f"Bearer {token}"

@@ -96,7 +96,7 @@ def _end_worker(folder: MemberFolder) -> None:
     if handle is not None:
         kill_all(handle)
     folder.daemon.unlink(missing_ok=True)
-    # What it has told is of no worker after it.
+    # Its log is set aside: a later worker begins a new one.
     if folder.log.exists():
         folder.log.replace(folder.log_before)
     for part in log_parts(folder):
@@ -159,7 +159,7 @@ def run_member(settings: MemberSettings) -> None:
 def _live(process: MemberProcess, hosted: HostedRuns, folder: MemberFolder, told_to_end: threading.Event) -> None:
     """Join the cluster, and run the member's steps until it has left or is told to end."""
     process.join()
-    # Only who has joined: another process of this name may live, and is found by what stands here.
+    # Only after the join: another process of this name may live, and is found by this file.
     write_handle(folder.process, own_handle())
     while process.step():
         hosted.step()

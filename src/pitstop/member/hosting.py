@@ -60,10 +60,10 @@ class HostedRuns:
 
     def _begin(self, spec: RunSpec) -> None:
         run = spec.job_id, spec.token
-        if run not in self._started:  # else the store was away when it was to be told
+        if run not in self._started:  # else the store was away at the report
             try:
                 self._started[run] = self._processes.start(spec)
-            except Exception:  # whatever it is: the other runs are not to wait for this one
+            except Exception:  # any error: the other runs must not wait for this one
                 log.exception("a run could not be started", job=spec.job_id, token=spec.token)
                 self._tell(run, Started.FAILED)
                 return

@@ -116,7 +116,7 @@ class Operator:
             self.leads.clear()
             LEADS.set(0)
             self.stop()
-            if kept:  # another one may lead once nothing is done here any more
+            if kept:  # another operator may lead once all work here has ended
                 self._wait_for(workers)
                 lead.give_back()
         finally:

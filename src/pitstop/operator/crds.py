@@ -42,7 +42,7 @@ Document = dict[str, Any]
 OF_ALL_KINDS: Document = {
     "apiVersion": {"type": "string", "description": f"Group and version: {GROUP}/{VERSION}"},
     "kind": {"type": "string", "description": "What kind of resource it is"},
-    # Kubernetes describes it itself, and lets nothing but these two be said of it. Their length bounds what rules on them cost.
+    # Kubernetes describes it itself, and allows only these two to be described here. Their length bounds the cost of rules.
     "metadata": {
         "type": "object",
         "properties": {name: {"type": "string", "maxLength": 253} for name in ("name", "generateName")},

@@ -140,7 +140,7 @@ def _without_job(seen: SeenJob) -> JobDecision:
     obstacle = _obstacle(seen)
     if obstacle is not None:
         return JobDecision(None, _waiting(seen, JobPhase.FAILED, obstacle))
-    # The id is written before the job is submitted: whoever finds none knows that there is no job.
+    # The id is written before the job is submitted: without an id there is no job.
     identity = number_of(job_id(seen.uid))
     return JobDecision(JobAction.SUBMIT, _waiting(seen, JobPhase.NOT_RUNNING, None).model_copy(update={"id": identity}))
 

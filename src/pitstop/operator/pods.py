@@ -122,9 +122,9 @@ def _variables(cluster: Named) -> list[Object]:
         {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": "HOME", "value": _TEMPORARY},
-        # The volume itself is not theirs: only what they make in it is.
+        # The pods own only the folders that they make in the volume, not the volume itself.
         {"name": "PITSTOP_DATA", "value": f"{cluster.data}/pitstop"},
-        # For who works in a pod: kubectl exec hazelcast-0 -- pitstop list-jobs
+        # For commands in a pod: kubectl exec hazelcast-0 -- pitstop list-jobs
         {"name": "PITSTOP_URL", "value": f"http://{cluster.name}:{PORT}"},
         _from_secret("PITSTOP_TOKEN", cluster.token_secret, TOKEN_KEY),
     ]
@@ -140,7 +140,7 @@ def _from_secret(variable: str, secret: str, key: str, optional: bool = False) -
 
 
 def _stateful_set(cluster: Named, name: str, part: str, replicas: int, container: Object, token_mark: str) -> Object:
-    # Jobs end at an epoch boundary, members when what runs on them has come to its end.
+    # Jobs end at an epoch boundary, members once their tasks have ended.
     pod = _pod_spec(cluster, container, 90)
     spec = cluster.resource.spec
     if part == MEMBER and not spec.store_secret_name:
@@ -168,7 +168,7 @@ def _pod_spec(cluster: Named, container: Object, grace_seconds: int) -> Object:
             {"name": "temporary", "emptyDir": {}},
         ],
         "automountServiceAccountToken": False,
-        # Its variables for a Service called "pitstop" would be taken for settings of ours.
+        # The variables for a Service called "pitstop" would be taken for settings of ours.
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": grace_seconds,
         "securityContext": {
@@ -176,7 +176,7 @@ def _pod_spec(cluster: Named, container: Object, grace_seconds: int) -> Object:
             "runAsUser": USER,
             "runAsGroup": USER,
             "fsGroup": USER,
-            # Else each pod that starts would open to its group what the others keep for their user alone.
+            # Else each pod that starts would open to its group the files that the others keep private to their user.
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },

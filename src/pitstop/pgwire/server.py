@@ -61,11 +61,11 @@ async def listen(
     """Serve until cancelled. UsageError if other machines could connect, since the protocol is not encrypted here."""
     if not loopback_addresses(host):
         raise UsageError(f"{host} is no address of this machine alone: what is said would be readable. Use an SSH tunnel.")
-    # They tell of each statement that is not PostgreSQL's, and of each wrong password with a stack trace.
+    # They log each statement that is not PostgreSQL's, and each wrong password with a stack trace.
     for name in ("sqlglot", "pg_mimic"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     limits = limits or Limits()
-    # What waits for the server takes none of the threads that others need.
+    # Calls that wait for the server take none of the threads that others need.
     threads = ThreadPoolExecutor(limits.clients + 8, thread_name_prefix="pgwire")
     asyncio.get_running_loop().set_default_executor(threads)
     server = BoundedServer(

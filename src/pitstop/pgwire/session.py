@@ -64,7 +64,7 @@ class PitstopSession(BaseSession):
         try:
             return await asyncio.to_thread(work, *arguments)
         except asyncio.CancelledError:
-            # The thread may still be on its way out: what comes next has a connection of its own.
+            # The thread may still be on its way out: the next statements get a new connection.
             self._stop.give_up()
             self._catalogue.end()
             self._stop, self._service = Stop(), None
@@ -76,7 +76,7 @@ class PitstopSession(BaseSession):
         sql = await asyncio.to_thread(with_plain_texts, sql)
         statements = await asyncio.to_thread(_said, sql)
         if len(statements) == 1 and isinstance(statements[0], Query) and of_postgres(statements[0]):
-            # A mapping may be called as a table of PostgreSQL's own is.
+            # A mapping may have the name of one of PostgreSQL's own tables.
             ours = await self.in_thread(self._tables) if tables_of(statements[0]) else {}
             statements = statements if tables_of(statements[0]) & ours.keys() else []
         if statements:
@@ -149,7 +149,7 @@ class _Statement(Statement):
             return described(REPORT)
         if not isinstance(last, (Query, Show, ExplainJob, DescribeJob)):
             return None
-        # Only the answer tells the columns; it is kept for the one who asks for rows.
+        # Only the answer tells the columns; it is kept until the rows are asked for.
         if self._begun is None:
             self._begun = _Begun(self._session, self.sql, len(self._said))
             await self._begun.start()
@@ -240,6 +240,6 @@ def _asked(sql: str, parameters: list[int | None]) -> Rewritten:
         if " pg_" in sql or "pg_catalog" in sql:
             raise
     with _as_postgres():
-        # What is neither ours nor of the catalogue is told as ours.
+        # A text that is neither ours nor about the catalogue gets the errors of our language.
         parse(sql)
     raise error

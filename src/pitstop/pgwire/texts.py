@@ -14,7 +14,7 @@ def with_plain_texts(statements: str) -> str:
     try:
         tokens = Postgres().tokenize(statements)
     except TokenError:
-        return statements  # what is wrong is told by who reads it
+        return statements  # the reader of the statements reports the error
     parts, at = [], 0
     for token in tokens:
         if token.token_type in (TokenType.BYTE_STRING, TokenType.HEREDOC_STRING):

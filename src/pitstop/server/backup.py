@@ -1,6 +1,6 @@
 """Backups: copies of a data folder, taken while its jobs run, as it was at one moment.
 
-At that moment the store is locked for writes, so no map, journal or mark of an epoch changes. Each checkpoint is linked: its last
+At that moment nothing writes the store, so no map, journal or mark of an epoch changes. Each checkpoint is linked: its last
 committed epoch, and the epoch planned after it. A run that had already written the planned epoch into a map or into files writes
 it again after a restore, and finds it there.
 """
@@ -56,7 +56,7 @@ class Backups:
         data, linked = self._data, DataFolder(self._data.backup)
         shutil.rmtree(linked.root, ignore_errors=True)
         private_folder(linked.root)
-        _link_code(data, linked)  # most of it before anybody has to wait
+        _link_code(data, linked)  # most of it before writes have to wait
         jobs: list[Job] = []
 
         def link_all() -> None:
@@ -114,7 +114,7 @@ def _link_tree(source: Path, target: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    # What is needed stays as long as the store is not written; all else may be removed at this moment.
+    # Needed files stay as long as the store is not written; any other file may be removed at this moment.
     with contextlib.suppress(FileNotFoundError):
         LOCAL_FILES.copy(source.resolve() if source.is_symlink() else source, target)
 

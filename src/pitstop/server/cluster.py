@@ -142,7 +142,7 @@ class OwnCluster:
                 with contextlib.suppress(NotFoundError):
                     self._members.ask_to_leave(member.name)
             wait_until(lambda: not self._members.list(), LEAVE_SECONDS, step=0.1)
-            # Who has left ends by itself a moment later.
+            # A member that has left ends by itself a moment later.
             wait_until(lambda: all(child.poll() is not None for child in own.values()), JOIN_SECONDS, step=0.05)
             for name, child in own.items():
                 log.info("a member has ended", member=name, exit_code=child.poll())
@@ -172,7 +172,7 @@ class OwnCluster:
         try:
             self._see_to_master()
         except EngineError as error:
-            # What the masters before have written down may be damaged: without it, running jobs are started again.
+            # The recovery files of earlier masters may be damaged: without them, running jobs are started again.
             shutil.rmtree(self._data.spark_recovery, ignore_errors=True)
             log.warning("there is no Spark master; trying again", reason=error.message)
             return False
@@ -206,7 +206,7 @@ class OwnCluster:
             if child is not None and child.poll() is None:
                 continue  # it may not have written down which process it is
             if child is not None and child.returncode == 0:
-                self._names.discard(name)  # it was asked to leave, by whichever server
+                self._names.discard(name)  # a server has asked it to leave
                 continue
             if not _lives(self._data.member(name).process):
                 self._start_member(name)
@@ -215,7 +215,7 @@ class OwnCluster:
         folder = self._data.member(name)
         folder.root.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pitstop.member", "--data", str(self._data.root), "--name", name, "--cores", "1"]
-        # Of this server's variables it has those alone that runs are to have.
+        # The member gets only those of this server's variables that runs should have.
         command += ["--host", self._host, *self._store, "--pass-env", "*"]
         command += ["--log-bytes", str(self._rotation.most_bytes), "--log-files", str(self._rotation.kept)]
         writer = start_pump(folder.member_log, dataclasses.replace(self._rotation, printed=False), {"member": name}, None)

@@ -1,8 +1,8 @@
 """Leading: a control plane leads while it has the lease, and waits while another one has it.
 
 The lease runs by the store's clock, and fences all decisions in the store. An action outside of the store, such as ending a
-process or removing a checkpoint, begins only while the lease lasts by this machine's own clock. That clock counts from before the
-lease was requested, so the lease ends here before it ends in the store. It runs on while the process is stopped or the machine
+process or removing a checkpoint, begins only while the lease lasts by this machine's own clock. The lease counts here from before
+it was requested, so it ends here before it ends in the store. The clock runs on while the process is stopped or the machine
 sleeps.
 """
 

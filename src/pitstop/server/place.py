@@ -19,7 +19,7 @@ from pitstop.store.moving import move_paths, noted_place, run_handles
 def settle_place(data: DataFolder, url: str) -> None:
     """Change every record of the data folder's place to the present one. Call this before any job is looked at.
 
-    ConflictError if a process of the data folder still runs, which would continue at the old place.
+    ConflictError if a process or server of the data folder still runs, which would continue at the old place.
     """
     here, before = str(data.root), _recorded(data)
     if before == here:
@@ -31,7 +31,7 @@ def settle_place(data: DataFolder, url: str) -> None:
             move_paths(database, before, here)
             for checkpoint in checkpoints_in(data):
                 Checkpoint(checkpoint).relocate(checkpoint)
-    # Last: what a crash cuts off is done again.
+    # Last: after a crash, all of this is done again.
     write_private(data.place, here)
 
 

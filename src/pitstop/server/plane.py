@@ -223,7 +223,7 @@ def _tell_runs(data: DataFolder, retention: Retention) -> None:
     """Write the limits of history for the runs, which prune it themselves, even on other machines or from an earlier server."""
     try:
         write_private(data.retention, retention.to_json())
-    except OSError as error:  # a full disk keeps nobody from leading
+    except OSError as error:  # a full disk must not keep this server from leading
         log.warning("runs are not told how much history to keep", path=str(data.retention), reason=str(error))
 
 

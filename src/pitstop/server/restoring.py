@@ -53,7 +53,7 @@ def restore_backup(folder: Path, target: Path, keep_outputs: bool = False) -> li
             forget_processes(database)
         told = [] if keep_outputs else set_aside_later(data)
         write_private(data.place, str(data.root))
-        store.rename(data.store)  # last: without it there is nothing that a server would go on with
+        store.rename(data.store)  # last: without the store no server can continue
     return told
 
 

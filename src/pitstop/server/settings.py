@@ -33,7 +33,7 @@ class Settings:
     master: str = "local[*]"
     """The Spark master of the runners."""
     members: int = 0
-    """The members to start on this machine, with their own Spark master; 0: each runner is its own Spark, or on ``master``."""
+    """The number of members to start here, with a Spark master for them; 0: each runner is its own Spark, or on ``master``."""
     cluster_host: str | None = None
     """The address at which members on other machines reach the Spark master and drivers; None: members run only on this machine.
 

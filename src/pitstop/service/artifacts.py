@@ -38,7 +38,7 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
         temporary = folder / f".{secrets.token_hex(4)}.tmp"
         temporary.write_bytes(found)
         temporary.rename(target)
-    os.utime(folder)  # young artifacts are kept although no job names them yet
+    os.utime(folder)  # young artifacts are kept even if no job names them yet
     return target
 
 
@@ -46,14 +46,14 @@ def usual_name(artifact: str, content: bytes | None) -> str:
     """Return the default name of an artifact's job: that in its CREATE JOB, else the file's name without suffix."""
     path = Path(artifact)
     if path.suffix == SUFFIX and content is not None:
-        with contextlib.suppress(PitstopError, UnicodeDecodeError):  # what is wrong in it is told when it is compiled
+        with contextlib.suppress(PitstopError, UnicodeDecodeError):  # its errors are reported when it is compiled
             return read_program(content.decode()).job.name
     return path.stem
 
 
 def _read(location: str) -> bytes:
     try:
-        # fsspec would need another HTTP client for this than the one that we have.
+        # fsspec would need a second HTTP client for this.
         from_web = location.startswith(("http://", "https://"))
         found = download(location, MOST_BYTES, DOWNLOAD_SECONDS) if from_web else _open(location)
     except FileNotFoundError:

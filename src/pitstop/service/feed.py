@@ -84,7 +84,7 @@ class Feed:
         kept, missed = len(self._events), self.newest - number
         if not 0 <= missed <= kept:
             return None
-        # By their places from the newest on: whoever follows is near it, and there are many who do.
+        # Counted from the newest event: readers that follow are near it, and there are many.
         return [self._events[place] for place in range(kept - missed, min(kept, kept - missed + most))]
 
 

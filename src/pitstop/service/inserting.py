@@ -38,7 +38,7 @@ def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Que
         text = str(key)
         if new and text in entries:
             raise ConflictError(insert.place.prefix + f"Duplicate key: {text}")
-        # {"v":...} of a value that is no object.
+        # A value that is no object comes as {"v":...}.
         entries[text] = str(value)[5:-1] if single else str(value)
     if not entries:
         return
@@ -63,7 +63,7 @@ def _entries(insert: Insert, mapping: Mapping) -> Query:
     )
     value = f"to_json(struct({fields}), {OPTIONS})" if fields else "'{}'"
     names = ", ".join(f"c{number}" for number in range(len(targets)))
-    # The user's text on a line of its own, behind as many blanks as stood before it.
+    # The user's text on a separate line, indented by as many blanks as before.
     place = insert.query.place
     before = " " * (place.column - 1)
     text = f"SELECT CAST({given[KEY]} AS STRING), {value} FROM (\n{before}{insert.query.text}\n) AS given ({names})"

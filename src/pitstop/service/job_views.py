@@ -147,7 +147,7 @@ def versions_of(job: Job, kept: list[KeptVersion]) -> list[KeptVersion]:
     """Return all known versions of a job, the newest first."""
     if any(found.version.number == job.version.number for found in kept):
         return kept
-    # A release that kept no versions has begun it.
+    # The present version began under a release that kept no versions.
     found = KeptVersion(job.version, job.start_time or job.submission_time)
     return sorted([found, *kept], key=lambda kept: -kept.version.number)
 

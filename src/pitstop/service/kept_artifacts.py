@@ -65,7 +65,7 @@ def artifacts_of(data: DataFolder, jobs: Iterable[Job], kept: Iterable[tuple[str
 def _files(data: DataFolder) -> Iterator[tuple[Path, stat_result]]:
     """Yield the files of artifacts. Names that begin with a dot are skipped: such files are being written or removed."""
     for file in data.artifacts.glob("[!.]*/[!.]*"):
-        with contextlib.suppress(OSError):  # it is gone since
+        with contextlib.suppress(OSError):  # it is gone by now
             if file.is_file() and file.name.isprintable():
                 yield file, file.stat()
 
@@ -77,7 +77,7 @@ def _used(jobs: Iterable[Job], kept: Iterable[tuple[str, int, str]]) -> dict[Pla
     used: dict[Place, list[ArtifactUse]] = defaultdict(list)
     for job in jobs:
         present = job.version
-        # Not among those that are kept if a release has begun it that kept none.
+        # The present version is missing from ``kept`` if it began under a release that kept no versions.
         for number, artifact in sorted((versions[job.id] | {present.number: present.source.artifact}).items(), reverse=True):
             use = ArtifactUse(job.id, job.name, number, number == present.number)
             used[_place(PurePath(artifact))].append(use)

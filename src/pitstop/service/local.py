@@ -125,13 +125,13 @@ class LocalService(Reads, MapVerbs, LogLevels):
         if config.initial_snapshot is not None:
             self._snapshot_record(config.initial_snapshot)
         version = Version(1, self._kept(request, config), options, config)
-        # Whether it is protected may stand in its code, which nobody has loaded yet.
+        # Its protection may be set in its code, which is not loaded yet.
         quorum = quorum_of(self._cluster.info().size)
         job = Job(identity, name, self._now(), version, JobState.NOT_RUNNING, quorum=quorum)
         try:
             with self._registry.transaction():
                 if config.initial_snapshot is not None:
-                    # It may be gone by now: packages take minutes. From here on the job keeps it from being deleted.
+                    # The snapshot may be gone by now: packages take minutes. From here on the job protects it from deletion.
                     self._snapshot_record(config.initial_snapshot)
                 self._registry.add_job(job)
                 self._registry.put_version(job.id, version, job.submission_time)
@@ -287,7 +287,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
             self._refuse_if_needed(name)
             folder = Path(self._snapshot_record(name).path)
             self._registry.delete_snapshot(name)
-        # Only what no name leads to any more; what a crash leaves is swept up.
+        # Only after no name leads to it. Files that a crash leaves are swept up.
         shutil.rmtree(folder, ignore_errors=True)
 
     def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
@@ -308,7 +308,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
                         raise ConflictError(f"Snapshot '{snapshot}' was replaced while rows were put into it: do it again.")
                     self._registry.add_snapshot(new)
             except (ConflictError, NotFoundError):
-                # Refused. After any other error it may be registered all the same: what no name leads to is swept up.
+                # Refused. After any other error it may be registered all the same; files without a name are swept up.
                 shutil.rmtree(new.path, ignore_errors=True)
                 raise
 

@@ -98,7 +98,7 @@ class Reads:
         job = self._find(name_or_id)
 
         def page() -> JobEvents:
-            # The job before its changes: of one that has ended, they are then all there.
+            # The job is read before its events: if it has ended, all its events are then there.
             found = self._registry.get_job(job.id)
             if found is None:
                 raise NotFoundError(f"Job '{job.display_name}' was forgotten with its events.")
@@ -144,14 +144,14 @@ class Reads:
         path = self._data.job(self._find(name_or_id).id).log
         begin, page = read_from(path, max(0, after), PAGE_BYTES)
         lines, read = whole_lines(page, limit)
-        # Who begins at the beginning gets what there is; who goes on is told what is missing.
+        # A reader from the beginning gets the lines that are kept; one that continues is told of missing bytes.
         return LogPage(lines, begin + read, max(0, begin - after) if after else 0)
 
     def operations(self) -> list[OperationStatus]:
         return [OperationStatus.of(found) for found in self._registry.recent_operations(ANSWERED_SECONDS, MOST_ANSWERED)]
 
     def artifacts(self) -> list[Artifact]:
-        # The versions before the jobs: a version that is recorded in between is then that of its job.
+        # The versions are read before the jobs: a version recorded in between is then its job's present one.
         kept = self._registry.version_artifacts()
         return artifacts_of(self._data, [job for job, _ in self._registry.overview()], kept)
 

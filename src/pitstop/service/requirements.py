@@ -71,7 +71,7 @@ def _listed(artifact: Path) -> list[tuple[str, str]]:
     if artifact.suffix == ".py":
         return _of_script(artifact)
     if not zipfile.is_zipfile(artifact):
-        return []  # that it is damaged is told when it is opened
+        return []  # a damaged archive is reported when it is opened
     try:
         with zipfile.ZipFile(artifact) as archive:
             return _of_wheel(archive, artifact) if artifact.suffix == ".whl" else _of_archive(archive, artifact)

@@ -68,7 +68,7 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
         )
     )
     try:
-        # Before them it may be told that there is nothing yet.
+        # Answers that there is nothing yet may come before the columns.
         with ended_when_nobody_waits(answers.close):
             columns = next((answer["columns"] for answer in answers if "columns" in answer), ())
     except BaseException:

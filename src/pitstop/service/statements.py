@@ -140,7 +140,7 @@ class Statements:
         self._keep(statement.view, statement.or_replace, statement.if_not_exists)
 
     def _keep(self, thing: Named, replace: bool, unless: bool) -> None:
-        parse(thing.statement())  # a text near the longest that there may be is longer as it is kept
+        parse(thing.statement())  # the kept form of a text near the limit may exceed it
         other = self._catalog.all().get(thing.name)
         if replace and other is not None and type(other) is not type(thing):
             raise ConflictError(f"Mapping or view already exists: {thing.name}")

@@ -58,7 +58,7 @@ def update_request(
 ) -> UpdateJob:
     """Return the request to the control loop."""
     if back is not None and start_from is not None:
-        # Of the snapshot that it starts from nothing is dropped.
+        # Nothing of the snapshot that the version starts from is dropped.
         back = dataclasses.replace(back, allow_drop=tuple(options.get("allow_drop") or ()))
         options = {key: value for key, value in options.items() if key != "allow_drop"}
     snapshot = request.initial_snapshot or f"{job.name}-before-{job.version.number + 1}"

@@ -14,7 +14,7 @@ LEASE_SECONDS = 10.0
 
 @dataclass(eq=False)
 class ScriptedProcess:
-    """The process of one run. A test makes it act; one that the test never makes renew its lease hangs."""
+    """The process of one run. A test makes it act. It hangs if the test does not make it renew its lease."""
 
     handle: RunHandle
     spec: RunSpec

@@ -216,7 +216,7 @@ class MemoryMapStore:
         kept = self._old.setdefault(operation, {})
         for key, (entry, order) in before.items():
             old, its_order, left = kept.get((found.config.name, key), (entry, order, entry))
-            if left != entry:  # what somebody else has written since the version did is what the entry goes back to
+            if left != entry:  # the entry goes back to what another writer has written since the version did
                 old, its_order = entry, order
             kept[found.config.name, key] = (old, its_order, found.entries.get(key))
 

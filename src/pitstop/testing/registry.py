@@ -353,7 +353,7 @@ class MemoryRegistry:
                 table[key] = before
 
     def _sorted(self, table: dict[Any, V]) -> list[V]:
-        # What a failed transaction has put back stands at the end of its dict.
+        # Values that a failed transaction has put back stand at the end of their dict.
         with self._lock:
             return [table[key] for key in sorted(table)]
 

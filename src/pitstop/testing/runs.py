@@ -167,7 +167,7 @@ class ThreadRun:
     def _run(self) -> None:
         # Not Runner.run: a run that has lost its job while its query is up ends its whole process.
         try:
-            # All that it tells until it is up is seen at once: a job that completes is never met while it runs.
+            # All its reports until it is up are seen at once: a test never observes a completing job while it runs.
             with self._database.write():
                 code = self._runner.begin()
             self._wake.wake(CONTROL)

@@ -68,7 +68,7 @@ class Kind:
 def _made(kind: Kind) -> type[GenericNamespacedResource]:
     if not kind.built_in:
         return create_namespaced_resource(kind.group, kind.version, kind.name, kind.plural)
-    # The library's own classes for these hold fewer fields than a later Kubernetes sends: ours are what they are, dictionaries.
+    # The library's own classes for these hold fewer fields than a later Kubernetes sends: our objects are plain dictionaries.
     about = create_api_info(kind.group, kind.version, kind.name, kind.plural)
     return type(kind.name, (GenericNamespacedResource,), {"_api_info": about})
 

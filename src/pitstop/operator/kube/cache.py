@@ -74,7 +74,7 @@ class Cache:
                 if failures > 1:
                     log.warning("the API server is away; trying again", kind=self.kind.name, reason=str(error))
             except Exception:
-                # A copy that nobody keeps true any more would be taken for the truth.
+                # Without this, an outdated copy would be taken for the truth.
                 failures, version = failures + 1, None
                 log.exception("objects could not be followed; reading all of them again", kind=self.kind.name)
             finally:

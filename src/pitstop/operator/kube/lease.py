@@ -49,7 +49,7 @@ class Lead:
         return False
 
     def keep(self, stopped: threading.Event) -> bool:
-        """Renew the lease until stopped. False once the lead is lost: this operator must then do nothing more."""
+        """Renew the lease. True once stopped; False once the lead is lost: this operator must then do nothing more."""
         renewed = self.clock()
         while not stopped.wait(RETRY_SECONDS):
             if self._try():

@@ -62,7 +62,7 @@ def _missing_secret(around: Surroundings, cluster: Named) -> str | None:
     if spec.license_key_secret_name is None and spec.store_secret_name is None:
         return None
     if around.world.find(kinds.STATEFUL_SET, cluster.namespace, cluster.name) is not None:
-        return None  # it was there when the cluster was made; what is made does not need it again
+        return None  # it existed when the cluster was made, and is not needed again
     for name in (spec.license_key_secret_name, spec.store_secret_name):
         if name is not None and around.api.get(kinds.SECRET, cluster.namespace, name) is None:
             return name
@@ -108,7 +108,7 @@ def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, 
     for kind, each in wanted:
         name = each["metadata"]["name"]
         if kind is kinds.CLAIM and around.world.find(kind, cluster.namespace, name) is not None:
-            continue  # most of it cannot be changed, and who makes a volume larger means to
+            continue  # most of it cannot be changed, and a user may have enlarged the volume
         try:
             around.api.apply(kind, each)
         except ApiFault as error:
@@ -150,6 +150,6 @@ def _check_owner(around: Surroundings, cluster: Named, kind: Kind, there: Object
         raise RefusedError(f"{kind.name} '{name}' is there already, and is not of this cluster: remove it, or rename this one")
     if owner["uid"] != cluster.uid:
         now = around.api.get(kinds.HAZELCAST, cluster.namespace, cluster.name)
-        if now is not None and now["metadata"]["uid"] == cluster.uid:  # else what is seen here of the cluster is out of date
+        if now is not None and now["metadata"]["uid"] == cluster.uid:  # else the cluster seen here is out of date
             around.api.delete(kind, cluster.namespace, name, there["metadata"]["uid"])
         raise RefusedError(f"{kind.name} '{name}' of an earlier cluster of this name is being removed")

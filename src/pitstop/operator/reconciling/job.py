@@ -184,7 +184,7 @@ def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> None
 def _let_go(around: Surroundings, found: Object, cluster: Object | None, connection: Connection | None) -> float | None:
     """Cancel the job, then let its resource go. The job is not cancelled if its cluster goes, too, or it was never submitted."""
     identity = job_id(found["metadata"]["uid"])
-    there = connection is not None and connection.job(identity) is not None  # the status that was seen may be an older one
+    there = connection is not None and connection.job(identity) is not None  # the status may be out of date
     submitted = there or found.get("status", {}).get("id") is not None
     if submitted and cluster is not None and not is_leaving(cluster):
         if connection is None:

@@ -20,7 +20,7 @@ def reconcile_map(around: Surroundings, found: Object) -> float | None:
     if resource is None:
         return None
     metadata = found["metadata"]
-    if is_leaving(found):  # somebody else holds it
+    if is_leaving(found):  # another finalizer holds it
         seen = SeenMap(metadata["name"], metadata["generation"], resource, None, leaving=True)
         _say(around, found, decide_map(seen).status)
         return None

@@ -43,7 +43,7 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
     hold(around, kinds.JET_JOB_SNAPSHOT, found, _home(around, found, resource, job), finalizer=True)
     if resource.status is not None and resource.status.state in OVER:
         return None
-    if job is None:  # what was seen may be older than what was applied; the end of a snapshot is for good
+    if job is None:  # the copy may be out of date, and the end of a snapshot is final
         job = around.api.get(kinds.JET_JOB, namespace, resource.spec.jet_job_resource_name)
         cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
     connection = around.servers.of(cluster["metadata"]["uid"]) if cluster is not None else None
@@ -116,7 +116,7 @@ def _export(
     except (UnreachableError, StoreError, WaitTimeoutError):
         raise  # it may have been exported: the next look finds it
     except ConflictError:
-        # It may be under way, asked for by an operator that is gone: then it is kept before the job can have ended.
+        # An operator that is gone may have asked for it: the snapshot is then kept before the job can have ended.
         connection.ask_again(identity)
         return SOON_SECONDS
     except PitstopError as error:
@@ -138,7 +138,7 @@ def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: 
         connection = around.servers.of(cluster["metadata"]["uid"])
         if connection is None or connection.info is None:
             return SOON_SECONDS
-        # Its JetJob may have been made anew meanwhile: then that has another job.
+        # Its JetJob may have been made anew meanwhile, with another job.
         kept = _kept(found, resource, None, connection)
         try:
             if kept is not None:

@@ -134,7 +134,7 @@ def functions(world: World, settings: Settings, version: str, pid: int) -> dict[
         "to_regclass": lambda name: registered.oid("regclass", name, missing=True),
         "to_regtype": lambda name: registered.oid("regtype", name, missing=True),
         "to_regnamespace": lambda name: registered.oid("regnamespace", name, missing=True),
-        # Of queries that are written anew alone: no client can call these by name.
+        # Only for rewritten queries: no client can call these by name.
         "in_array": _strict(lambda value, array: _text(value) in _texts(array)),
         "array_in": _strict(lambda array: json.dumps(_array(array))),
         "array_out": _strict(lambda array: array_literal(_array(array))),

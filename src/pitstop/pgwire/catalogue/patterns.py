@@ -152,7 +152,7 @@ class _Reader:
             self.at += 1
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(sign) or self._bounds()
             if self._next() == "?":
-                self.at += 1  # whether it takes few or many makes no difference to whether it matches
+                self.at += 1  # greedy or not, the same texts match
             if len(part) * max(least, most or 1) > MOST_STEPS:
                 raise PatternError("The pattern is too large")
             steps = part * least
